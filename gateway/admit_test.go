@@ -108,14 +108,18 @@ func (q *quotas) answered(method, target, header string) {
 	require.Equal(q.t, http.StatusOK, w.Code, w.Body)
 }
 
-var removedUser = ps.Result{Effect: ps.EffectRemoved, Changes: []ps.Change{{Before: map[string]json.RawMessage{"name": nil}}}}
+var removedUser = ps.Result{Effect: ps.EffectRemoved,
+	Changes: []ps.Change{{Before: map[string]json.RawMessage{"name": nil}}}}
 
 func TestTheRateIsLimited(t *testing.T) {
-	q, header := withQuota(t, harness.Answering(harness.OK, "[]"), authn.Rights{Scopes: []string{"ou:read"}, Quota: &identity.Quota{Rate: "2/m"}})
+	q, header := withQuota(t, harness.Answering(harness.OK, "[]"),
+		authn.Rights{Scopes: []string{"ou:read"}, Quota: &identity.Quota{Rate: "2/m"}})
 	q.answered("GET", "/api/OU/All", header)
-	assert.Equal(t, 403, harness.Call(q.Server, "GET", "/api/Computers/All", "", header).Code, "refused requests count, too")
+	assert.Equal(t, 403, harness.Call(q.Server, "GET", "/api/Computers/All", "", header).Code,
+		"refused requests count, too")
 	text, wait := q.refused("GET", "/api/OU/All", header)
-	assert.Equal(t, "The token 'portal' sends more requests than it may: 2 at once and one every 30s on average.", text)
+	assert.Equal(t, "The token 'portal' sends more requests than it may: 2 at once and one every 30s on "+
+		"average.", text)
 	assert.Equal(t, 30, wait)
 	q.step(30 * time.Second)
 	q.answered("GET", "/api/OU/All", header)
@@ -131,7 +135,8 @@ func TestConcurrentRequestsAreLimited(t *testing.T) {
 		<-release
 		return &harness.OK, req.Records(json.RawMessage("[]"))
 	}}
-	q, header := withQuota(t, runner, authn.Rights{Scopes: []string{"ou:read"}, Quota: &identity.Quota{Concurrency: number(1)}})
+	q, header := withQuota(t, runner,
+		authn.Rights{Scopes: []string{"ou:read"}, Quota: &identity.Quota{Concurrency: number(1)}})
 	ended := make(chan int, 1)
 	go func() { ended <- harness.Call(q.Server, "GET", "/api/OU/All", "", header).Code }()
 	<-started
@@ -146,7 +151,8 @@ func TestConcurrentRequestsAreLimited(t *testing.T) {
 }
 
 func TestDeletionsAreLimitedPerHour(t *testing.T) {
-	rights := authn.Rights{Scopes: []string{"user:delete", "user:write", "member:write"}, Quota: &identity.Quota{DeletionsPerHour: number(2)}}
+	rights := authn.Rights{Scopes: []string{"user:delete", "user:write", "member:write"},
+		Quota: &identity.Quota{DeletionsPerHour: number(2)}}
 	result, script := removedUser, error(nil)
 	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if script != nil {
@@ -165,11 +171,13 @@ func TestDeletionsAreLimitedPerHour(t *testing.T) {
 	assert.Equal(t, 404, harness.Call(q.Server, "DELETE", "/api/ADUser/b", "", header).Code)
 	script = &ps.Error{Kind: ps.KindTimeout}
 	q.step(time.Minute)
-	assert.Equal(t, 504, harness.Call(q.Server, "DELETE", "/api/ADUser/b", "", header).Code, "a removal that may have happened counts, one that has not does not")
+	assert.Equal(t, 504, harness.Call(q.Server, "DELETE", "/api/ADUser/b", "", header).Code,
+		"a removal that may have happened counts, one that has not does not")
 	script = nil
 	asked := runner.Count()
 	text, wait := q.refused("DELETE", "/api/ADUser/b", header)
-	assert.Equal(t, "The token 'portal' may remove 2 objects an hour and has 0 left. It may remove more from 2026-11-22T11:00:01Z.", text)
+	assert.Equal(t, "The token 'portal' may remove 2 objects an hour and has 0 left. It may remove more from "+
+		"2026-11-22T11:00:01Z.", text)
 	assert.Equal(t, 59*60, wait)
 	assert.Equal(t, asked, runner.Count(), "the script was not run")
 	q.answered("DELETE", "/api/ADUser/a/Group/b", header) // memberships do not count
@@ -181,22 +189,26 @@ func TestDeletionsAreLimitedPerHour(t *testing.T) {
 }
 
 func TestBulkRemovalsCountEachObject(t *testing.T) {
-	rights := authn.Rights{Scopes: []string{"computer:bulk-delete"}, Quota: &identity.Quota{DeletionsPerHour: number(20)}}
+	rights := authn.Rights{Scopes: []string{"computer:bulk-delete"},
+		Quota: &identity.Quota{DeletionsPerHour: number(20)}}
 	removed := 0
 	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if removed <= 15 {
 			return &ps.Result{Effect: ps.EffectRemoved, Changes: make([]ps.Change, removed)}, nil
 		}
-		return nil, &ps.Error{Kind: ps.KindScript, Gateway: "too_many", Message: "17 computers match.", Arg: "WildCard", Outcome: ps.OutcomeNone}
+		return nil, &ps.Error{Kind: ps.KindScript, Gateway: "too_many", Message: "17 computers match.",
+			Arg: "WildCard", Outcome: ps.OutcomeNone}
 	}}
 	q, header := withQuota(t, runner, rights)
 	const target = "/api/Computers/Remove?WildCard=PC*"
 	removed = 15
 	q.answered("DELETE", target, header)
-	assert.Equal(t, ps.Int(20), runner.Last(t).Args["BulkLimit"], "the script's limit is what the caller has left")
+	assert.Equal(t, ps.Int(20), runner.Last(t).Args["BulkLimit"],
+		"the script's limit is what the caller has left")
 	removed = 17
 	text, _ := q.refused("DELETE", target, header)
-	assert.Equal(t, "17 computers match. The token 'portal' may remove 20 objects an hour and has 5 left. It may remove more from 2026-11-22T11:00:01Z.", text)
+	assert.Equal(t, "17 computers match. The token 'portal' may remove 20 objects an hour and has 5 left. It "+
+		"may remove more from 2026-11-22T11:00:01Z.", text)
 	assert.Equal(t, ps.Int(5), runner.Last(t).Args["BulkLimit"])
 	removed = 5
 	q.answered("DELETE", target, header)
@@ -218,15 +230,19 @@ func TestRemovedZonesCountWithTheirRecords(t *testing.T) {
 			if script != nil {
 				return nil, script
 			}
-			result := &ps.Result{Effect: ps.EffectRemoved, Counts: map[string]int{"records": records}, Changes: make([]ps.Change, 1)}
+			result := &ps.Result{Effect: ps.EffectRemoved, Counts: map[string]int{"records": records},
+				Changes: make([]ps.Change, 1)}
 			return result, req.Records(json.RawMessage("[" + harness.Sample(shape) + "]"))
 		}}
-		q, header := withQuota(t, runner, authn.Rights{Scopes: []string{"dns:delete"}, Quota: &identity.Quota{DeletionsPerHour: number(20)}})
+		q, header := withQuota(t, runner,
+			authn.Rights{Scopes: []string{"dns:delete"}, Quota: &identity.Quota{DeletionsPerHour: number(20)}})
 		q.answered("DELETE", target, header)
 		assert.Equal(t, ps.Int(20), runner.Last(t).Args["ImpactLimit"])
-		script = &ps.Error{Kind: ps.KindScript, Gateway: "too_many", Message: "It has 8 records.", Arg: "ZoneName", Outcome: ps.OutcomeNone}
+		script = &ps.Error{Kind: ps.KindScript, Gateway: "too_many", Message: "It has 8 records.", Arg: "ZoneName",
+			Outcome: ps.OutcomeNone}
 		text, _ := q.refused("DELETE", target, header)
-		assert.Contains(t, text, "It has 8 records. The token 'portal' may remove 20 objects an hour and has 8 left.")
+		assert.Contains(t, text, "It has 8 records. The token 'portal' may remove 20 objects an hour and has 8 "+
+			"left.")
 		assert.Equal(t, ps.Int(8), runner.Last(t).Args["ImpactLimit"])
 		script, records = nil, 7
 		q.answered("DELETE", target, header)
@@ -235,8 +251,10 @@ func TestRemovedZonesCountWithTheirRecords(t *testing.T) {
 }
 
 func TestPasswordResetsAreLimitedPerHour(t *testing.T) {
-	rights := authn.Rights{Scopes: []string{"user:password", "user:write"}, Quota: &identity.Quota{PasswordResetsPerHour: number(1)}}
-	q, header := withQuota(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), rights)
+	rights := authn.Rights{Scopes: []string{"user:password", "user:write"},
+		Quota: &identity.Quota{PasswordResetsPerHour: number(1)}}
+	q, header := withQuota(t, harness.Answering(ps.Result{Effect: ps.EffectChanged},
+		"["+harness.Sample(schema.User)+"]"), rights)
 	q.answered("POST", "/api/ADUser/new?FirstName=a", header)
 	w := harness.Call(q.Server, "PUT", "/api/ADUser/a", `{"Password":"Corr3ct-Horse"}`, header, "Content-Type: application/json")
 	require.Equal(t, 200, w.Code, w.Body)
@@ -246,7 +264,8 @@ func TestPasswordResetsAreLimitedPerHour(t *testing.T) {
 }
 
 func TestChangesAreLimitedPerHour(t *testing.T) {
-	rights := authn.Rights{Scopes: []string{"user:write", "user:password", "ou:write"}, Quota: &identity.Quota{ChangesPerHour: number(10)}}
+	rights := authn.Rights{Scopes: []string{"user:write", "user:password", "ou:write"},
+		Quota: &identity.Quota{ChangesPerHour: number(10)}}
 	below, effect := 0, ps.EffectChanged
 	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		shape := schema.User
@@ -254,9 +273,11 @@ func TestChangesAreLimitedPerHour(t *testing.T) {
 			shape = schema.OU
 		}
 		if below > 9 {
-			return nil, &ps.Error{Kind: ps.KindScript, Gateway: "too_many", Message: "It would affect 12 objects.", Arg: "OUPath", Outcome: ps.OutcomeNone}
+			return nil, &ps.Error{Kind: ps.KindScript, Gateway: "too_many", Message: "It would affect 12 objects.",
+				Arg: "OUPath", Outcome: ps.OutcomeNone}
 		}
-		return &ps.Result{Effect: effect, Counts: map[string]int{"objects": below}}, req.Records(json.RawMessage("[" + harness.Sample(shape) + "]"))
+		return &ps.Result{Effect: effect, Counts: map[string]int{"objects": below}},
+			req.Records(json.RawMessage("[" + harness.Sample(shape) + "]"))
 	}}
 	q, header := withQuota(t, runner, rights)
 	const move = "/api/OU/Move?OUPath=OU=a,DC=corp,DC=example&OUDestinationPath=DC=corp,DC=example"
@@ -270,7 +291,9 @@ func TestChangesAreLimitedPerHour(t *testing.T) {
 	q.answered("PUT", move, header)
 	below = 12
 	text, _ := q.refused("PUT", move, header)
-	assert.Equal(t, "It would affect 12 objects. The token 'portal' may disable, rename, move or take out of groups 10 objects an hour and has 2 left. It may disable, rename, move or take out of groups more from 2026-11-22T11:00:01Z.", text)
+	assert.Equal(t, "It would affect 12 objects. The token 'portal' may disable, rename, move or take out of "+
+		"groups 10 objects an hour and has 2 left. It may disable, rename, move or take out of groups more from "+
+		"2026-11-22T11:00:01Z.", text)
 	below = 0
 	q.answered("PUT", "/api/ADUser/a/Rename/b", header)
 	q.answered("PUT", "/api/ADUser/a/Enable", header)
@@ -284,19 +307,23 @@ func TestChangesAreLimitedPerHour(t *testing.T) {
 
 func TestALimitIsExplained(t *testing.T) {
 	groups := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}
-	limits := &identity.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}, Zones: []string{"corp.example", "b.example"}, Groups: groups}
-	runner := harness.Failing(ps.Error{Kind: ps.KindScript, Gateway: "limit", Message: "The object lies outside.", Arg: "UserName"})
+	limits := &identity.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"},
+		Zones: []string{"corp.example", "b.example"}, Groups: groups}
+	runner := harness.Failing(ps.Error{Kind: ps.KindScript, Gateway: "limit",
+		Message: "The object lies outside.", Arg: "UserName"})
 	q, header := withQuota(t, runner, authn.Rights{Scopes: []string{"user:read", "dns:read"}, Limits: limits})
 	got := harness.Read(t, harness.Call(q.Server, "GET", "/api/ADUser/ceo/Details", "", header))
 	assert.Equal(t, schema.Limit, got.Error.Code)
 	// The scripts of these tests declare limits for OUs and zones, but not for groups.
-	assert.Equal(t, "Username 'ceo': The object lies outside. The token 'portal' is limited to the OU 'OU=Sales,DC=corp,DC=example' and the zones 'corp.example', 'b.example'.", got.Output)
+	assert.Equal(t, "Username 'ceo': The object lies outside. The token 'portal' is limited to the OU "+
+		"'OU=Sales,DC=corp,DC=example' and the zones 'corp.example', 'b.example'.", got.Output)
 
 	var many []string
 	for i := range 12 {
 		many = append(many, fmt.Sprintf("OU=%d,DC=corp,DC=example", i))
 	}
-	q, header = withQuota(t, runner, authn.Rights{Scopes: []string{"user:read"}, Limits: &identity.Limits{OUs: many}})
+	q, header = withQuota(t, runner,
+		authn.Rights{Scopes: []string{"user:read"}, Limits: &identity.Limits{OUs: many}})
 	got = harness.Read(t, harness.Call(q.Server, "GET", "/api/ADUser/ceo/Details", "", header))
 	assert.Contains(t, got.Output, "limited to the OUs '"+strings.Join(many[:10], "', '")+"' and 2 more.")
 }
@@ -345,7 +372,8 @@ func TestHostileCredentials(t *testing.T) {
 }
 
 func TestNetworkLimitsApplyToTheRealClient(t *testing.T) {
-	store, header := newQuotas(t).stored(authn.Rights{Scopes: []string{"ou:read"}, Networks: []string{"10.0.0.0/8"}})
+	store, header := newQuotas(t).stored(authn.Rights{Scopes: []string{"ou:read"},
+		Networks: []string{"10.0.0.0/8"}})
 	for _, c := range []struct {
 		proxies   []string // the requests of these tests come from 192.0.2.1
 		forwarded map[string]int
@@ -357,7 +385,8 @@ func TestNetworkLimitsApplyToTheRealClient(t *testing.T) {
 			"10.1.1.1, 203.0.113.9": 401, "10.1.1.1, nonsense": 401,
 		}},
 	} {
-		s := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Auth, o.Policy.TrustedProxies = store, c.proxies })
+		s := harness.New(t, harness.Answering(harness.OK, "[]"),
+			func(o *gateway.Options) { o.Auth, o.Policy.TrustedProxies = store, c.proxies })
 		for forwarded, status := range c.forwarded {
 			w := harness.Call(s, "GET", "/api/OU/All", "", header, "X-Forwarded-For: "+forwarded)
 			assert.Equal(t, status, w.Code, "%v: %s", c.proxies, forwarded)
@@ -366,9 +395,12 @@ func TestNetworkLimitsApplyToTheRealClient(t *testing.T) {
 }
 
 func TestTheLogSaysWhyACallerIsUnknown(t *testing.T) {
-	store, header := newQuotas(t).stored(authn.Rights{Scopes: []string{"ou:read"}, Networks: []string{"10.0.0.0/8"}})
-	fields, line := logged(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Auth = store }, "GET", "/api/OU/All", "", header)
-	assert.Equal(t, "the token 'portal' was used from 192.0.2.1, which is in none of its networks", fields["cause"])
+	store, header := newQuotas(t).stored(authn.Rights{Scopes: []string{"ou:read"},
+		Networks: []string{"10.0.0.0/8"}})
+	fields, line := logged(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Auth = store },
+		"GET", "/api/OU/All", "", header)
+	assert.Equal(t, "the token 'portal' was used from 192.0.2.1, which is in none of its networks",
+		fields["cause"])
 	_, token, _ := strings.Cut(header, "Bearer ")
 	assert.NotContains(t, line, token)
 }

@@ -52,13 +52,16 @@ type lonely struct {
 
 func newAlone(t *testing.T, what *harness.Deed, how string) *lonely {
 	t.Helper()
-	a := &lonely{Scene: harness.NewScene(t, what), file: filepath.Join(t.TempDir(), "audit.jsonl"), quotas: newQuotas(t)}
+	a := &lonely{Scene: harness.NewScene(t, what), file: filepath.Join(t.TempDir(), "audit.jsonl"),
+		quotas: newQuotas(t)}
 	a.quotas.now = time.Now()
-	_, header := a.quotas.stored(authn.Rights{Scopes: []string{string(identity.All)}, Quota: &identity.Quota{DeletionsPerHour: number(30), ChangesPerHour: number(30)}})
+	_, header := a.quotas.stored(authn.Rights{Scopes: []string{string(identity.All)},
+		Quota: &identity.Quota{DeletionsPerHour: number(30), ChangesPerHour: number(30)}})
 	a.header = []string{header}
 	a.Gateway = &harness.Gateway{T: t, Store: store.NewMemory(nil)}
 	a.restart()
-	p, err := a.Auth.Authenticate(t.Context(), authn.Credential{AuthToken: []string{strings.TrimPrefix(header, "Auth-Token: ")}})
+	p, err := a.Auth.Authenticate(t.Context(),
+		authn.Credential{AuthToken: []string{strings.TrimPrefix(header, "Auth-Token: ")}})
 	require.NoError(t, err)
 	a.account = p.ID
 	if what.Undoes != nil {
@@ -113,7 +116,8 @@ func (a *lonely) asks() told {
 	_ = json.Unmarshal(w.Body.Bytes(), &got) // a dying gateway may answer anything
 	return told{
 		made: w.Code/100 == 2, open: w.Code == http.StatusServiceUnavailable || w.Code == http.StatusConflict,
-		partial:  w.Code == http.StatusMultiStatus || got.Error != nil && got.Error.Outcome == string(ps.OutcomePartial),
+		partial: w.Code == http.StatusMultiStatus || got.Error != nil &&
+			got.Error.Outcome == string(ps.OutcomePartial),
 		replayed: w.Header().Get(harness.ReplayedHeader) == "true", change: w.Header().Get(harness.ChangeHeader),
 		said: fmt.Sprint(w.Code, ": ", w.Body),
 	}
@@ -139,7 +143,8 @@ func (a *lonely) sends(also map[string]any) *httptest.ResponseRecorder {
 	if a.undoing != "" {
 		method, path, values = http.MethodPut, "/api/Changes/"+a.undoing+"/Undo", map[string]any{}
 	}
-	return harness.Call(a.Server, method, path, string(harness.JSON(values)), append(a.header, "Content-Type: application/json")...)
+	return harness.Call(a.Server, method, path, string(harness.JSON(values)),
+		append(a.header, "Content-Type: application/json")...)
 }
 
 // asItem performs the deed as an item of a job.
@@ -153,10 +158,12 @@ func (a *lonely) asItem() told {
 	if a.undoing != "" {
 		spec.Operation, spec.Parameters = "change.undo", map[string]any{ops.ChangeIDParam: a.undoing}
 	}
-	job := &jobs.Job{Caller: jobs.Caller{ID: a.account, Kind: identity.KindToken, Name: "portal"}, Expires: time.Now().Add(time.Hour)}
+	job := &jobs.Job{Caller: jobs.Caller{ID: a.account, Kind: identity.KindToken, Name: "portal"},
+		Expires: time.Now().Add(time.Hour)}
 	answer := a.Items().Call(a.T.Context(), jobs.Call{Job: job, Spec: spec})
 	return told{
-		made: answer.State == jobstate.Made, open: answer.Again || answer.Hold != "", partial: answer.Code == string(schema.Partial),
+		made: answer.State == jobstate.Made, open: answer.Again || answer.Hold != "",
+		partial:  answer.Code == string(schema.Partial),
 		replayed: true, change: answer.ChangeID, said: fmt.Sprintf("%+v", answer),
 	}
 }

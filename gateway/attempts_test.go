@@ -361,7 +361,8 @@ func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
 	calling.Wait()
 	require.Equal(t, http.StatusOK, status, "%+v", got.Error)
 	assert.Empty(t, got.Warnings)
-	require.Equal(t, http.StatusOK, <-other, "the object is unlocked without waiting for the limits of the script")
+	require.Equal(t, http.StatusOK, <-other,
+		"the object is unlocked without waiting for the limits of the script")
 	a.reported()
 	status, _, again := toRomeWith(b.Server, "u1")
 	assert.Equal(t, http.StatusOK, status)
@@ -438,7 +439,8 @@ func TestAJobGoesOnAtTheNextLeader(t *testing.T) {
 		}
 		fmt.Fprintf(&list, "%s\n", harness.JSON(item))
 	}
-	w := harness.Call(a.Server, http.MethodPost, "/api/Jobs", list.String(), "Content-Type: application/x-ndjson")
+	w := harness.Call(a.Server, http.MethodPost, "/api/Jobs", list.String(),
+		"Content-Type: application/x-ndjson")
 	require.Equal(t, http.StatusAccepted, w.Code, "%s", w.Body)
 	submitted := harness.Read(t, w)
 	require.Len(t, submitted.Result, 1)
@@ -521,7 +523,8 @@ func TestANameStaysWithItsControllerOverATakeover(t *testing.T) {
 				return &ps.Result{Effect: ps.EffectNone}, req.Records(json.RawMessage(absent))
 			}
 			server := fmt.Sprint("dc", n)
-			intent := ps.Intent{Effect: ps.EffectCreated, Server: server, Objects: []ps.Intended{harness.Created(name)}}
+			intent := ps.Intent{Effect: ps.EffectCreated, Server: server,
+				Objects: []ps.Intended{harness.Created(name)}}
 			if err := req.Announced(intent); err != nil {
 				return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 			}
@@ -569,7 +572,8 @@ func TestAGatewayThatDoesNotLeadBeginsNothing(t *testing.T) {
 	rs := newReplicas(t, 3, d.runner, nil)
 	f := rs.others(rs.leader())[0]
 	_, err := f.Call(t.Context(), "user.update", call.Call{
-		Principal: &identity.Principal{Name: "all", Scopes: []identity.Scope{identity.All}}, Input: call.Values{"Username": "u1", "City": "Rome"},
+		Principal: &identity.Principal{Name: "all", Scopes: []identity.Scope{identity.All}},
+		Input:     call.Values{"Username": "u1", "City": "Rome"},
 	})
 	failed := problem.Of(err)
 	require.NotNil(t, failed)

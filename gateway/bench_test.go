@@ -55,7 +55,8 @@ func BenchmarkOwn(b *testing.B) {
 			"none": func(log *logrus.Logger) { log.SetLevel(logrus.ErrorLevel) },
 		} {
 			s := harness.New(b, harness.Answering(c.result, record), func(o *gateway.Options) { tune(o.Log) })
-			target := strings.TrimSuffix("/api/ADUser/jdoe/Details", map[bool]string{true: "/Details"}[c.method == "POST"])
+			target := strings.TrimSuffix("/api/ADUser/jdoe/Details",
+				map[bool]string{true: "/Details"}[c.method == "POST"])
 			request := httptest.NewRequest(c.method, target, nil)
 			request.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
 			request.Header.Set("Content-Type", "application/json")
@@ -83,7 +84,8 @@ func BenchmarkItem(b *testing.B) {
 	kept := storetest.Seal(b, store.NewMemory(nil))
 	history := changes.New(kept, time.Hour, 1<<20)
 	d := &harness.OneUser{City: "Oslo", At: func(string) {}}
-	s := harness.New(b, &harness.Runner{Do: d.Run}, func(o *gateway.Options) { o.Kept, o.History = kept, history })
+	s := harness.New(b, &harness.Runner{Do: d.Run},
+		func(o *gateway.Options) { o.Kept, o.History = kept, history })
 	n := 0
 	b.ReportAllocs()
 	for b.Loop() {

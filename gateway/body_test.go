@@ -116,7 +116,8 @@ func TestParametersAndProblemsAreBounded(t *testing.T) {
 		{"201 equal ones", strings.Repeat("City=a&", 201), "", "", "The request has more than 200 parameters, repeated ones included. This operation has", 0},
 		{"201 members", "", js, `{` + strings.Repeat(`"City":"a",`, 200) + `"City":"a"}`, "The request has more than 200 parameters, repeated ones included. This operation has", 0},
 	} {
-		got := harness.Read(t, harness.Call(s, "POST", "/api/ADUser/jdoe?"+c.query, c.body, "Content-Type: "+c.contentType))
+		got := harness.Read(t, harness.Call(s, "POST", "/api/ADUser/jdoe?"+c.query, c.body,
+			"Content-Type: "+c.contentType))
 		require.NotNil(t, got.Error, c.name)
 		assert.Equal(t, schema.InvalidRequest, got.Error.Code, c.name)
 		assert.Contains(t, got.Error.Message, c.message, c.name)
@@ -125,20 +126,23 @@ func TestParametersAndProblemsAreBounded(t *testing.T) {
 			assert.Contains(t, got.Error.Details[100].Message, "more problems are not shown.", c.name)
 		}
 	}
-	assert.Equal(t, 201, harness.Call(harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectCreated}, "["+harness.Sample(schema.User)+"]"), nil),
+	assert.Equal(t, 201, harness.Call(harness.New(t,
+		harness.Answering(ps.Result{Effect: ps.EffectCreated}, "["+harness.Sample(schema.User)+"]"), nil),
 		"POST", "/api/ADUser/jdoe?"+strings.Repeat("City=a&", 200), "").Code, "200 parameters are accepted")
 }
 
 func TestTheAnswerToARefusalIsBounded(t *testing.T) {
 	wide := strings.Repeat("\u2028\"", 40_000)
-	refused := harness.Failing(ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: wide, Outcome: ps.OutcomeNone})
+	refused := harness.Failing(ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: wide,
+		Outcome: ps.OutcomeNone})
 	w := harness.Call(harness.New(t, refused, nil), "PUT", "/api/ADUser/jdoe/Disable", "")
 	assert.LessOrEqual(t, w.Body.Len(), 64<<10)
 	left := make([]ps.Object, 2000)
 	for i := range left {
 		left[i].DN = fmt.Sprintf("CN=user%d,OU=Sales,DC=corp,DC=example", i)
 	}
-	partly := harness.Failing(ps.Error{Kind: ps.KindScript, Code: "1325", Outcome: ps.OutcomePartial, Remains: left})
+	partly := harness.Failing(ps.Error{Kind: ps.KindScript, Code: "1325", Outcome: ps.OutcomePartial,
+		Remains: left})
 	w = harness.Call(harness.New(t, partly, nil), "POST", "/api/ADUser/jdoe", "")
 	assert.Greater(t, w.Body.Len(), 64<<10, "what was done is never cut")
 }
@@ -183,7 +187,8 @@ func TestBodiesShareTheMemory(t *testing.T) {
 	s := harness.New(t, runner, func(o *gateway.Options) { o.Bodies.Memory = 1 << 20 })
 	body := func(size int) string { return "City=a" + strings.Repeat("&", size) }
 	post := func(token string, size int) int {
-		return harness.Call(s, "POST", "/api/ADUser/jdoe", body(size), "Content-Type: "+form, "Auth-Token: Bearer "+token).Code
+		return harness.Call(s, "POST", "/api/ADUser/jdoe", body(size), "Content-Type: "+form,
+			"Auth-Token: Bearer "+token).Code
 	}
 	var held sync.WaitGroup
 	for range 2 {

@@ -111,7 +111,10 @@ func TestAFailureAfterTheLastWriteIsASuccess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
-			g := harness.NewGateway(t, func(func(string) bool) ps.Runner { return harness.WrittenThen(directory, fails) })
+			g := harness.NewGateway(t, func(
+				func(string) bool) ps.Runner {
+				return harness.WrittenThen(directory, fails)
+			})
 			id := ""
 			for n := range 2 {
 				status, got, header := harness.ToRome(g.Server)
@@ -195,8 +198,9 @@ func rewriteKey(g *harness.Gateway, members map[string]any) {
 	var call map[string]any
 	require.NoError(g.T, json.Unmarshal(entries[0].Value, &call))
 	maps.Copy(call, members)
-	_, err := g.Kept.Apply(g.T.Context(), store.Change{Kind: harness.Keys, Key: entries[0].Key, Expect: entries[0].Revision,
-		Value: harness.JSON(call), Expires: entries[0].Expires})
+	_, err := g.Kept.Apply(g.T.Context(),
+		store.Change{Kind: harness.Keys, Key: entries[0].Key, Expect: entries[0].Revision,
+			Value: harness.JSON(call), Expires: entries[0].Expires})
 	require.NoError(g.T, err)
 }
 
@@ -210,7 +214,8 @@ func TestAnEndThatCannotBeStored(t *testing.T) {
 		directory.At = func(point string) { g.Full.Fill(point == "changed") }
 		run := func(func(string) bool) ps.Runner {
 			if fails {
-				return harness.WrittenThen(directory, ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: "No.", Outcome: ps.OutcomeNone})
+				return harness.WrittenThen(directory,
+					ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: "No.", Outcome: ps.OutcomeNone})
 			}
 			return &harness.Runner{Do: directory.Run}
 		}
@@ -280,7 +285,8 @@ func TestAChangeInDoubt(t *testing.T) {
 				return &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 					result, err := directory.Run(ctx, req)
 					if req.Write && err == nil && cut {
-						intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{harness.Changed("g-1", "l", "Oslo", "Rome")}}
+						intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9",
+							Objects: []ps.Intended{harness.Changed("g-1", "l", "Oslo", "Rome")}}
 						return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9", Intent: &intent}
 					}
 					return result, err
@@ -336,8 +342,10 @@ func nextChangeEndsADoubt(t *testing.T) {
 	g := harness.NewGateway(t, func(func(string) bool) ps.Runner {
 		return &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 			if req.Write && cut {
-				intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{harness.Changed("g-1", "l", "Oslo", "Rome")}}
-				return nil, cmp.Or(req.Announced(intent), error(&ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9", Intent: &intent}))
+				intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9",
+					Objects: []ps.Intended{harness.Changed("g-1", "l", "Oslo", "Rome")}}
+				return nil, cmp.Or(req.Announced(intent),
+					error(&ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9", Intent: &intent}))
 			}
 			return directory.Run(ctx, req)
 		}}
@@ -444,10 +452,13 @@ func TestADecisionThatIsStoredAllTheSame(t *testing.T) {
 			kept := storetest.Seal(t, db)
 			history := changes.New(kept, time.Hour, 1<<20)
 			d := harness.NewScene(t, &harness.RomeDeed)
-			s := harness.New(t, d.Run(func(string) bool { return false }), func(o *gateway.Options) { o.Kept, o.History = kept, history })
-			plan := planID(t, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe?City=Rome&DryRun=true", "").Body.Bytes())
+			s := harness.New(t, d.Run(func(string) bool { return false }),
+				func(o *gateway.Options) { o.Kept, o.History = kept, history })
+			plan := planID(t, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe?City=Rome&DryRun=true",
+				"").Body.Bytes())
 			apply := func() *http.Response {
-				return harness.Call(s, http.MethodPut, "/api/ADUser/jdoe?City=Rome&PlanId="+plan, "", harness.KeyOfRome).Result()
+				return harness.Call(s, http.MethodPut, "/api/ADUser/jdoe?City=Rome&PlanId="+plan, "",
+					harness.KeyOfRome).Result()
 			}
 			db.at.Store(int64(c.update))
 			require.Equal(t, c.first, apply().StatusCode)

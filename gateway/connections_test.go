@@ -74,7 +74,8 @@ func testCertificate(t *testing.T) (*tls.Config, *http.Client) {
 	t.Helper()
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()
-	config := &tls.Config{Certificates: server.TLS.Certificates, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	config := &tls.Config{Certificates: server.TLS.Certificates, MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"h2", "http/1.1"}}
 	pool := x509.NewCertPool()
 	pool.AddCert(server.Certificate())
 	transport := &http.Transport{
@@ -102,7 +103,8 @@ func dial(t *testing.T, address string) net.Conn {
 
 func TestServesTLSAndHTTP2(t *testing.T) {
 	config, client := testCertificate(t)
-	address := running(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Connections.TLS = config })
+	address := running(t, harness.Answering(harness.OK, "[]"),
+		func(o *gateway.Options) { o.Connections.TLS = config })
 	request, err := http.NewRequest("GET", "https://"+address+"/api/OU/All", nil)
 	require.NoError(t, err)
 	request.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
@@ -174,10 +176,12 @@ func TestLogLevelsOfServerMessages(t *testing.T) {
 
 func TestSlowClientsAreCutOff(t *testing.T) {
 	const brief = 100 * time.Millisecond
-	address := running(t, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
-		o.Connections.HeaderTimeout, o.Connections.BodyTimeout, o.Connections.IdleTimeout = brief, brief, brief
-	})
-	post := "POST /api/ADUser/jdoe HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer " + harness.AllToken + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+	address := running(t, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"),
+		func(o *gateway.Options) {
+			o.Connections.HeaderTimeout, o.Connections.BodyTimeout, o.Connections.IdleTimeout = brief, brief, brief
+		})
+	post := "POST /api/ADUser/jdoe HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer " + harness.AllToken +
+		"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
 	for name, c := range map[string]struct{ sent, answer string }{
 		"nothing":              {"", ""},
 		"half a line":          {"GET /api/OU", ""},
@@ -203,7 +207,9 @@ func TestALongHeaderIsAnsweredWith431(t *testing.T) {
 	address := running(t, harness.Answering(harness.OK, "[]"), nil)
 	get := func(bytes int) string {
 		connection := dial(t, address)
-		_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\nConnection: close\r\nX-Long: %s\r\n\r\n", harness.AllToken, strings.Repeat("x", bytes))
+		_, err := fmt.Fprintf(connection,
+			"GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\nConnection: close\r\nX-Long: %s\r\n\r\n",
+			harness.AllToken, strings.Repeat("x", bytes))
 		require.NoError(t, err)
 		said, err := io.ReadAll(connection)
 		require.NoError(t, err, "the whole answer must arrive")
@@ -265,7 +271,8 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	go func() { ended <- s.Run(ctx, inner) }()
 	from := func(address string) net.Conn {
 		t.Helper()
-		connection, err := (&net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).Dial("tcp", inner.Addr().String())
+		connection, err := (&net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).Dial(
+			"tcp", inner.Addr().String())
 		require.NoError(t, err)
 		require.NoError(t, connection.SetDeadline(time.Now().Add(patience)))
 		return connection
@@ -349,7 +356,8 @@ func (a *arrivals) Close() error {
 // TestPlacesAreKeptForKnownCallers: even if strangers take all the connections they can get, a
 // client that recently sent a valid credential still gets in, and so does a client on this machine.
 func TestPlacesAreKeptForKnownCallers(t *testing.T) {
-	s := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Connections.PerAddress, o.Connections.Total = 10, 50 })
+	s := harness.New(t, harness.Answering(harness.OK, "[]"),
+		func(o *gateway.Options) { o.Connections.PerAddress, o.Connections.Total = 10, 50 })
 	in := newArrivals()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -367,8 +375,12 @@ func TestPlacesAreKeptForKnownCallers(t *testing.T) {
 		opened = append(opened, ours)
 		return true
 	}
-	harness.Call(s, "GET", "/api/OU/All", "", harness.PeerLine+": 203.0.113.7:1", "Auth-Token: Bearer "+harness.ReadToken)      // the credential lacks the right, but is known
-	harness.Call(s, "GET", "/api/OU/All", "", harness.PeerLine+": 203.0.113.8:1", "Auth-Token: Bearer "+harness.ReadToken+"no") // unknown
+	// the credential lacks the right, but is known
+	harness.Call(s, "GET", "/api/OU/All", "", harness.PeerLine+": 203.0.113.7:1",
+		"Auth-Token: Bearer "+harness.ReadToken)
+	// unknown
+	harness.Call(s, "GET", "/api/OU/All", "", harness.PeerLine+": 203.0.113.8:1",
+		"Auth-Token: Bearer "+harness.ReadToken+"no")
 	for host := range 5 {
 		for i := range 10 { // all in one /64 network
 			arrive(fmt.Sprintf("[2001:db8:0:%x::%x]:1", host, i+1))
@@ -384,7 +396,8 @@ func TestPlacesAreKeptForKnownCallers(t *testing.T) {
 		require.NoError(t, opened[0].Close())
 		opened = opened[1:]
 	}
-	assert.Eventually(t, func() bool { return arrive("198.51.100.1:1") }, patience, time.Millisecond, "a place is free again")
+	assert.Eventually(t, func() bool { return arrive("198.51.100.1:1") }, patience, time.Millisecond,
+		"a place is free again")
 	for _, connection := range opened {
 		require.NoError(t, connection.Close())
 	}
@@ -425,7 +438,8 @@ func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 				o.Log.SetOutput(log)
 			})
 			connection := dial(t, address)
-			_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\n\r\n", harness.AllToken)
+			_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\n\r\n",
+				harness.AllToken)
 			require.NoError(t, err)
 			select {
 			case line := <-log:
@@ -475,7 +489,8 @@ func TestASlowListIsNotCutOff(t *testing.T) {
 func TestCrossOriginAnswers(t *testing.T) {
 	const portal = "https://portal.corp.example"
 	none := harness.New(t, harness.Answering(harness.OK, "[]"), nil)
-	listed := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Policy.Origins = []string{portal} })
+	listed := harness.New(t, harness.Answering(harness.OK, "[]"),
+		func(o *gateway.Options) { o.Policy.Origins = []string{portal} })
 	for name, c := range map[string]struct {
 		server  *gateway.Server
 		method  string
@@ -529,7 +544,8 @@ func TestACredentialTakesPrecedenceOverACertificate(t *testing.T) {
 	portal.Subject.CommonName = "portal"
 	stranger := &x509.Certificate{}
 	stranger.Subject.CommonName = "stranger"
-	known := map[string]*identity.Principal{"CN=portal": {Name: "by certificate", Scopes: []identity.Scope{identity.OURead}}}
+	known := map[string]*identity.Principal{"CN=portal": {Name: "by certificate",
+		Scopes: []identity.Scope{identity.OURead}}}
 	var log bytes.Buffer
 	s := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) {
 		o.Auth = certified{o.Auth, known}

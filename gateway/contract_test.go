@@ -124,7 +124,9 @@ const (
 )
 
 // ask sends a request for a row with its values in one place. In JSON, a value may have any type.
-func ask(t *testing.T, s *gateway.Server, op *ops.Operation, path string, in place, values map[string]any) harness.Reply {
+func ask(
+	t *testing.T, s *gateway.Server, op *ops.Operation, path string, in place, values map[string]any,
+) harness.Reply {
 	t.Helper()
 	form := url.Values{}
 	for name, value := range values {
@@ -134,11 +136,13 @@ func ask(t *testing.T, s *gateway.Server, op *ops.Operation, path string, in pla
 	case inQuery:
 		return harness.Read(t, harness.Call(s, op.Method, path+"?"+form.Encode(), ""))
 	case inForm:
-		return harness.Read(t, harness.Call(s, op.Method, path, form.Encode(), "Content-Type: application/x-www-form-urlencoded"))
+		return harness.Read(t, harness.Call(s, op.Method, path, form.Encode(),
+			"Content-Type: application/x-www-form-urlencoded"))
 	default:
 		body, err := json.Marshal(values)
 		require.NoError(t, err)
-		return harness.Read(t, harness.Call(s, op.Method, path, string(body), "Content-Type: application/json; charset=UTF-8"))
+		return harness.Read(t, harness.Call(s, op.Method, path, string(body),
+			"Content-Type: application/json; charset=UTF-8"))
 	}
 }
 
@@ -280,7 +284,8 @@ func arrived(t *testing.T, req ps.Request, p *ops.Param, value, about string) {
 	}
 	switch p.Kind {
 	case schema.Wildcard, schema.Zone, schema.Network, schema.NetworkOrZone, schema.Bool, schema.Flag, schema.Country, schema.GUID,
-		schema.RecordValues, schema.SearchText(filter.Users), schema.SearchText(filter.Groups), schema.SearchText(filter.Computers), schema.AnyText:
+		schema.RecordValues, schema.SearchText(filter.Users), schema.SearchText(filter.Groups),
+		schema.SearchText(filter.Computers), schema.AnyText:
 		return
 	case schema.Password:
 		require.Equal(t, ps.Secret(value), req.Args[name])
@@ -320,7 +325,8 @@ func TestMissingAndEmptyParameters(t *testing.T) {
 				before = runner.Count()
 				got = ask(t, s, op, target(op, "", ""), in, values)
 				clears := op.Effect == ops.Update && p.Kind.Clear() != nil
-				refused := p.Kind.Secret() || p.Name == ops.DryRun || p.Name == ops.PlanID || op.ID == "computer.deleteMany" && p.Name != "Recursive" && p.Name != ops.ReasonName
+				refused := p.Kind.Secret() || p.Name == ops.DryRun || p.Name == ops.PlanID ||
+					op.ID == "computer.deleteMany" && p.Name != "Recursive" && p.Name != ops.ReasonName
 				if p.Required && !p.Clears || refused {
 					onlyField(t, got, p.Name, op.ID, in)
 				} else {
@@ -331,7 +337,8 @@ func TestMissingAndEmptyParameters(t *testing.T) {
 							name = p.Name
 						}
 						for i, part := range p.Kind.Parts() {
-							assert.Equal(t, p.Kind.Clear()[i], runner.Last(t).Args[name+part.Suffix], "%s: empty %s", op.ID, p.Name)
+							assert.Equal(t, p.Kind.Clear()[i], runner.Last(t).Args[name+part.Suffix], "%s: empty %s", op.ID,
+								p.Name)
 						}
 						continue
 					}
@@ -387,7 +394,8 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 			}
 			assert.Equal(t, before+runs, runner.Count(), "%s: %s twice with the same value: %s", op.ID, p.Name, w.Body)
 
-			got := harness.Read(t, harness.Call(s, op.Method, path+"?"+query.Encode()+"&"+lower+"="+good+"&"+upper+"="+good+"x", ""))
+			got := harness.Read(t, harness.Call(s, op.Method,
+				path+"?"+query.Encode()+"&"+lower+"="+good+"&"+upper+"="+good+"x", ""))
 			onlyField(t, got, p.Name, op.ID)
 			assert.Equal(t, "is given twice with different values", got.Error.Details[0].Message)
 			assert.Equal(t, before+runs, runner.Count())
@@ -434,9 +442,13 @@ func TestAValueOfThePathMayBeRepeatedByName(t *testing.T) {
 
 	runner = harness.Answering(harness.OK, "["+harness.Sample(schema.ReverseZone)+"]")
 	s = harness.New(t, runner, nil)
-	assert.Equal(t, 200, harness.Call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.0.0.0%2F8", "").Code)
-	assert.Equal(t, 200, harness.Call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.in-addr.arpa", "").Code, "another spelling of the same zone")
-	got = harness.Read(t, harness.Call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=11.in-addr.arpa", ""))
+	assert.Equal(t, 200, harness.Call(s, "GET",
+		"/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.0.0.0%2F8", "").Code)
+	assert.Equal(t, 200, harness.Call(s, "GET",
+		"/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.in-addr.arpa", "").Code,
+		"another spelling of the same zone")
+	got = harness.Read(t, harness.Call(s, "GET",
+		"/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=11.in-addr.arpa", ""))
 	onlyField(t, got, "NetworkIDOrZoneName")
 }
 
@@ -444,11 +456,13 @@ func TestEveryScopeIsRequired(t *testing.T) {
 	for _, op := range opstest.Own() {
 		runner := harness.Answering(harness.OK, emitted(op))
 		s := harness.New(t, runner, nil)
-		got := harness.Read(t, harness.Call(s, op.Method, target(op, "", ""), "", "Auth-Token: Bearer "+harness.OpsToken))
+		got := harness.Read(t, harness.Call(s, op.Method, target(op, "", ""), "",
+			"Auth-Token: Bearer "+harness.OpsToken))
 		require.NotNil(t, got.Error)
 		assert.Equal(t, schema.Forbidden, got.Error.Code)
 		assert.Contains(t, got.Error.Message, "'"+string(op.Scope)+"'")
-		for _, header := range []string{"", "Bearer wrong", "Bearer " + harness.AllToken + "x", "Basic eDp5", "Digest x", "Bearer"} {
+		for _, header := range []string{"", "Bearer wrong", "Bearer " + harness.AllToken + "x", "Basic eDp5",
+			"Digest x", "Bearer"} {
 			w := harness.Call(s, op.Method, target(op, "", ""), "{", "Auth-Token: "+header)
 			got := harness.Read(t, w)
 			require.NotNil(t, got.Error, header)

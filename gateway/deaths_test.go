@@ -41,10 +41,14 @@ func (b *bin) run(at func(point string) (dies bool)) ps.Runner {
 		}
 		record := json.RawMessage(harness.Sample(schema.RestoredObject))
 		if req.Settles {
-			state := map[string]string{harness.Existence: map[bool]string{true: "True", false: "False"}[b.times()[guid] > 0]}
-			return &ps.Result{Effect: ps.EffectNone}, req.Records(harness.JSON([]map[string]any{{"guid": guid, "dn": "CN=" + guid, "age": 1, "state": state, "record": record}}))
+			state := map[string]string{harness.Existence: map[bool]string{true: "True",
+				false: "False"}[b.times()[guid] > 0]}
+			return &ps.Result{Effect: ps.EffectNone},
+				req.Records(harness.JSON([]map[string]any{{"guid": guid, "dn": "CN=" + guid, "age": 1, "state": state,
+					"record": record}}))
 		}
-		intent := ps.Intent{Effect: ps.EffectCreated, Server: "dc9", Objects: []ps.Intended{harness.Changed(guid, harness.Existence, "False", "True")}}
+		intent := ps.Intent{Effect: ps.EffectCreated, Server: "dc9",
+			Objects: []ps.Intended{harness.Changed(guid, harness.Existence, "False", "True")}}
 		if err := req.Announced(intent); err != nil {
 			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 		}
@@ -56,7 +60,8 @@ func (b *bin) run(at func(point string) (dies bool)) ps.Runner {
 		b.mu.Unlock()
 		at("written")
 		made := ps.Change{GUID: guid, DN: "CN=" + guid, After: map[string]json.RawMessage{"x": nil}}
-		return &ps.Result{Effect: ps.EffectCreated, Server: "dc9", Changes: []ps.Change{made}}, req.Records(harness.JSON([]json.RawMessage{record}))
+		return &ps.Result{Effect: ps.EffectCreated, Server: "dc9", Changes: []ps.Change{made}},
+			req.Records(harness.JSON([]json.RawMessage{record}))
 	}}
 }
 
@@ -67,11 +72,15 @@ func TestAnUndoOfSeveralCallsIsCompleted(t *testing.T) {
 	for step := 1; ; step++ {
 		b := &bin{back: map[string]int{}}
 		g := harness.NewGateway(t, b.run)
-		past := &changes.Record{ID: changes.NewID(), Time: time.Now(), Operation: "computer.deleteMany", Server: "dc9",
-			Intent: ps.Intent{Effect: ps.EffectRemoved, Objects: []ps.Intended{harness.Removed(harness.GUID, schema.Computer), harness.Removed(other, schema.Computer)}}}
+		past := &changes.Record{ID: changes.NewID(), Time: time.Now(), Operation: "computer.deleteMany",
+			Server: "dc9",
+			Intent: ps.Intent{Effect: ps.EffectRemoved,
+				Objects: []ps.Intended{harness.Removed(harness.GUID, schema.Computer),
+					harness.Removed(other, schema.Computer)}}}
 		require.NoError(t, g.History.Complete(t.Context(), past, ps.OutcomeDone))
 		undo := func() (*httptest.ResponseRecorder, []struct{ ID string }) {
-			w := harness.Call(g.Server, http.MethodPut, "/api/Changes/"+past.ID+"/Undo", "", "Idempotency-Key: key-of-the-undo")
+			w := harness.Call(g.Server, http.MethodPut, "/api/Changes/"+past.ID+"/Undo", "",
+				"Idempotency-Key: key-of-the-undo")
 			var got struct{ Result []struct{ ID string } }
 			_ = json.Unmarshal(w.Body.Bytes(), &got) // a dying gateway may answer anything
 			return w, got.Result

@@ -31,7 +31,8 @@ func TestTheDocumentIsPublic(t *testing.T) {
 	w = harness.Call(s, http.MethodGet, "/openapi.json", "", noCredential, "If-None-Match: "+tag)
 	assert.Equal(t, http.StatusNotModified, w.Code)
 	assert.Empty(t, w.Body.String())
-	assert.Equal(t, http.StatusMethodNotAllowed, harness.Call(s, http.MethodPost, "/openapi.json", "", noCredential).Code)
+	assert.Equal(t, http.StatusMethodNotAllowed,
+		harness.Call(s, http.MethodPost, "/openapi.json", "", noCredential).Code)
 }
 
 // TestThePageIsSelfContained: the gateway serves every file that the page refers to, and its
@@ -55,7 +56,8 @@ func TestThePageIsSelfContained(t *testing.T) {
 			assert.NotZero(t, w.Body.Len(), name[1])
 		}
 	}
-	for _, path := range []string{"/docs/index.html", "/docs/swagger-ui.js", "/docs/%2e%2e/page.go", "/docs/" + strings.Repeat("x", 5000)} {
+	for _, path := range []string{"/docs/index.html", "/docs/swagger-ui.js", "/docs/%2e%2e/page.go",
+		"/docs/" + strings.Repeat("x", 5000)} {
 		assert.Equal(t, http.StatusNotFound, harness.Call(s, http.MethodGet, path, "", noCredential).Code, path)
 	}
 }
@@ -65,7 +67,8 @@ func TestTheDocumentCanBeHidden(t *testing.T) {
 	for _, path := range []string{"/openapi.json", "/docs", "/docs/", "/docs/page.js"} {
 		assert.Equal(t, http.StatusNotFound, harness.Call(s, http.MethodGet, path, "").Code, path)
 	}
-	assert.Equal(t, "There is no such route.", harness.Read(t, harness.Call(s, http.MethodGet, "/", "")).Output, "no hint at what is hidden")
+	assert.Equal(t, "There is no such route.", harness.Read(t, harness.Call(s, http.MethodGet, "/", "")).Output,
+		"no hint at what is hidden")
 	assert.Equal(t, http.StatusNotFound, harness.Call(s, http.MethodGet, "/", "", "Accept: text/html").Code)
 	for _, path := range []string{"/manual", "/manual/", "/manual/start"} {
 		w := harness.Call(s, http.MethodGet, path, "")

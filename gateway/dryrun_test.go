@@ -51,7 +51,8 @@ func TestADryRunIsNoChange(t *testing.T) {
 
 func TestADryRunSpendsNothing(t *testing.T) {
 	runner := harness.Answering(removedUser, "["+harness.Sample(schema.User)+"]")
-	q, header := withQuota(t, runner, authn.Rights{Scopes: []string{"user:delete"}, Quota: &identity.Quota{DeletionsPerHour: number(1)}})
+	q, header := withQuota(t, runner,
+		authn.Rights{Scopes: []string{"user:delete"}, Quota: &identity.Quota{DeletionsPerHour: number(1)}})
 	for range 3 {
 		q.answered("DELETE", "/api/ADUser/a?DryRun=true", header)
 	}

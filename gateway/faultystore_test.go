@@ -78,7 +78,9 @@ func userOf(req ps.Request) (user string) {
 }
 
 // faultyServer returns a server over a store with faults, and its history.
-func faultyServer(t *testing.T, seed uint64, run func(context.Context, ps.Request) (*ps.Result, error)) (*gateway.Server, *storetest.Faulty, *changes.History) {
+func faultyServer(
+	t *testing.T, seed uint64, run func(context.Context, ps.Request) (*ps.Result, error),
+) (*gateway.Server, *storetest.Faulty, *changes.History) {
 	t.Helper()
 	faulty := storetest.NewFaulty(store.NewMemory(nil), seed, 0.5)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
@@ -104,8 +106,10 @@ func (d *cities) repeated(ctx context.Context, t *testing.T, server func() *gate
 				name := fmt.Sprintf("user%d", user)
 				for ctx.Err() == nil {
 					asked := d.calls.Begin(histories.Op{Of: name, Do: "call"})
-					w := harness.Call(server(), http.MethodPut, "/api/ADUser/"+name, `{"City":"Rome"}`, "Content-Type: application/json", "Idempotency-Key: key-of-"+name)
-					asked.End(histories.Answer{Refused: w.Code != http.StatusOK, Value: w.Header().Get(harness.ChangeHeader)})
+					w := harness.Call(server(), http.MethodPut, "/api/ADUser/"+name, `{"City":"Rome"}`,
+						"Content-Type: application/json", "Idempotency-Key: key-of-"+name)
+					asked.End(histories.Answer{Refused: w.Code != http.StatusOK,
+						Value: w.Header().Get(harness.ChangeHeader)})
 					switch w.Code {
 					case http.StatusOK:
 						return

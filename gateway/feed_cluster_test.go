@@ -82,7 +82,8 @@ func TestAClientMayReconnectAnywhere(t *testing.T) {
 	for range 3 {
 		sealed := storetest.Seal(t, plain)
 		history := changes.New(sealed, time.Hour, 1<<30)
-		s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.Kept, o.History = sealed, history })
+		s := harness.New(t, harness.Answering(harness.OK),
+			func(o *gateway.Options) { o.Kept, o.History = sealed, history })
 		web := httptest.NewServer(s.Handler())
 		t.Cleanup(web.Close)
 		gateways, histories, addresses = append(gateways, s), append(histories, history), append(addresses, web.URL)

@@ -46,24 +46,26 @@ func newServed(t *testing.T, n int) *served {
 	s := &served{logs: make([]*logtest.Hook, n)}
 	folder := t.TempDir()
 	for range n {
-		s.runners = append(s.runners, harness.Answering(ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, "["+harness.Sample(schema.User)+"]"))
+		s.runners = append(s.runners,
+			harness.Answering(ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, "["+harness.Sample(schema.User)+"]"))
 		s.audits = append(s.audits, filepath.Join(folder, string(rune('a'+len(s.audits)))))
 	}
-	s.replicas = newReplicas(t, n, func(n int) ps.Runner { return s.runners[n] }, func(n int, o *gateway.Options) {
-		var log *logrus.Logger
-		log, s.logs[n] = logtest.NewNullLogger()
-		lines, err := audit.Open(audit.Options{File: s.audits[n]})
-		require.NoError(t, err)
-		t.Cleanup(func() { assert.NoError(t, lines.Close()) })
-		o.Log, o.Audit = log, lines
-		o.Policy.TrustedProxies = []string{"10.9.9.9"}
-		o.Pages = func(*gateway.Server) gateway.Pages {
-			return nobodysPages(func(w http.ResponseWriter, r *http.Request) {
-				http.SetCookie(w, &http.Cookie{Name: "at", Value: o.Hop.Gateway})
-				_, _ = io.WriteString(w, gateway.ClientOf(r).String())
-			})
-		}
-	})
+	s.replicas = newReplicas(t, n, func(n int) ps.Runner { return s.runners[n] },
+		func(n int, o *gateway.Options) {
+			var log *logrus.Logger
+			log, s.logs[n] = logtest.NewNullLogger()
+			lines, err := audit.Open(audit.Options{File: s.audits[n]})
+			require.NoError(t, err)
+			t.Cleanup(func() { assert.NoError(t, lines.Close()) })
+			o.Log, o.Audit = log, lines
+			o.Policy.TrustedProxies = []string{"10.9.9.9"}
+			o.Pages = func(*gateway.Server) gateway.Pages {
+				return nobodysPages(func(w http.ResponseWriter, r *http.Request) {
+					http.SetCookie(w, &http.Cookie{Name: "at", Value: o.Hop.Gateway})
+					_, _ = io.WriteString(w, gateway.ClientOf(r).String())
+				})
+			}
+		})
 	return s
 }
 
@@ -90,7 +92,8 @@ func TestAChangeIsMadeByTheLeader(t *testing.T) {
 	t.Parallel()
 	s := newServed(t, 3)
 	leader := s.leader()
-	header := []string{"Idempotency-Key: key-of-the-change", "From-Peer: 10.9.9.9:1234", "X-Forwarded-For: 192.0.2.77"}
+	header := []string{"Idempotency-Key: key-of-the-change", "From-Peer: 10.9.9.9:1234",
+		"X-Forwarded-For: 192.0.2.77"}
 	var first string
 	for i, r := range s.others(leader) {
 		w := harness.Call(r.Server, http.MethodPut, disable, "", header...)
@@ -153,7 +156,8 @@ func TestPagesAreThoseOfTheLeader(t *testing.T) {
 	s := newServed(t, 3)
 	leader := s.leader()
 	for _, r := range s.others(leader) {
-		for path, at := range map[string]string{"/ui/": leader.name, "/ui/jobs": leader.name, "/ui/assets/1/a.css": r.name} {
+		for path, at := range map[string]string{"/ui/": leader.name, "/ui/jobs": leader.name,
+			"/ui/assets/1/a.css": r.name} {
 			w := harness.Call(r.Server, http.MethodGet, path, "", "From-Peer: 192.0.2.5:1")
 			assert.Equal(t, "at="+at, w.Header().Get("Set-Cookie"), path)
 			assert.Equal(t, "192.0.2.5", w.Body.String())
@@ -167,7 +171,8 @@ func TestForgedHeadersOfTheHopCountForNothing(t *testing.T) {
 	t.Parallel()
 	s := newServed(t, 3)
 	leader := s.leader()
-	forged := []string{"X-Adgateway-Hop-Client: 192.0.2.99", "X-Adgateway-Hop-Scheme: https", "X-Adgateway-Hop-Request-Id: forged", "From-Peer: 192.0.2.5:1"}
+	forged := []string{"X-Adgateway-Hop-Client: 192.0.2.99", "X-Adgateway-Hop-Scheme: https",
+		"X-Adgateway-Hop-Request-Id: forged", "From-Peer: 192.0.2.5:1"}
 	for _, r := range s.all {
 		w := harness.Call(r.Server, http.MethodPut, disable, "", forged...)
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
@@ -289,7 +294,8 @@ func TestReadyzInACluster(t *testing.T) {
 	s := newServed(t, 3)
 	leader := s.leader()
 	ready := func(r *replicated, lane string) int {
-		return harness.Call(r.Server, http.MethodGet, "/readyz?lane="+lane, "", "Auth-Token: Bearer "+harness.OpsToken).Code
+		return harness.Call(r.Server, http.MethodGet, "/readyz?lane="+lane, "",
+			"Auth-Token: Bearer "+harness.OpsToken).Code
 	}
 	for _, r := range s.all {
 		assert.Equal(t, http.StatusOK, ready(r, "changes"))
@@ -297,7 +303,8 @@ func TestReadyzInACluster(t *testing.T) {
 	}
 	alone := s.others(leader)[0]
 	alone.cut()
-	require.Eventually(t, func() bool { return alone.Member.Status().Leader == "" }, replicaPatience, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return alone.Member.Status().Leader == "" }, replicaPatience,
+		5*time.Millisecond)
 	assert.Equal(t, http.StatusOK, ready(alone, "changes"), "the others may know of none, too")
 	alone.sleep(30 * time.Second)
 	assert.Equal(t, http.StatusServiceUnavailable, ready(alone, "changes"))
@@ -334,7 +341,8 @@ func TestTheRecordOfTheCluster(t *testing.T) {
 	}
 	alone := s.others(leader)[0]
 	alone.cut()
-	require.Eventually(t, func() bool { return alone.Member.Status().Leader == "" }, replicaPatience, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return alone.Member.Status().Leader == "" }, replicaPatience,
+		5*time.Millisecond)
 	state := show(alone)
 	assert.True(t, state.Degraded)
 	assert.Contains(t, *state.Reason, "nothing was heard of a leader")

@@ -29,7 +29,8 @@ func TestAKilledGatewayRunsAKeyOnce(t *testing.T) {
 	left := func(point string) string { return filepath.Join(folder, point+".db") }
 	copied := func(point string) { storetest.Killed(t, first, left(point)) }
 	directory := &harness.OneUser{City: "Oslo", At: copied}
-	s := harness.New(t, &harness.Runner{Do: directory.Run}, func(o *gateway.Options) { o.Kept = harness.OpenStore(t, first) })
+	s := harness.New(t, &harness.Runner{Do: directory.Run},
+		func(o *gateway.Options) { o.Kept = harness.OpenStore(t, first) })
 	status, _, _ := harness.ToRome(s)
 	require.Equal(t, http.StatusOK, status)
 	copied("answered")
@@ -73,11 +74,15 @@ func TestAChangeOfUnknownOutcomeIsNotRepeated(t *testing.T) {
 		result, err := directory.Run(ctx, req)
 		if req.Write && cut { // the session dies before it can answer
 			return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9", Intent: &ps.Intent{
-				Effect: ps.EffectChanged, Objects: []ps.Intended{{GUID: "g-1", Changes: []ps.IntendedChange{{Name: "l", Before: "Oslo", After: "Rome"}}}}}}
+				Effect: ps.EffectChanged, Objects: []ps.Intended{{GUID: "g-1",
+					Changes: []ps.IntendedChange{{Name: "l", Before: "Oslo", After: "Rome"}}}}}}
 		}
 		return result, err
 	}}
-	s := harness.New(t, runner, func(o *gateway.Options) { o.Kept, o.Policy.SettlePause = keys, time.Millisecond })
+	s := harness.New(t, runner, func(
+		o *gateway.Options) {
+		o.Kept, o.Policy.SettlePause = keys, time.Millisecond
+	})
 	directory.Unreadable = true
 	for _, expected := range []int{http.StatusGatewayTimeout, http.StatusServiceUnavailable} {
 		status, got, header := harness.ToRome(s)
@@ -96,7 +101,8 @@ func TestAChangeOfUnknownOutcomeIsNotRepeated(t *testing.T) {
 }
 
 func TestOutcomesThatAreKept(t *testing.T) {
-	partial := ps.Error{Kind: ps.KindScript, Code: "5", Type: "Microsoft.ActiveDirectory.Management.ADException", Outcome: ps.OutcomePartial, Remains: []ps.Object{{GUID: "g"}}}
+	partial := ps.Error{Kind: ps.KindScript, Code: "5", Type: "Microsoft.ActiveDirectory.Management.ADException",
+		Outcome: ps.OutcomePartial, Remains: []ps.Object{{GUID: "g"}}}
 	for name, c := range map[string]struct {
 		runner *harness.Runner
 		status int
@@ -110,7 +116,8 @@ func TestOutcomesThatAreKept(t *testing.T) {
 		"overloaded":    {harness.Failing(ps.Error{Kind: ps.KindOverloaded}), 503, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := harness.New(t, c.runner, func(o *gateway.Options) { o.Kept = harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db")) })
+			s := harness.New(t, c.runner,
+				func(o *gateway.Options) { o.Kept = harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db")) })
 			status, _, _ := harness.ToRome(s)
 			require.Equal(t, c.status, status)
 			again, _, header := harness.ToRome(s)
@@ -145,7 +152,8 @@ func TestAKeyThatCannotBeKept(t *testing.T) {
 			directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
 			keys := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
 			keys.Store = &failingStore{keys.Store, c.works}
-			s := harness.New(t, &harness.Runner{Do: directory.Run}, func(o *gateway.Options) { o.Kept, o.Policy.SettlePause = keys, time.Millisecond })
+			s := harness.New(t, &harness.Runner{Do: directory.Run},
+				func(o *gateway.Options) { o.Kept, o.Policy.SettlePause = keys, time.Millisecond })
 			status, got, header := harness.ToRome(s)
 			require.Equal(t, c.status, status)
 			assert.Equal(t, c.changes, directory.Changes)
@@ -162,7 +170,8 @@ func TestAKeyThatCannotBeKept(t *testing.T) {
 			keys.Store.(*failingStore).left = 100
 			status, _, header = harness.ToRome(s)
 			assert.Equal(t, http.StatusOK, status, "the disk has room again")
-			assert.Equal(t, c.changes > 0, header.Get(harness.ReplayedHeader) == "true", "as it was answered, and not judged again")
+			assert.Equal(t, c.changes > 0, header.Get(harness.ReplayedHeader) == "true",
+				"as it was answered, and not judged again")
 			assert.Equal(t, 1, directory.Changes)
 		})
 	}
@@ -171,11 +180,13 @@ func TestAKeyThatCannotBeKept(t *testing.T) {
 func TestLongAnswersAreKeptWithoutTheirRecords(t *testing.T) {
 	record := strings.Replace(harness.Sample(schema.Computer), `"text"`, `"`+strings.Repeat("x", 1000)+`"`, 1)
 	batch := "[" + strings.Repeat(record+",", 299) + record + "]"
-	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectRemoved, Counts: map[string]int{"computers": 300}}, batch), func(o *gateway.Options) {
+	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectRemoved,
+		Counts: map[string]int{"computers": 300}}, batch), func(o *gateway.Options) {
 		o.Kept = harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
 	})
 	remove := func() harness.Reply {
-		return harness.Read(t, harness.Call(s, http.MethodDelete, "/api/Computers/Remove?WildCard=pc*", "", harness.KeyOfRome))
+		return harness.Read(t, harness.Call(s, http.MethodDelete, "/api/Computers/Remove?WildCard=pc*", "",
+			harness.KeyOfRome))
 	}
 	first := remove()
 	require.Len(t, first.Result, 300)

@@ -25,7 +25,9 @@ type rangedStore struct {
 	ranges atomic.Int64
 }
 
-func (s *rangedStore) Range(ctx context.Context, kind store.Kind, prefix string, visit func(store.Entry) bool) error {
+func (s *rangedStore) Range(
+	ctx context.Context, kind store.Kind, prefix string, visit func(store.Entry) bool,
+) error {
 	if kind == harness.Keys {
 		s.ranges.Add(1)
 	}
@@ -69,7 +71,8 @@ func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, "true", header.Get(harness.ReplayedHeader), "known keys are answered")
 	text := harness.Call(s, "GET", "/metrics", "").Body.String()
-	for _, line := range []string{"adgateway_idempotency_keys 10000", "adgateway_idempotency_keys_max 10000", "adgateway_idempotency_refusals_total 20"} {
+	for _, line := range []string{"adgateway_idempotency_keys 10000", "adgateway_idempotency_keys_max 10000",
+		"adgateway_idempotency_refusals_total 20"} {
 		assert.Contains(t, text, "\n"+line+"\n")
 	}
 

@@ -45,7 +45,8 @@ func (b *budgets) Apply(ctx context.Context, changes ...store.Change) (store.Rev
 // changes cost none. The next gateway counts everything that was done or may have been done.
 func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 	q := newQuotas(t)
-	rights := authn.Rights{Scopes: []string{"user:delete", "user:write"}, Quota: &identity.Quota{DeletionsPerHour: number(3)}}
+	rights := authn.Rights{Scopes: []string{"user:delete", "user:write"},
+		Quota: &identity.Quota{DeletionsPerHour: number(3)}}
 	q.now = time.Now()
 	accounts, header := q.stored(rights)
 	again := func() *authn.Store { // as after a restart
@@ -55,7 +56,8 @@ func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 	}
 	plain := &budgets{Store: store.NewMemory(nil)}
 	var cut error
-	good := harness.Answering(ps.Result{Effect: ps.EffectRemoved, Changes: make([]ps.Change, 1)}, "["+harness.Sample(schema.User)+"]").Do
+	good := harness.Answering(ps.Result{Effect: ps.EffectRemoved, Changes: make([]ps.Change, 1)},
+		"["+harness.Sample(schema.User)+"]").Do
 	runner := &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		result, err := good(ctx, req)
 		if cut != nil && err == nil {
@@ -65,7 +67,8 @@ func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 	}}
 	start := func(accounts *authn.Store) *gateway.Server {
 		return harness.New(t, runner, func(o *gateway.Options) {
-			o.Auth, o.Quotas, o.Kept = accounts, identity.NewMeters(identity.Quota{}, q.clock), storetest.Seal(t, plain)
+			o.Auth, o.Quotas, o.Kept = accounts, identity.NewMeters(identity.Quota{}, q.clock), storetest.Seal(t,
+				plain)
 		})
 	}
 	remove := func(s *gateway.Server) int {
@@ -102,10 +105,12 @@ func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 
 func TestWhatCannotBeCountedIsNotChanged(t *testing.T) {
 	q := newQuotas(t)
-	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:delete"}, Quota: &identity.Quota{DeletionsPerHour: number(1)}})
+	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:delete"},
+		Quota: &identity.Quota{DeletionsPerHour: number(1)}})
 	plain := &budgets{Store: store.NewMemory(nil)}
 	plain.fails.Store(true)
-	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectRemoved, Changes: make([]ps.Change, 1)}, "["+harness.Sample(schema.User)+"]"),
+	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectRemoved, Changes: make([]ps.Change, 1)},
+		"["+harness.Sample(schema.User)+"]"),
 		func(o *gateway.Options) { o.Auth, o.Kept = accounts, storetest.Seal(t, plain) })
 	w := harness.Call(s, http.MethodDelete, "/api/ADUser/a", "", header)
 	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
@@ -114,14 +119,16 @@ func TestWhatCannotBeCountedIsNotChanged(t *testing.T) {
 	assert.Contains(t, got.Output, "hourly limits")
 	assert.NotEmpty(t, w.Header().Get("Retry-After"))
 	plain.fails.Store(false)
-	assert.Equal(t, http.StatusOK, harness.Call(s, http.MethodDelete, "/api/ADUser/a", "", header).Code, "nothing was spent")
+	assert.Equal(t, http.StatusOK, harness.Call(s, http.MethodDelete, "/api/ADUser/a", "", header).Code,
+		"nothing was spent")
 }
 
 // TestACallThatIsResumedGivesBackItsReservation: a repetition finds that the removal was made, and
 // does not remove again.
 func TestACallThatIsResumedGivesBackItsReservation(t *testing.T) {
 	q := newQuotas(t)
-	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:write"}, Quota: &identity.Quota{ChangesPerHour: number(2)}})
+	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:write"},
+		Quota: &identity.Quota{ChangesPerHour: number(2)}})
 	d := &harness.OneUser{City: "Oslo", At: func(string) {}}
 	cut := true
 	runner := &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
@@ -131,7 +138,9 @@ func TestACallThatIsResumedGivesBackItsReservation(t *testing.T) {
 			}
 			return d.Run(ctx, req)
 		}
-		intent := ps.Intent{Effect: ps.EffectChanged, Objects: []ps.Intended{{GUID: "g-1", Changes: []ps.IntendedChange{{Name: "l", Before: "Oslo", After: "Rome"}}}}}
+		intent := ps.Intent{Effect: ps.EffectChanged,
+			Objects: []ps.Intended{{GUID: "g-1",
+				Changes: []ps.IntendedChange{{Name: "l", Before: "Oslo", After: "Rome"}}}}}
 		if err := req.Announced(intent); err != nil {
 			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 		}

@@ -115,8 +115,10 @@ func awaited[T any](t *testing.T, from <-chan T) (value T) {
 // early is set, reads before the first begins and ends. twoChanges reports whether the first try of
 // the second change was refused.
 func twoChanges(t *testing.T, first, second harness.Deed, early bool) (refused bool) {
-	var read, allowed, free, done, tried = make(chan bool, 1), make(chan bool, 1), make(chan bool), make(chan bool), make(chan bool, 1)
-	scenes, requestIDs := []*harness.Scene{harness.NewScene(t, &first), harness.NewScene(t, &second)}, []string{"first", "second"}
+	var read, allowed, free, done, tried = make(chan bool, 1), make(chan bool,
+		1), make(chan bool), make(chan bool), make(chan bool, 1)
+	scenes, requestIDs := []*harness.Scene{harness.NewScene(t, &first),
+		harness.NewScene(t, &second)}, []string{"first", "second"}
 	reads := 0
 	running := scenes[0].Run(func(point string) bool {
 		if point == "announced" {
@@ -135,17 +137,18 @@ func twoChanges(t *testing.T, first, second harness.Deed, early bool) (refused b
 		}
 		return false
 	})
-	s := gatewayOver(t, store.NewMemory(nil), &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
-		if req.ID != requestIDs[1] {
-			return running.Run(ctx, req)
-		}
-		result, err := trying.Run(ctx, req)
-		select {
-		case tried <- err != nil:
-		default: // a later attempt
-		}
-		return result, err
-	}})
+	s := gatewayOver(t, store.NewMemory(nil),
+		&harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+			if req.ID != requestIDs[1] {
+				return running.Run(ctx, req)
+			}
+			result, err := trying.Run(ctx, req)
+			select {
+			case tried <- err != nil:
+			default: // a later attempt
+			}
+			return result, err
+		}})
 	ask := func(n int) {
 		row := scenes[n].Row
 		w := harness.Call(s, row.Method, target(row, "", ""), string(harness.JSON(required(row))),
@@ -216,7 +219,8 @@ func (d *grid) run(t *testing.T, req ps.Request) (*ps.Result, error) {
 	for name, one := range d.cells {
 		if of := strings.Fields(name); touches(of[0], of[1], of[2]) {
 			read[one] = one.value.Load()
-			calls = append(calls, d.calls.Begin(histories.Op{Of: name, Do: "change", Expect: fmt.Sprint(read[one]), Value: fmt.Sprint(read[one] + 1)}))
+			calls = append(calls, d.calls.Begin(histories.Op{Of: name, Do: "change", Expect: fmt.Sprint(read[one]),
+				Value: fmt.Sprint(read[one] + 1)}))
 		}
 	}
 	if err := req.Announced(intent); err != nil {
@@ -240,7 +244,8 @@ func (d *grid) run(t *testing.T, req ps.Request) (*ps.Result, error) {
 	for _, one := range calls {
 		one.End(histories.Answer{})
 	}
-	return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + harness.Sample(shape) + "]"))
+	return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"},
+		req.Records(json.RawMessage("[" + harness.Sample(shape) + "]"))
 }
 
 // nameIn returns the text of an argument of a request, or "" if there is none.
@@ -269,7 +274,10 @@ func changeMemberships(t *testing.T, seed uint64, faults float64) {
 	d := newGrid(2, 3)
 	faulty := storetest.NewFaulty(store.NewMemory(nil), seed, 0)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
-	s := gatewayOver(t, faulty, &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }})
+	s := gatewayOver(t, faulty, &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result,
+		error) {
+		return d.run(t, req)
+	}})
 	faulty.Fail(faults)
 	random := rand.New(rand.NewPCG(seed, 1))
 	var calls sync.WaitGroup
@@ -322,36 +330,37 @@ func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 			assert.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
 		})
 	})
-	s = gatewayOver(t, store.NewMemory(nil), &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
-		if nameIn(req, "MemberName") == "" {
-			result, err := d.run(t, req)
-			if err == nil {
-				changedAt.Store(begun.Load())
+	s = gatewayOver(t, store.NewMemory(nil),
+		&harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+			if nameIn(req, "MemberName") == "" {
+				result, err := d.run(t, req)
+				if err == nil {
+					changedAt.Store(begun.Load())
+				}
+				return result, err
 			}
-			return result, err
-		}
-		n := 0
-		_, err := fmt.Sscanf(nameIn(req, "MemberName"), "u-%d", &n)
-		require.NoError(t, err)
-		announced := req.Announced
-		req.Announced = func(i ps.Intent) error {
-			err := announced(i)
-			select {
-			case tried[n] <- err == nil:
-			default: // called again
+			n := 0
+			_, err := fmt.Sscanf(nameIn(req, "MemberName"), "u-%d", &n)
+			require.NoError(t, err)
+			announced := req.Announced
+			req.Announced = func(i ps.Intent) error {
+				err := announced(i)
+				select {
+				case tried[n] <- err == nil:
+				default: // called again
+				}
+				return err
 			}
-			return err
-		}
-		d.inside = func(string) {
-			begun.Add(1)
-			first()
-			if n < most && changedAt.Load() == 0 {
-				calls.Go(func() { join(n + 1) })
-				awaited(t, tried[n+1])
+			d.inside = func(string) {
+				begun.Add(1)
+				first()
+				if n < most && changedAt.Load() == 0 {
+					calls.Go(func() { join(n + 1) })
+					awaited(t, tried[n+1])
+				}
 			}
-		}
-		return d.run(t, req)
-	}})
+			return d.run(t, req)
+		}})
 	join(0)
 	calls.Wait()
 	assert.Less(t, changedAt.Load(), int64(most), "members that came before it")
@@ -370,19 +379,24 @@ func TestAJobOnOneGroup(t *testing.T) {
 		}
 		awaited(t, all)
 	}
-	s := gatewayOver(t, store.NewMemory(nil), &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }})
+	s := gatewayOver(t, store.NewMemory(nil),
+		&harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }})
 	specs := make([]jobs.Spec, members)
 	for n := range specs {
 		given := ops.Given{"Username": fmt.Sprintf("u-%d", n), "GroupName": "g-0"}
-		specs[n] = jobs.Spec{Operation: "membership.add", Parameters: given, Key: fmt.Sprint("jb.", n), RequestID: fmt.Sprint("jb.", n)}
+		specs[n] = jobs.Spec{Operation: "membership.add", Parameters: given, Key: fmt.Sprint("jb.", n),
+			RequestID: fmt.Sprint("jb.", n)}
 		bound, problems := harness.NewScene(t, &harness.Deed{Op: "membership.add"}).Row.Bind(given)
 		require.Empty(t, problems)
 		specs[n].Changes, specs[n].Uses = bound.Touches()
 	}
-	for n, before := range joblist.Waits(func(i int) joblist.Touch { return joblist.Touch{Changes: specs[i].Changes, Uses: specs[i].Uses} }, make([][]int, members)) {
+	for n, before := range joblist.Waits(
+		func(i int) joblist.Touch { return joblist.Touch{Changes: specs[i].Changes, Uses: specs[i].Uses} },
+		make([][]int, members)) {
 		assert.Empty(t, before, "item %d", n)
 	}
-	job := &jobs.Job{Caller: jobs.Caller{Kind: identity.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)}
+	job := &jobs.Job{Caller: jobs.Caller{Kind: identity.KindToken, Name: "all"},
+		Expires: time.Now().Add(time.Hour)}
 	var calls sync.WaitGroup
 	for n := range specs {
 		calls.Go(func() {

@@ -45,7 +45,8 @@ func TestRequestsAreCounted(t *testing.T) {
 		{1, [4]string{"none", "adgateway", "4xx", "method_not_allowed"}},
 		{1, [4]string{"healthz", "adgateway", "2xx", "ok"}},
 	} {
-		assert.Equal(t, c.want, harness.Metric(t, s, requests(c.labels[0], c.labels[1], c.labels[2], c.labels[3])), c.labels)
+		assert.Equal(t, c.want, harness.Metric(t, s, requests(c.labels[0], c.labels[1], c.labels[2], c.labels[3])),
+			c.labels)
 	}
 	for _, reason := range []string{"unauthenticated", "scope", "malformed", "cross_site"} {
 		assert.EqualValues(t, 1, harness.Metric(t, s, `adgateway_http_refusals_total{reason="`+reason+`"}`), reason)
@@ -68,7 +69,8 @@ func TestAFailedRunIsCountedByItsCode(t *testing.T) {
 
 // requests returns the name of a request counter in the metrics.
 func requests(operation, protocol, class, code string) string {
-	return fmt.Sprintf("adgateway_http_requests_total{class=%q,code=%q,operation=%q,protocol=%q}", class, code, operation, protocol)
+	return fmt.Sprintf("adgateway_http_requests_total{class=%q,code=%q,operation=%q,protocol=%q}", class, code,
+		operation, protocol)
 }
 
 func TestWhoMayReadTheMetrics(t *testing.T) {
@@ -101,7 +103,8 @@ func TestWhoMayReadTheMetrics(t *testing.T) {
 				o.Policy.Origins = []string{"https://portal.corp.example"}
 			})
 			for _, peer := range c.peer {
-				w := harness.Call(s, "GET", "/metrics", "", append([]string{"Auth-Token: ", "Host: localhost:8080", "From-Peer: " + peer}, c.headers...)...)
+				w := harness.Call(s, "GET", "/metrics", "",
+					append([]string{"Auth-Token: ", "Host: localhost:8080", "From-Peer: " + peer}, c.headers...)...)
 				assert.Equal(t, c.status, w.Code, "%s: %s", peer, w.Body)
 				if c.status == http.StatusOK {
 					assert.Contains(t, w.Body.String(), "adgateway_http_requests_in_flight 1\n")
@@ -116,7 +119,8 @@ func TestWhoMayReadTheMetrics(t *testing.T) {
 
 func TestARegistryServesOneServer(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "of_another_package", Help: "x"}, func() float64 { return 7 }))
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "of_another_package", Help: "x"},
+		func() float64 { return 7 }))
 	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.Metrics = registry })
 	assert.Contains(t, harness.Call(s, "GET", "/metrics", "").Body.String(), "of_another_package 7\n")
 	o := harness.Options(t, s.Runner)

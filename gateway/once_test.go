@@ -28,7 +28,9 @@ import (
 )
 
 // gatewayOver returns a gateway over a store.
-func gatewayOver(t *testing.T, db store.Store, runner ps.Runner, change ...func(*gateway.Options)) *gateway.Server {
+func gatewayOver(
+	t *testing.T, db store.Store, runner ps.Runner, change ...func(*gateway.Options),
+) *gateway.Server {
 	t.Helper()
 	g := &harness.Gateway{T: t, Store: db}
 	g.Start(func(func(string) bool) ps.Runner { return runner }, change...)
@@ -38,13 +40,14 @@ func gatewayOver(t *testing.T, db store.Store, runner ps.Runner, change ...func(
 func TestAPlanIsAppliedOnce(t *testing.T) {
 	var made atomic.Int64
 	good := harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]")
-	s := gatewayOver(t, store.NewMemory(nil), &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
-		result, err := good.Do(ctx, req)
-		if err == nil && req.Write {
-			made.Add(1)
-		}
-		return result, err
-	}})
+	s := gatewayOver(t, store.NewMemory(nil),
+		&harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+			result, err := good.Do(ctx, req)
+			if err == nil && req.Write {
+				made.Add(1)
+			}
+			return result, err
+		}})
 	id := planID(t, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
 	var group sync.WaitGroup
 	var calls histories.Recorder
@@ -88,16 +91,19 @@ func TestABudgetIsNotOverspent(t *testing.T) {
 func spendAll(t *testing.T, faults float64) {
 	q := newQuotas(t)
 	q.now = time.Now()
-	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:delete"}, Quota: &identity.Quota{DeletionsPerHour: number(50)}})
+	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:delete"},
+		Quota: &identity.Quota{DeletionsPerHour: number(50)}})
 	var removed atomic.Int64
 	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		user := userOf(req)
 		if err := req.Announced(ps.Intent{Effect: ps.EffectRemoved, Server: "dc1", Objects: []ps.Intended{
-			{GUID: user, DN: "CN=" + user, Changes: []ps.IntendedChange{{Name: "exists", Before: "True", After: "False"}}}}}); err != nil {
+			{GUID: user, DN: "CN=" + user,
+				Changes: []ps.IntendedChange{{Name: "exists", Before: "True", After: "False"}}}}}); err != nil {
 			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 		}
 		removed.Add(1)
-		return &ps.Result{Effect: ps.EffectRemoved, Server: "dc1", Changes: make([]ps.Change, 1)}, req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
+		return &ps.Result{Effect: ps.EffectRemoved, Server: "dc1", Changes: make([]ps.Change, 1)},
+			req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
 	}}
 	faulty := storetest.NewFaulty(store.NewMemory(nil), 1, 0)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
@@ -167,9 +173,11 @@ func excludeEachOther(t *testing.T, faults float64) {
 	var changes histories.Recorder
 	run := func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		read := value.Load()
-		change := changes.Begin(histories.Op{Of: "g-1", Do: "change", Expect: fmt.Sprint(read), Value: fmt.Sprint(read + 1)})
+		change := changes.Begin(histories.Op{Of: "g-1", Do: "change", Expect: fmt.Sprint(read),
+			Value: fmt.Sprint(read + 1)})
 		if err := req.Announced(ps.Intent{Effect: ps.EffectChanged, Server: "dc1", Objects: []ps.Intended{
-			{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", Before: fmt.Sprint(read), After: fmt.Sprint(read + 1)}}}}}); err != nil {
+			{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", Before: fmt.Sprint(read),
+				After: fmt.Sprint(read + 1)}}}}}); err != nil {
 			change.End(histories.Answer{Refused: true})
 			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 		}
@@ -180,7 +188,8 @@ func excludeEachOther(t *testing.T, faults float64) {
 		value.Store(read + 1)
 		within.Add(-1)
 		change.End(histories.Answer{})
-		return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
+		return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"},
+			req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
 	}
 	faulty := storetest.NewFaulty(store.NewMemory(nil), 1, 0)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
@@ -214,7 +223,8 @@ func TestWhatANewerGatewayHasWritten(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	var newer store.Change
 	require.NoError(t, s.Kept.Range(t.Context(), harness.Keys, "", func(e store.Entry) bool {
-		newer = store.Change{Kind: harness.Keys, Key: e.Key, Expect: e.Revision, Expires: e.Expires, Value: bytes.Replace(e.Value, []byte(`"v":1`), []byte(`"v":2`), 1)}
+		newer = store.Change{Kind: harness.Keys, Key: e.Key, Expect: e.Revision, Expires: e.Expires,
+			Value: bytes.Replace(e.Value, []byte(`"v":1`), []byte(`"v":2`), 1)}
 		require.NotEqual(t, e.Value, newer.Value)
 		return true
 	}))
@@ -231,16 +241,19 @@ func TestWhatANewerGatewayHasWritten(t *testing.T) {
 func TestAChangeTakesThreeWrites(t *testing.T) {
 	q := newQuotas(t)
 	q.now = time.Now()
-	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:write"}, Quota: &identity.Quota{ChangesPerHour: number(5)}})
+	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:write"},
+		Quota: &identity.Quota{ChangesPerHour: number(5)}})
 	store := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
 	history := changes.New(store, time.Hour, 1<<20)
-	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
+	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged},
+		"["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
 		o.Auth, o.Kept, o.History = accounts, store, history
 	})
 	w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "", header)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	before := store.State().Writes
-	w = harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+planID(t, w.Body.Bytes()), "", header, harness.KeyOfRome)
+	w = harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+planID(t, w.Body.Bytes()), "", header,
+		harness.KeyOfRome)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	assert.EqualValues(t, 3, store.State().Writes-before)
 }

@@ -29,9 +29,11 @@ func planID(t *testing.T, body []byte) string {
 
 func TestTheAuditNamesWhoPlannedAndWhoApplied(t *testing.T) {
 	store := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
-	s, _, lines := harness.Audited(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), false, func(o *gateway.Options) {
-		o.Kept, o.Policy.PlansOfOthers = store, true
-	})
+	s, _, lines := harness.Audited(t,
+		harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), false,
+		func(o *gateway.Options) {
+			o.Kept, o.Policy.PlansOfOthers = store, true
+		})
 	w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "")
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	apply := "/api/ADUser/jdoe/Disable?PlanId=" + planID(t, w.Body.Bytes())
@@ -49,12 +51,15 @@ func TestTheAuditNamesWhoPlannedAndWhoApplied(t *testing.T) {
 }
 
 func TestPlansOfOthersAreNotKnown(t *testing.T) {
-	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
+	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged},
+		"["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
 		o.Kept = harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
 	})
 	id := planID(t, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
-	for method, path := range map[string]string{http.MethodPut: "/api/ADUser/jdoe/Disable?PlanId=" + id, http.MethodGet: "/api/Plans/" + id} {
-		assert.Equal(t, http.StatusNotFound, harness.Call(s, method, path, "", "Auth-Token: Bearer "+harness.WriteToken).Code)
+	for method, path := range map[string]string{http.MethodPut: "/api/ADUser/jdoe/Disable?PlanId=" + id,
+		http.MethodGet: "/api/Plans/" + id} {
+		assert.Equal(t, http.StatusNotFound,
+			harness.Call(s, method, path, "", "Auth-Token: Bearer "+harness.WriteToken).Code)
 	}
 }
 
@@ -62,7 +67,8 @@ func TestPlansOfOthersAreNotKnown(t *testing.T) {
 // applied again.
 func TestAPlanSurvivesWhatChangedNothing(t *testing.T) {
 	runner := harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]")
-	good, protected := runner.Do, harness.Failing(ps.Error{Kind: ps.KindScript, Gateway: "protected", Message: "No.", Outcome: ps.OutcomeNone}).Do
+	good, protected := runner.Do, harness.Failing(ps.Error{Kind: ps.KindScript, Gateway: "protected",
+		Message: "No.", Outcome: ps.OutcomeNone}).Do
 	unlucky := false
 	runner.Do = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		if !unlucky {
@@ -73,8 +79,12 @@ func TestAPlanSurvivesWhatChangedNothing(t *testing.T) {
 		}
 		return protected(ctx, req)
 	}
-	s := harness.New(t, runner, func(o *gateway.Options) { o.Kept = harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db")) })
-	apply := "/api/ADUser/jdoe/Disable?PlanId=" + planID(t, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
+	s := harness.New(t, runner, func(
+		o *gateway.Options) {
+		o.Kept = harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
+	})
+	apply := "/api/ADUser/jdoe/Disable?PlanId=" +
+		planID(t, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
 	unlucky = true
 	assert.Equal(t, schema.Protected, harness.Read(t, harness.Call(s, http.MethodPut, apply, "")).Error.Code)
 	unlucky = false
@@ -109,7 +119,8 @@ func TestAPlanOfNothingIsUsedUpAfterItsRun(t *testing.T) {
 
 func TestPlansEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
-	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
+	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged},
+		"["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
 		o.Kept, o.Policy.PlanLife = harness.OpenStore(t, path), time.Nanosecond
 	})
 	id := planID(t, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
@@ -119,11 +130,13 @@ func TestPlansEnd(t *testing.T) {
 }
 
 func TestWithoutAStoreThereAreNoPlans(t *testing.T) {
-	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), nil)
+	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged},
+		"["+harness.Sample(schema.User)+"]"), nil)
 	w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "")
 	assert.Equal(t, http.StatusOK, w.Code)
 	assert.Contains(t, w.Body.String(), `"id":null`)
-	got := harness.Read(t, harness.Call(s, http.MethodGet, "/api/Plans/pl_019ab3f0-0000-7000-8000-000000000000", ""))
+	got := harness.Read(t, harness.Call(s, http.MethodGet, "/api/Plans/pl_019ab3f0-0000-7000-8000-000000000000",
+		""))
 	assert.Equal(t, schema.NotSupported, got.Error.Code)
 	assert.NotContains(t, harness.Call(s, http.MethodGet, "/version", "").Body.String(), "plan")
 }

@@ -29,13 +29,15 @@ func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 	stored, header := q.stored(authn.Rights{Scopes: []string{"user:delete"}})
 	static := authn.NewStatic(authn.Header{})
 	require.NoError(t, static.AddToken("of-the-sandbox", &identity.Principal{Name: "token 1", Scopes: scopes}))
-	require.NoError(t, static.AddToken("of-the-sandbox-2", &identity.Principal{Name: "token 2", Scopes: scopes, Quota: &identity.Quota{DeletionsPerHour: number(3)}}))
+	require.NoError(t, static.AddToken("of-the-sandbox-2",
+		&identity.Principal{Name: "token 2", Scopes: scopes, Quota: &identity.Quota{DeletionsPerHour: number(3)}}))
 	require.NoError(t, static.AddUser("password", &identity.Principal{Name: "operator", Scopes: scopes}))
-	s := harness.New(t, harness.Answering(removedUser, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
-		portal := &identity.Principal{Name: "portal", Kind: identity.KindCertificate, Scopes: scopes}
-		o.Auth = certified{authn.Chain{static, stored}, map[string]*identity.Principal{"CN=portal": portal}}
-		o.Quotas = identity.NewMeters(identity.Quota{DeletionsPerHour: number(2)}, q.clock)
-	})
+	s := harness.New(t, harness.Answering(removedUser, "["+harness.Sample(schema.User)+"]"),
+		func(o *gateway.Options) {
+			portal := &identity.Principal{Name: "portal", Kind: identity.KindCertificate, Scopes: scopes}
+			o.Auth = certified{authn.Chain{static, stored}, map[string]*identity.Principal{"CN=portal": portal}}
+			o.Quotas = identity.NewMeters(identity.Quota{DeletionsPerHour: number(2)}, q.clock)
+		})
 	signed := func(sign func(*http.Request)) func() int {
 		return func() int {
 			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodDelete, "/api/ADUser/a", nil)

@@ -27,10 +27,12 @@ const auditSecret = "Corr3ct-Horse-9"
 // epoch in which the gateways chose it.
 func TestTheServerOfAChangeIsRecorded(t *testing.T) {
 	run := func(_ context.Context, req ps.Request) (*ps.Result, error) {
-		err := req.Announced(ps.Intent{Effect: ps.EffectChanged, Server: "dc2.corp.example", PinEpoch: 7, Objects: []ps.Intended{
-			{GUID: "g-1", DN: "CN=J", Changes: []ps.IntendedChange{{Name: "l", Before: "Bonn", After: "Rome"}}}}})
+		err := req.Announced(ps.Intent{Effect: ps.EffectChanged, Server: "dc2.corp.example", PinEpoch: 7,
+			Objects: []ps.Intended{
+				{GUID: "g-1", DN: "CN=J", Changes: []ps.IntendedChange{{Name: "l", Before: "Bonn", After: "Rome"}}}}})
 		require.NoError(t, err)
-		return &ps.Result{Effect: ps.EffectChanged, Server: "dc2.corp.example"}, req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
+		return &ps.Result{Effect: ps.EffectChanged, Server: "dc2.corp.example"},
+			req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
 	}
 	s, file, lines := harness.Audited(t, &harness.Runner{Do: run}, false)
 	require.Equal(t, http.StatusOK, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe?City=Rome", "").Code)
@@ -47,11 +49,14 @@ func TestTheServerOfAChangeIsRecorded(t *testing.T) {
 func TestChangesAreRecorded(t *testing.T) {
 	result := ps.Result{
 		Effect: ps.EffectChanged, Server: "dc1.corp.example",
-		Changes: []ps.Change{{GUID: "g1", DN: "CN=J", Before: map[string]json.RawMessage{"city": json.RawMessage(`"Bonn"`)}, After: map[string]json.RawMessage{"city": json.RawMessage(`"Köln"`)}}},
-		Steps:   []ps.Step{{Label: "set attributes", GUID: "g1", DN: "CN=J"}},
+		Changes: []ps.Change{{GUID: "g1", DN: "CN=J",
+			Before: map[string]json.RawMessage{"city": json.RawMessage(`"Bonn"`)},
+			After:  map[string]json.RawMessage{"city": json.RawMessage(`"Köln"`)}}},
+		Steps: []ps.Step{{Label: "set attributes", GUID: "g1", DN: "CN=J"}},
 	}
 	s, file, lines := harness.Audited(t, harness.Answering(result, "["+harness.Sample(schema.User)+"]"), false)
-	w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe", "City=K%C3%B6ln&Password="+auditSecret, "Content-Type: application/x-www-form-urlencoded")
+	w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe", "City=K%C3%B6ln&Password="+auditSecret,
+		"Content-Type: application/x-www-form-urlencoded")
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	require.Equal(t, http.StatusOK, harness.Call(s, http.MethodGet, "/api/ADUser/jdoe/Details", "").Code)
 
@@ -124,7 +129,8 @@ func TestOutcomesOfTheAudit(t *testing.T) {
 // TestTheOutcomeIsRecordedBeforeTheAnswer: the audit has the outcome when the first byte of the
 // answer is written, for small and large answers and for refused changes.
 func TestTheOutcomeIsRecordedBeforeTheAnswer(t *testing.T) {
-	records := "[" + harness.Sample(schema.Computer) + strings.Repeat(","+harness.Sample(schema.Computer), 499) + "]"
+	records := "[" + harness.Sample(schema.Computer) + strings.Repeat(","+harness.Sample(schema.Computer), 499) +
+		"]"
 	for name, c := range map[string]struct {
 		runner       ps.Runner
 		method, path string
@@ -210,7 +216,8 @@ func TestRefusedCallsAreRecorded(t *testing.T) {
 
 func TestARefusedSecretIsMasked(t *testing.T) {
 	s, file, lines := harness.Audited(t, harness.Answering(harness.OK), false)
-	harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/ResetPassword", `{"newPassword":"`+auditSecret+`","ChangePassword":3}`, "Content-Type: application/json")
+	harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/ResetPassword",
+		`{"newPassword":"`+auditSecret+`","ChangePassword":3}`, "Content-Type: application/json")
 	harness.Call(s, http.MethodDelete, "/api/ADUser/"+strings.Repeat("ü", 5000), "")
 	all := lines()
 	require.Len(t, all, 2)
@@ -233,7 +240,8 @@ func TestReadsAreRecordedIfConfigured(t *testing.T) {
 	require.Equal(t, http.StatusOK, harness.Call(s, http.MethodGet, "/api/ADUser/ListUsers/All", "").Code)
 	all = lines()
 	require.Len(t, all, 3)
-	assert.Equal(t, audit.EventIntent, all[1].Event, "an answer that is streamed is recorded before it begins, and when it is complete")
+	assert.Equal(t, audit.EventIntent, all[1].Event,
+		"an answer that is streamed is recorded before it begins, and when it is complete")
 	assert.Equal(t, "none", all[2].Outcome)
 }
 

@@ -74,7 +74,9 @@ type replicated struct {
 
 // newReplicas starts gateways named gw1, gw2 and so on, with copies of an empty store. Gateway n
 // runs its scripts with runner(n). It returns once one of them leads.
-func newReplicas(t *testing.T, n int, runner func(n int) ps.Runner, change func(n int, o *gateway.Options)) *replicas {
+func newReplicas(
+	t *testing.T, n int, runner func(n int) ps.Runner, change func(n int, o *gateway.Options),
+) *replicas {
 	t.Helper()
 	rs := &replicas{t: t, nodes: journaltest.NewMemory(), ca: newTestAuthority(t)}
 	rs.mail = &mail{inbox: map[string]chan cluster.Message{}, cut: map[string]bool{}}
@@ -209,7 +211,8 @@ func (r *replicated) start() {
 	r.replica = replica.New(replica.Options{
 		File: file, Stream: r.client, Journal: journaltest.Options(), Clock: clock,
 		Member: cluster.Options{
-			Self: self, Gateways: r.of.names(), Reads: store.Newest, Hop: r.hop.Addr().String(), Now: r.now, Wall: r.now,
+			Self: self, Gateways: r.of.names(), Reads: store.Newest, Hop: r.hop.Addr().String(), Now: r.now,
+			Wall:  r.now,
 			Peers: letters{r.of.mail, r.name}, Formats: unseenFormats{}, SettleDelay: time.Millisecond,
 		},
 	})
@@ -366,7 +369,8 @@ func newTestAuthority(t *testing.T) *testAuthority {
 	require.NoError(t, err)
 	a := &testAuthority{t: t, key: key, pool: x509.NewCertPool()}
 	a.certificate = a.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "cluster"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		Subject: pkix.Name{CommonName: "cluster"}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign,
 	}, key)
 	a.pool.AddCert(a.certificate)
 	return a
@@ -397,7 +401,8 @@ func (a *testAuthority) settings(name string) *tls.Config {
 	}, key)
 	return &tls.Config{
 		Certificates: []tls.Certificate{{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}},
-		RootCAs:      a.pool, ClientCAs: a.pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13,
+		RootCAs:      a.pool, ClientCAs: a.pool, ClientAuth: tls.RequireAndVerifyClientCert,
+		MinVersion: tls.VersionTLS13,
 	}
 }
 

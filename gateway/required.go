@@ -31,7 +31,8 @@ func (o *Options) complete() error {
 		o.StreamAbove = streamAbove
 	}
 	if o.Kept != nil && o.History != nil && o.History.Store() != o.Kept {
-		missing = append(missing, errors.New("gateway: the history must be in the store of the keys, so that both are decided at once"))
+		missing = append(missing, errors.New(
+			"gateway: the history must be in the store of the keys, so that both are decided at once"))
 	}
 	if o.Member != nil && (o.Kept == nil || o.History == nil || o.Hop == nil) {
 		missing = append(missing, errors.New("gateway: a member of a cluster needs a store, a history and the hop"))
@@ -54,7 +55,8 @@ func (o *Options) limits() error {
 // check returns an error if the policy cannot be used.
 func (p *Policy) check() error {
 	faults := []error{p.Policy.Check()}
-	for name, scopes := range map[string][]identity.Scope{"http.requireGuard": p.RequireGuard, "http.requireKey": p.RequireKey} {
+	for name, scopes := range map[string][]identity.Scope{"http.requireGuard": p.RequireGuard,
+		"http.requireKey": p.RequireKey} {
 		for _, scope := range scopes {
 			if _, err := authn.ParseScopes([]string{string(scope)}); err != nil {
 				faults = append(faults, fmt.Errorf("%s: %w", name, err))

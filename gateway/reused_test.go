@@ -89,7 +89,8 @@ var (
 	// nothing.
 	keptThings = map[string]func(r reused, first *identity.Principal) (found func(p *identity.Principal) string){
 		"plan": func(r reused, first *identity.Principal) func(*identity.Principal) string {
-			planned, refused := r.as(first, "user.disable", call.Call{Input: call.Values{"Username": "jdoe", "DryRun": true}})
+			planned, refused := r.as(first, "user.disable",
+				call.Call{Input: call.Values{"Username": "jdoe", "DryRun": true}})
 			require.Empty(r.t, refused)
 			id := planID(r.t, append(append([]byte(`{"plan":`), planned.Plan...), '}'))
 			return func(p *identity.Principal) string {
@@ -196,7 +197,8 @@ func TestANameThatIsUsedAgainInheritsNothing(t *testing.T) {
 			t.Run(thing+" of "+which, func(t *testing.T) {
 				q := newQuotas(t)
 				kept := storetest.Seal(t, store.NewMemory(nil))
-				runner := harness.Answering(ps.Result{Effect: ps.EffectChanged, Changes: []ps.Change{{}}}, "["+harness.Sample(schema.User)+"]")
+				runner := harness.Answering(ps.Result{Effect: ps.EffectChanged, Changes: []ps.Change{{}}},
+					"["+harness.Sample(schema.User)+"]")
 				history := changes.New(kept, time.Hour, 1<<20)
 				s := harness.New(t, runner, func(o *gateway.Options) {
 					o.Kept, o.History, o.Auth = kept, history, current{harness.Auth(t)}

@@ -88,11 +88,13 @@ func TestRequestIDs(t *testing.T) {
 		assert.Equal(t, uuid.Version(7), generated.Version())
 		assert.Equal(t, got, runner.Last(t).ID)
 	}
-	assert.Equal(t, "A-1_b.2", harness.Call(s, "GET", "/api/OU/All", "", "X-Request-Id: A-1_b.2").Header().Get("X-Request-Id"))
+	assert.Equal(t, "A-1_b.2", harness.Call(s, "GET", "/api/OU/All", "",
+		"X-Request-Id: A-1_b.2").Header().Get("X-Request-Id"))
 }
 
 func TestOtherSites(t *testing.T) {
-	s := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Policy.Origins = []string{"https://portal.corp.example"} })
+	s := harness.New(t, harness.Answering(harness.OK, "[]"),
+		func(o *gateway.Options) { o.Policy.Origins = []string{"https://portal.corp.example"} })
 	for _, c := range []struct {
 		origin, site string
 		status       int
@@ -107,7 +109,8 @@ func TestOtherSites(t *testing.T) {
 }
 
 // logged runs a request on a server that logs JSON, and returns the only line.
-func logged(t *testing.T, runner ps.Runner, change func(*gateway.Options), method, target, body string, headers ...string) (map[string]any, string) {
+func logged(t *testing.T, runner ps.Runner, change func(*gateway.Options), method, target, body string,
+	headers ...string) (map[string]any, string) {
 	t.Helper()
 	var lines bytes.Buffer
 	s := harness.New(t, runner, func(o *gateway.Options) {
@@ -125,7 +128,8 @@ func logged(t *testing.T, runner ps.Runner, change func(*gateway.Options), metho
 }
 
 func TestAccessLog(t *testing.T) {
-	fields, line := logged(t, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), nil, "GET", "/api/aduser/jdoe/details?ShowFields=*", "")
+	fields, line := logged(t, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), nil, "GET",
+		"/api/aduser/jdoe/details?ShowFields=*", "")
 	for name, want := range map[string]any{
 		"level": "info", "msg": "request", "request_id": "test-1", "method": "GET", "route": "/api/ADUser/{UserName}/Details", "operation": "user.get",
 		"status": 200.0, "principal": "all", "client": "192.0.2.1", "records": 1.0, "server": "dc1.corp.example",
@@ -136,13 +140,15 @@ func TestAccessLog(t *testing.T) {
 	assert.Contains(t, fields, "duration_ms")
 	assert.NotZero(t, fields["bytes"])
 
-	fields, line = logged(t, harness.Failing(ps.Error{Kind: ps.KindScript, Type: "x.Bad", ID: "Odd", Message: "what went wrong"}), nil, "DELETE", "/api/ADUser/jdoe", "")
+	fields, line = logged(t, harness.Failing(ps.Error{Kind: ps.KindScript, Type: "x.Bad", ID: "Odd",
+		Message: "what went wrong"}), nil, "DELETE", "/api/ADUser/jdoe", "")
 	assert.Equal(t, "error", fields["level"])
 	assert.Equal(t, "internal", fields["code"])
 	assert.Equal(t, "none", fields["outcome"])
 	assert.Contains(t, line, "what went wrong", "the log has the details that the answer hides")
 
-	fields, _ = logged(t, harness.Answering(harness.OK), nil, "GET", "/api/OU/All", "", "Auth-Token: Digest secret")
+	fields, _ = logged(t, harness.Answering(harness.OK), nil, "GET", "/api/OU/All", "",
+		"Auth-Token: Digest secret")
 	assert.Equal(t, 401.0, fields["status"])
 	assert.Equal(t, "the credential's scheme is neither Bearer nor Basic", fields["cause"])
 
@@ -175,8 +181,10 @@ func TestLogsHoldNoSecrets(t *testing.T) {
 		{"/api/ADUser/jdoe", `{"Password":"geheim-1\u0001"}`},
 		{"/api/ADUser/jdoe", `{"Password":"geheim-1"`},
 	} {
-		for _, runner := range []ps.Runner{harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), harness.Failing(ps.Error{Kind: ps.KindDied})} {
-			_, line := logged(t, runner, allow, "POST", c.target, c.body, "Content-Type: application/json", "Authorization: Bearer geheim-token")
+		for _, runner := range []ps.Runner{harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"),
+			harness.Failing(ps.Error{Kind: ps.KindDied})} {
+			_, line := logged(t, runner, allow, "POST", c.target, c.body, "Content-Type: application/json",
+				"Authorization: Bearer geheim-token")
 			assert.NotContains(t, line, "geheim", c)
 			assert.NotContains(t, line, harness.AllToken)
 		}
@@ -195,9 +203,13 @@ func TestTrustedProxies(t *testing.T) {
 	forwarded := "X-Forwarded-For: 203.0.113.9"
 	fields, _ := logged(t, harness.Answering(harness.OK, "[]"), nil, "GET", "/api/OU/All", "", forwarded)
 	assert.Equal(t, "192.0.2.1", fields["client"], "no proxy is trusted by default")
-	fields, _ = logged(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Policy.TrustedProxies = []string{"192.0.2.0/24"} }, "GET", "/api/OU/All", "", forwarded)
+	fields, _ = logged(t, harness.Answering(harness.OK, "[]"),
+		func(o *gateway.Options) { o.Policy.TrustedProxies = []string{"192.0.2.0/24"} }, "GET", "/api/OU/All", "",
+		forwarded)
 	assert.Equal(t, "203.0.113.9", fields["client"])
-	fields, _ = logged(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Policy.TrustedProxies = []string{"198.51.100.1"} }, "GET", "/api/OU/All", "", forwarded)
+	fields, _ = logged(t, harness.Answering(harness.OK, "[]"),
+		func(o *gateway.Options) { o.Policy.TrustedProxies = []string{"198.51.100.1"} }, "GET", "/api/OU/All", "",
+		forwarded)
 	assert.Equal(t, "192.0.2.1", fields["client"])
 }
 
@@ -370,7 +382,8 @@ func TestRunCutsOffRequestsAfterTheGrace(t *testing.T) {
 	connection, err := net.Dial("tcp", listener.Addr().String())
 	require.NoError(t, err)
 	defer connection.Close()
-	_, err = fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\n\r\n", harness.AllToken)
+	_, err = fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\n\r\n",
+		harness.AllToken)
 	require.NoError(t, err)
 	<-started
 	stop()
@@ -425,7 +438,8 @@ func TestPlacesOfCredentials(t *testing.T) {
 			s := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) {
 				static := harness.Auth(t)
 				static.Header.AllowQuery = c.allowQuery
-				require.NoError(t, static.AddUser("pass", &identity.Principal{Name: "basic", Scopes: []identity.Scope{identity.All}}))
+				require.NoError(t, static.AddUser("pass",
+					&identity.Principal{Name: "basic", Scopes: []identity.Scope{identity.All}}))
 				o.Auth = static
 			})
 			w := harness.Call(s, "GET", "/api/OU/All"+c.query, "", c.headers...)
@@ -436,7 +450,8 @@ func TestPlacesOfCredentials(t *testing.T) {
 
 func TestOtherMethodsOfOperationalEndpoints(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
-	for path, allowed := range map[string]string{"/healthz": "GET, HEAD", "/readyz": "GET, HEAD", "/version": "GET"} {
+	for path, allowed := range map[string]string{"/healthz": "GET, HEAD", "/readyz": "GET, HEAD",
+		"/version": "GET"} {
 		w := harness.Call(s, "POST", path, "")
 		assert.Equal(t, 405, w.Code, path)
 		assert.Equal(t, allowed, w.Header().Get("Allow"), path)

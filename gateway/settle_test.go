@@ -23,7 +23,8 @@ func settling(seen ...string) *harness.Runner {
 	return &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		if req.Write {
 			return nil, &ps.Error{
-				Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9.corp.example", Steps: []ps.Step{{Label: "something", DN: "CN=j"}},
+				Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9.corp.example",
+				Steps: []ps.Step{{Label: "something", DN: "CN=j"}},
 				Intent: &ps.Intent{Effect: ps.EffectChanged, Objects: []ps.Intended{{
 					GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "pwdLastSet", Before: "5", Renewed: true, Step: "set password"}},
 				}}},
@@ -68,7 +69,8 @@ func TestAWriteThatWasCutOffIsSettled(t *testing.T) {
 			assert.Equal(t, c.readings, runner.Count()-1)
 			last := runner.Last(t)
 			assert.Equal(t, "Confirm-GatewayObject", last.Script)
-			assert.Equal(t, ps.Args{"Class": ps.Text("user"), "Guid": ps.Text("g-1"), "Guids": ps.List([]string{"g-1"}), "MaxAge": ps.Int(2), "Server": ps.Text("dc9.corp.example")}, last.Args)
+			assert.Equal(t, ps.Args{"Class": ps.Text("user"), "Guid": ps.Text("g-1"),
+				"Guids": ps.List([]string{"g-1"}), "MaxAge": ps.Int(2), "Server": ps.Text("dc9.corp.example")}, last.Args)
 			assert.Equal(t, "dc9.corp.example", w.Header().Get("X-Directory-Server"))
 			if c.outcome != "" {
 				assert.Equal(t, c.outcome, got.Error.Outcome)

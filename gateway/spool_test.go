@@ -49,7 +49,9 @@ func slowReader(t *testing.T, address string) net.Conn {
 	t.Helper()
 	connection := dial(t, address)
 	require.NoError(t, connection.(*net.TCPConn).SetReadBuffer(smallBuffer))
-	_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\nConnection: close\r\n\r\n", harness.AllToken)
+	_, err := fmt.Fprintf(connection,
+		"GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\nConnection: close\r\n\r\n",
+		harness.AllToken)
 	require.NoError(t, err)
 	return connection
 }

@@ -38,9 +38,11 @@ func openHistory(t *testing.T) *changes.History {
 // changeCity adds a finished change.
 func changeCity(t *testing.T, h *changes.History, to string) string {
 	t.Helper()
-	c := &changes.Record{ID: changes.NewID(), Time: time.Now().UTC(), Author: changes.Author{Caller: "portal"}, Operation: "user.update", Intent: ps.Intent{
-		Effect: ps.EffectChanged, Objects: []ps.Intended{{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", After: to}}}},
-	}}
+	c := &changes.Record{ID: changes.NewID(), Time: time.Now().UTC(), Author: changes.Author{Caller: "portal"},
+		Operation: "user.update", Intent: ps.Intent{
+			Effect: ps.EffectChanged, Objects: []ps.Intended{{GUID: "g-1", DN: "CN=j",
+				Changes: []ps.IntendedChange{{Name: "l", After: to}}}},
+		}}
 	require.NoError(t, h.Complete(t.Context(), c, ps.OutcomeDone))
 	return c.ID
 }
@@ -50,7 +52,8 @@ func openStream(t *testing.T, address, token string) (net.Conn, *bufio.Scanner) 
 	t.Helper()
 	connection := dial(t, address)
 	require.NoError(t, connection.SetDeadline(time.Now().Add(patience)))
-	_, err := fmt.Fprintf(connection, "GET /api/Changes/stream HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\n\r\n", token)
+	_, err := fmt.Fprintf(connection,
+		"GET /api/Changes/stream HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\n\r\n", token)
 	require.NoError(t, err)
 	lines := bufio.NewScanner(connection)
 	lines.Buffer(nil, 1<<20)
@@ -187,7 +190,8 @@ func TestAStreamEndsWithItsCredential(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			h, credentials := openHistory(t), &revocable{Authenticator: harness.Auth(t)}
-			address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.History, o.Auth = h, credentials })
+			address := running(t, harness.Answering(harness.OK),
+				func(o *gateway.Options) { o.History, o.Auth = h, credentials })
 			_, lines := openStream(t, address, harness.AllToken)
 			until(t, lines, "id: ")
 			revoke(credentials)
@@ -208,7 +212,9 @@ func lineUntilLastChunk(lines *bufio.Scanner) (all []string) {
 
 func TestStreamsAndPollsEndWhenTheServerStops(t *testing.T) {
 	h := openHistory(t)
-	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.History, o.Policy.Grace = h, 20*time.Second }) // otherwise a 30 s poll would be cut off
+	// otherwise a 30 s poll would be cut off
+	s := harness.New(t, harness.Answering(harness.OK),
+		func(o *gateway.Options) { o.History, o.Policy.Grace = h, 20*time.Second })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ended := make(chan error, 1)
@@ -216,9 +222,12 @@ func TestStreamsAndPollsEndWhenTheServerStops(t *testing.T) {
 	go func() { ended <- s.Run(ctx, listener) }()
 	_, lines := openStream(t, listener.Addr().String(), harness.AllToken)
 	poll := dial(t, listener.Addr().String())
-	_, err = fmt.Fprintf(poll, "GET /api/Changes?Wait=30 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuth-Token: Bearer %s\r\n\r\n", harness.AllToken)
+	_, err = fmt.Fprintf(poll, "GET /api/Changes?Wait=30 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"+
+		"Auth-Token: Bearer %s\r\n\r\n", harness.AllToken)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return harness.Metric(t, s, "adgateway_http_requests_in_flight") == 3 }, patience, time.Millisecond) // the metrics request itself counts
+	// the metrics request itself counts
+	require.Eventually(t, func() bool { return harness.Metric(t, s, "adgateway_http_requests_in_flight") == 3 },
+		patience, time.Millisecond)
 	stop()
 	until(t, lines, ": "+"the gateway stops")
 	answer := rest(t, bufio.NewScanner(poll))
@@ -266,9 +275,11 @@ func TestAStreamOverHTTP2(t *testing.T) {
 	h := openHistory(t)
 	config, client := testCertificate(t)
 	address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) {
-		o.History, o.KeepAlive, o.Connections.TLS, o.Connections.SendTimeout = h, 150*time.Millisecond, config, 50*time.Millisecond // the limit applies to sending, not to silence
+		// the limit applies to sending, not to silence
+		o.History, o.KeepAlive, o.Connections.TLS, o.Connections.SendTimeout = h, 150*time.Millisecond, config, 50*time.Millisecond
 	})
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+"/api/Changes/stream", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		"https://"+address+"/api/Changes/stream", nil)
 	require.NoError(t, err)
 	request.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
 	answer, err := client.Do(request)
@@ -288,13 +299,16 @@ func TestAStreamOverHTTP2(t *testing.T) {
 func TestAStreamLeavesRoomForCalls(t *testing.T) {
 	h := openHistory(t)
 	q := newQuotas(t)
-	store, header := q.stored(authn.Rights{Scopes: []string{"*"}, Quota: &identity.Quota{Concurrency: number(1)}})
-	address := running(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.History, o.Auth = h, store })
+	store, header := q.stored(authn.Rights{Scopes: []string{"*"},
+		Quota: &identity.Quota{Concurrency: number(1)}})
+	address := running(t, harness.Answering(harness.OK, "[]"),
+		func(o *gateway.Options) { o.History, o.Auth = h, store })
 	_, token, _ := strings.Cut(header, "Bearer ")
 	_, lines := openStream(t, address, token)
 	until(t, lines, "id: ")
 	for range 3 { // and each one returns its place
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/api/OU/All", nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/api/OU/All",
+			nil)
 		require.NoError(t, err)
 		request.Header.Set("Auth-Token", "Bearer "+token)
 		answer, err := http.DefaultClient.Do(request)
@@ -318,7 +332,8 @@ func FuzzLastEventID(f *testing.F) {
 	harness.Stop(f, s) // streams end soon after they begin
 	end, err := h.End(f.Context())
 	require.NoError(f, err)
-	for _, text := range []string{h.Cursor(end), "", "0", "AQAAAAAAAAAAAAAAAAAAAAA", "2026-11-22T12:40:00Z", "a b", "\x00", strings.Repeat("A", 5000)} {
+	for _, text := range []string{h.Cursor(end), "", "0", "AQAAAAAAAAAAAAAAAAAAAAA", "2026-11-22T12:40:00Z",
+		"a b", "\x00", strings.Repeat("A", 5000)} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -326,9 +341,13 @@ func FuzzLastEventID(f *testing.F) {
 		r.Header["Last-Event-Id"] = []string{text}
 		w := harness.Serve(s, r)
 		assert.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusGone}, w.Code, "%s", w.Body)
-		since := harness.Serve(s, httptest.NewRequest(http.MethodGet, "/api/Changes/stream?Since="+url.QueryEscape(text), nil))
-		assert.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusGone}, since.Code, "%s", since.Body)
-		after := harness.Serve(s, httptest.NewRequest(http.MethodGet, "/api/Changes?Wait=0&After="+url.QueryEscape(text), nil))
-		assert.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusGone}, after.Code, "%s", after.Body)
+		since := harness.Serve(s, httptest.NewRequest(http.MethodGet,
+			"/api/Changes/stream?Since="+url.QueryEscape(text), nil))
+		assert.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusGone}, since.Code, "%s",
+			since.Body)
+		after := harness.Serve(s, httptest.NewRequest(http.MethodGet,
+			"/api/Changes?Wait=0&After="+url.QueryEscape(text), nil))
+		assert.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusGone}, after.Code, "%s",
+			after.Body)
 	})
 }

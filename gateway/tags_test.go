@@ -53,15 +53,19 @@ func TestWaitingForAnotherChangeCountsTowardsTheLimit(t *testing.T) {
 
 // TestAStateThatCannotBeReadAllowsNothing: a guard fails if the state is unknown.
 func TestAStateThatCannotBeReadAllowsNothing(t *testing.T) {
-	for name, state := range map[string]string{"none": "", "no record": "[]", "another record": `{"guid":"x"}`, "null": "null"} {
+	for name, state := range map[string]string{"none": "", "no record": "[]", "another record": `{"guid":"x"}`,
+		"null": "null"} {
 		t.Run(name, func(t *testing.T) {
 			runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 				require.NotNil(t, req.State)
 				assert.Equal(t, "Get-GatewayUser", req.State.Script)
 				assert.Equal(t, "UserName", req.State.Identity)
-				err := req.Announced(ps.Intent{State: state, Objects: []ps.Intended{{GUID: "g", Changes: []ps.IntendedChange{{Name: "enabled", Before: "True", After: "False"}}}}})
+				err := req.Announced(ps.Intent{State: state,
+					Objects: []ps.Intended{{GUID: "g",
+						Changes: []ps.IntendedChange{{Name: "enabled", Before: "True", After: "False"}}}}})
 				if err == nil {
-					return &ps.Result{Effect: ps.EffectChanged}, req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
+					return &ps.Result{Effect: ps.EffectChanged},
+						req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
 				}
 				return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 			}}

@@ -19,7 +19,8 @@ func TestEveryRowIsReachedThroughTheRouter(t *testing.T) {
 	log := logtest.NewLocal(s.Log)
 	for _, op := range ops.Table() {
 		for _, path := range []string{op.Path, strings.ToUpper(op.Path) + "/", strings.ToLower(op.Path)} {
-			path = strings.NewReplacer("{NETWORKID}", "10.0.0.0/8", "{networkid}", "10.0.0.0/8", "{NetworkID}", "10.0.0.0/8").Replace(path)
+			path = strings.NewReplacer("{NETWORKID}", "10.0.0.0/8", "{networkid}", "10.0.0.0/8", "{NetworkID}",
+				"10.0.0.0/8").Replace(path)
 			harness.Call(s, op.Method, (&url.URL{Path: path}).EscapedPath(), "", "Auth-Token: ") // refused
 			assert.Equal(t, op.ID, fieldsOf(t, log.LastEntry())["operation"], "%s %s", op.Method, path)
 		}

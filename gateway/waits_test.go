@@ -27,20 +27,24 @@ func TestARunThatWaitedHasTimeLeft(t *testing.T) {
 			var limits []time.Duration
 			s := harness.New(t, &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 				limits = append(limits, req.Limit)
-				intent := ps.Intent{Effect: ps.EffectChanged, Objects: []ps.Intended{{GUID: "g-1", Changes: []ps.IntendedChange{{Name: "l", Before: "Oslo", After: "Rome"}}}}}
+				intent := ps.Intent{Effect: ps.EffectChanged,
+					Objects: []ps.Intended{{GUID: "g-1",
+						Changes: []ps.IntendedChange{{Name: "l", Before: "Oslo", After: "Rome"}}}}}
 				if err := req.Announced(intent); err != nil {
 					return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 				}
 				if len(limits) == 1 {
 					time.Sleep(first)
 				}
-				return &ps.Result{Effect: ps.EffectChanged}, req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
+				return &ps.Result{Effect: ps.EffectChanged},
+					req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
 			}}, func(o *gateway.Options) { o.Policy.WriteLimit = limit })
 			statuses := make([]int, 2)
 			var calls sync.WaitGroup
 			for i := range statuses {
 				calls.Go(func() {
-					statuses[i] = harness.Call(s, http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json").Code
+					statuses[i] = harness.Call(s, http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`,
+						"Content-Type: application/json").Code
 				})
 				synctest.Wait()
 			}

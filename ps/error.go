@@ -102,7 +102,8 @@ func (e *Error) Error() string {
 // for a finding of antivirus software through AMSI and another one for a policy (facts-5.1 I42).
 func (e *Error) Blocked() bool {
 	id, _, _ := strings.Cut(e.ID, ",")
-	return id == BlockedByProtection || id == BlockedByPolicy || e.Step == "start" && slices.Contains(refusedStarts, e.Code)
+	return id == BlockedByProtection || id == BlockedByPolicy || e.Step == "start" &&
+		slices.Contains(refusedStarts, e.Code)
 }
 
 // refusedStarts are the Win32 codes of a program that could not be started: a virus was found

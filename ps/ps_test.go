@@ -142,7 +142,8 @@ func FuzzEncodeRequest(f *testing.F) {
 		if !utf8.ValidString(text) {
 			return // kinds accept only valid UTF-8
 		}
-		line := ps.EncodeRequest("1", "S", ps.Args{"T": ps.Text(text), "L": ps.List([]string{text, text}), "P": ps.Secret(secret)})
+		line := ps.EncodeRequest("1", "S",
+			ps.Args{"T": ps.Text(text), "L": ps.List([]string{text, text}), "P": ps.Secret(secret)})
 		if strings.ContainsAny(line, "\r\n\x00") {
 			t.Fatalf("more than one line: %q", line)
 		}

@@ -296,7 +296,8 @@ func (t *tracer) call(command *syntax.Command, piped bool, at tables) *call {
 			}
 			held, known := at[strings.ToLower(a.Name)]
 			if !known || len(ways)*len(held) > maxWays {
-				c.unknown = fmt.Sprintf("%s is given @%s, which cannot be traced to a hashtable literal of the same function with constant keys", c.name, a.Name)
+				c.unknown = fmt.Sprintf("%s is given @%s, which cannot be traced to a hashtable literal of the same "+
+					"function with constant keys", c.name, a.Name)
 				continue
 			}
 			var combined [][]argument

@@ -89,7 +89,8 @@ func (l *library) callFaults(t *text) []Fault {
 	syntax.Walk(t.script, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FunctionDef); ok {
 			if target, alias := cmdlets.AliasTarget(f.Name); alias {
-				faults = append(faults, t.fault(f, "", "the function %s would never be called: the alias of %s takes precedence", f.Name, target))
+				faults = append(faults, t.fault(f, "",
+					"the function %s would never be called: the alias of %s takes precedence", f.Name, target))
 			}
 		}
 		return true

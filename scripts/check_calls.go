@@ -55,7 +55,8 @@ func (l *library) faultsOf(t *text, c *call) []Fault {
 	switch {
 	case !c.piped || l.isBuiltin(c.command):
 	case c.command.Module != "":
-		add(t.fault(c.at, "", "%s takes its input from a pipeline; give it an identity by name (facts G7)", c.command.Name))
+		add(t.fault(c.at, "", "%s takes its input from a pipeline; give it an identity by name (facts G7)",
+			c.command.Name))
 	case !takesPipeline(c.command):
 		add(t.fault(c.at, "", "%s takes no pipeline input", c.command.Name))
 	}
@@ -134,7 +135,9 @@ func argumentFault(command *cmdlets.Cmdlet, arg argument) (message, suggest stri
 }
 
 // constantFault reports a constant that the parameter's type never accepts.
-func constantFault(command *cmdlets.Cmdlet, param *cmdlets.Param, value syntax.Node) (message, suggest string) {
+func constantFault(
+	command *cmdlets.Cmdlet, param *cmdlets.Param, value syntax.Node,
+) (message, suggest string) {
 	for _, text := range constants(value) {
 		if len(param.Values) > 0 && !containsFold(param.Values, text) {
 			return fmt.Sprintf("%s: -%s cannot be '%s'", command.Name, param.Name, text), nearest(text, param.Values)
@@ -237,7 +240,8 @@ func setFault(command *cmdlets.Cmdlet, way []argument, version string) string {
 	switch {
 	case len(taking) == 0:
 		return fmt.Sprintf("no parameter set of %s has all of %s", command.Name, written(way))
-	case slices.Contains(taking, command.DefaultSet) && !slices.Contains(filled, command.DefaultSet), len(filled) == 0:
+	case slices.Contains(taking, command.DefaultSet) &&
+		!slices.Contains(filled, command.DefaultSet), len(filled) == 0:
 		return fmt.Sprintf("%s lacks the mandatory %s", command.Name, missing)
 	case !slices.Contains(filled, command.DefaultSet) && len(filled) > 1:
 		return fmt.Sprintf("%s cannot tell its parameter sets apart by %s", command.Name, written(way))

@@ -70,7 +70,8 @@ func attributeFaults(t *text, a *syntax.Attribute) []Fault {
 		var faults []Fault
 		for _, named := range a.Named {
 			if !containsFold(arguments, named.Name) {
-				faults = append(faults, t.fault(named, nearest(named.Name, arguments), "[%s] has no argument %s", name, named.Name))
+				faults = append(faults, t.fault(named, nearest(named.Name, arguments), "[%s] has no argument %s", name,
+					named.Name))
 			}
 		}
 		return faults
@@ -100,7 +101,8 @@ func (l *library) typeFaults(t *text, name *syntax.TypeName) []Fault {
 		args = 1
 	}
 	if known.Arity != args {
-		return []Fault{t.fault(name, "", "the type [%s] takes %d type argument(s), not %d", name.Name, known.Arity, args)}
+		return []Fault{t.fault(name, "", "the type [%s] takes %d type argument(s), not %d", name.Name, known.Arity,
+			args)}
 	}
 	if name.Arg == nil {
 		return nil
@@ -114,7 +116,8 @@ func nearestType(name string) string {
 	var names []string
 	for _, t := range cmdlets.Types() {
 		names = append(names, t.Aliases...)
-		if bare, ok := strings.CutPrefix(t.Name, "System."); ok && !strings.HasPrefix(strings.ToLower(name), "system.") {
+		if bare, ok := strings.CutPrefix(t.Name, "System."); ok &&
+			!strings.HasPrefix(strings.ToLower(name), "system.") {
 			names = append(names, bare)
 			continue
 		}
@@ -151,7 +154,8 @@ func (l *library) staticFaults(t *text, target, member syntax.Expr, args int) []
 
 // countFaults checks the number of arguments of a call, or -1 for a property.
 func countFaults(t *text, at syntax.Node, found []cmdlets.Member, name string, args int) []Fault {
-	if slices.ContainsFunc(found, func(m cmdlets.Member) bool { return m.Accepts(args) || args < 0 && !m.Method }) {
+	if slices.ContainsFunc(found,
+		func(m cmdlets.Member) bool { return m.Accepts(args) || args < 0 && !m.Method }) {
 		return nil
 	}
 	if args < 0 {
@@ -176,7 +180,8 @@ func (l *library) methodFaults(t *text, call *syntax.Invoke) []Fault {
 	if !constant {
 		return nil
 	}
-	found := slices.DeleteFunc(slices.Clone(cmdlets.InstanceMembers(name)), func(m cmdlets.Member) bool { return !m.Method })
+	found := slices.DeleteFunc(slices.Clone(cmdlets.InstanceMembers(name)),
+		func(m cmdlets.Member) bool { return !m.Method })
 	if len(found) > 0 {
 		return countFaults(t, call.Name, found, "the method "+name, len(call.Args))
 	}

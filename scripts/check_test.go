@@ -120,7 +120,8 @@ $p; $a; $b; $bad; $out; $env:PATH; $true; $PSCmdlet; $ErrorActionPreference; $PR
 
 func TestCheckOptions(t *testing.T) {
 	script := ps.Source{Name: "s.ps1", Text: "[My.Kit]::Make(1)\n$x = [My.Kit](robocopy $home /mir)\nrobocpy $x"}
-	o := CheckOptions{Commands: []string{"robocopy"}, Types: []string{"My.Kit"}, Prelude: []ps.Source{{Text: "$home = 1"}}}
+	o := CheckOptions{Commands: []string{"robocopy"}, Types: []string{"My.Kit"},
+		Prelude: []ps.Source{{Text: "$home = 1"}}}
 	faults := Check(script, o)
 	require.Len(t, faults, 1)
 	assert.Equal(t, "s.ps1:3:1: unknown command robocpy (robocopy?)", faults[0].Error())
@@ -130,7 +131,8 @@ func TestCheckOptions(t *testing.T) {
 // TestCheckDescribedScripts: Describe reports the faults that Check finds.
 func TestCheckDescribedScripts(t *testing.T) {
 	l := newLibrary(CheckOptions{})
-	l.addPrelude("prelude.ps1", "$Limit = 1\nfunction Get-Thing { [CmdletBinding()] param([Parameter(Mandatory)] [string] $Name) $Name; $Limit }\nGet-Thin -Name x\n")
+	l.addPrelude("prelude.ps1", "$Limit = 1\nfunction Get-Thing { [CmdletBinding()] "+
+		"param([Parameter(Mandatory)] [string] $Name) $Name; $Limit }\nGet-Thin -Name x\n")
 	l.add("ad/Get-GatewayOne.ps1", "Get-Thing -Nam x\n$Limit")
 	l.add("ad/Get-GatewayTwo.ps1", "param(")
 	l.link()
@@ -177,7 +179,8 @@ func FuzzCheck(f *testing.F) {
 		if len(text) > 4096 {
 			return
 		}
-		for _, fault := range Check(ps.Source{Name: "f.ps1", Text: text}, CheckOptions{Prelude: []ps.Source{{Text: text}}}) {
+		for _, fault := range Check(ps.Source{Name: "f.ps1", Text: text},
+			CheckOptions{Prelude: []ps.Source{{Text: text}}}) {
 			if fault.Message == "" || fault.Pos.Line < 1 || !strings.HasPrefix(fault.Error(), "f.ps1:") {
 				t.Fatalf("a fault without message or place: %+v", fault)
 			}
@@ -190,7 +193,8 @@ func TestBuiltinsParse(t *testing.T) {
 	for name, c := range builtins() {
 		assert.NotEmpty(t, c.Params, name)
 		for _, p := range c.Params {
-			_, errs := syntax.Parse("", "["+strings.TrimSuffix(strings.Replace(p.Type, "SwitchParameter", "switch", 1), "[]")+"]")
+			_, errs := syntax.Parse("",
+				"["+strings.TrimSuffix(strings.Replace(p.Type, "SwitchParameter", "switch", 1), "[]")+"]")
 			assert.Empty(t, errs, "%s -%s", name, p.Name)
 		}
 	}

@@ -15,7 +15,8 @@ var automatic = []string{
 }
 
 // outParameters are the common parameters whose value is the name of a variable to set.
-var outParameters = []string{"ErrorVariable", "InformationVariable", "OutVariable", "PipelineVariable", "WarningVariable"}
+var outParameters = []string{"ErrorVariable", "InformationVariable", "OutVariable", "PipelineVariable",
+	"WarningVariable"}
 
 // names maps the lower-case names of variables to their spelling.
 type names map[string]string

@@ -115,7 +115,8 @@ func (l *library) add(file, source string) *text {
 			if f.Body.Param != nil {
 				params, attributes = f.Body.Param.Params, f.Body.Param.Attributes
 			}
-			l.functions[strings.ToLower(f.Name)] = &function{body: f.Body, params: params, command: declared(f.Name, attributes, params)}
+			l.functions[strings.ToLower(f.Name)] = &function{body: f.Body, params: params,
+				command: declared(f.Name, attributes, params)}
 		}
 		return true
 	})
@@ -212,5 +213,6 @@ func typeOf(p *syntax.Param) string {
 }
 
 func mandatory(p *syntax.Param) bool {
-	return slices.ContainsFunc(attributesOf(p, "Parameter"), func(a *syntax.Attribute) bool { return isSet(a, "Mandatory") })
+	return slices.ContainsFunc(attributesOf(p, "Parameter"),
+		func(a *syntax.Attribute) bool { return isSet(a, "Mandatory") })
 }

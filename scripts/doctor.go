@@ -31,7 +31,8 @@ func doctorList(lane ps.Lane) []string { return folder(doctorFolder + folders[la
 func DescribeDoctor() ([]ps.Script, error) { return describedDoctor() }
 
 var describedDoctor = sync.OnceValues(func() ([]ps.Script, error) {
-	return describeAll(doctorPreludes, func(lane ps.Lane) []string { return slices.Concat(list(lane), doctorList(lane)) })
+	return describeAll(doctorPreludes,
+		func(lane ps.Lane) []string { return slices.Concat(list(lane), doctorList(lane)) })
 })
 
 // Survey returns lines that the doctor runs in a PowerShell without a session. They work in

@@ -73,7 +73,8 @@ func TestStraysAreFound(t *testing.T) {
 
 // straysIn lists the citations in a text that have none of the forms in [citations].
 func straysIn(path, text string) (found []string) {
-	if strings.Contains(path, "testdata/") || strings.Contains(path, "test/conformance/") || strings.HasSuffix(path, "/FACTS.md") {
+	if strings.Contains(path, "testdata/") || strings.Contains(path, "test/conformance/") ||
+		strings.HasSuffix(path, "/FACTS.md") {
 		return nil
 	}
 	text = joined(text)
@@ -196,12 +197,14 @@ func eachText(t *testing.T, visit func(path, text string)) {
 		}
 		name := entry.Name()
 		if entry.IsDir() {
-			if len(name) > 2 && name[0] == '.' || name == "node_modules" || name == "bin" || name == "dist" || name == "fuzz" {
+			if len(name) > 2 && name[0] == '.' || name == "node_modules" || name == "bin" || name == "dist" ||
+				name == "fuzz" {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		if path == filepath.Join("..", "scripts", "FACTS.md") || name == "facts_test.go" || !entry.Type().IsRegular() {
+		if path == filepath.Join("..", "scripts", "FACTS.md") || name == "facts_test.go" ||
+			!entry.Type().IsRegular() {
 			return nil
 		}
 		text, err := os.ReadFile(path)

@@ -224,7 +224,9 @@ func recorded(t *testing.T, known map[string]bool) map[string][]feature {
 func running(t *testing.T) map[string]string {
 	t.Helper()
 	const decoded = "([scriptblock]::Create([Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('eA=='))))"
-	out := map[string]string{"boot line": ". " + decoded + "; Set-Item -LiteralPath 'function:global:Get-X' -Value " + decoded} // as in ps/session
+	// as in ps/session
+	out := map[string]string{"boot line": ". " + decoded +
+		"; Set-Item -LiteralPath 'function:global:Get-X' -Value " + decoded}
 	for name, text := range shipped(t) {
 		if strings.HasSuffix(name, ".ps1") {
 			out[name] = text
@@ -245,7 +247,8 @@ func TestUsesAreRecorded(t *testing.T) {
 		script, errs := syntax.Parse(name, texts[name])
 		require.Empty(t, errs, name)
 		features(script, known, func(f feature, n syntax.Node) {
-			if !slices.ContainsFunc(have[f.name], func(r feature) bool { return r.covers(f) }) && missing[f.key()] == "" {
+			if !slices.ContainsFunc(have[f.name], func(r feature) bool { return r.covers(f) }) &&
+				missing[f.key()] == "" {
 				missing[f.key()] = name + "\t" + strings.Join(strings.Fields(script.Slice(n.Extent())), " ")
 			}
 		})
@@ -253,7 +256,8 @@ func TestUsesAreRecorded(t *testing.T) {
 	path := filepath.Join("testdata", "unrecorded.txt")
 	if *updateRecorded {
 		var text strings.Builder
-		text.WriteString("# What scripts use and no recording of a real engine shows, by operands: the use, a script, the line to record.\n")
+		text.WriteString("# What scripts use and no recording of a real engine shows, by operands: the use, a " +
+			"script, the line to record.\n")
 		for _, key := range slices.Sorted(maps.Keys(missing)) {
 			text.WriteString(key + "\t" + missing[key] + "\n")
 		}
@@ -265,10 +269,12 @@ func TestUsesAreRecorded(t *testing.T) {
 	for line := range strings.Lines(string(data)) {
 		if key, _, ok := strings.Cut(line, "\t"); ok {
 			listed[key] = true
-			assert.Contains(t, missing, key, "recorded or no longer used: go test ./scripts -run TestUsesAreRecorded -update")
+			assert.Contains(t, missing, key,
+				"recorded or no longer used: go test ./scripts -run TestUsesAreRecorded -update")
 		}
 	}
 	for key, where := range missing {
-		assert.True(t, listed[key], "no recording shows %s (%s): use a form that is recorded, or list it with -update", key, where)
+		assert.True(t, listed[key], "no recording shows %s (%s): use a form that is recorded, or list it with "+
+			"-update", key, where)
 	}
 }

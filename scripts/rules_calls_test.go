@@ -67,7 +67,8 @@ func takesForce(command *cmdlets.Cmdlet, way []argument) bool {
 	return slices.ContainsFunc(force.PerSet, func(of cmdlets.InSet) bool {
 		return !slices.ContainsFunc(way, func(a argument) bool {
 			p := command.Param(a.name)
-			return p != nil && !slices.ContainsFunc(p.PerSet, func(other cmdlets.InSet) bool { return other.Set == of.Set || of.Set == "" || other.Set == "" })
+			return p != nil && !slices.ContainsFunc(p.PerSet,
+				func(other cmdlets.InSet) bool { return other.Set == of.Set || of.Set == "" || other.Set == "" })
 		})
 	})
 }
@@ -107,7 +108,8 @@ var banned = map[string]string{
 
 // dynamicCallers are the functions that may call a command named by a variable: for the
 // script in a request, for an undo, and for the doctor's tests.
-var dynamicCallers = []string{"Invoke-GatewayRequest", "Get-GatewayState", "Undo-GatewayStep", "Test-GatewayFact"}
+var dynamicCallers = []string{"Invoke-GatewayRequest", "Get-GatewayState", "Undo-GatewayStep",
+	"Test-GatewayFact"}
 
 // tried are banned commands, and commands with a banned filter, that a script of the doctor
 // runs to test them.
@@ -146,11 +148,14 @@ func unbanned(_ *library, t *text) []error {
 			}
 		}
 		if b, ok := n.(*syntax.Binary); ok && b.Exact && !slices.Contains(byCodeUnit, b.Op) {
-			faults = append(faults, placed(t, n, "a comparison where case counts is one of code units: write Equals, because operators compare as a culture does"))
+			faults = append(faults, placed(t, n,
+				"a comparison where case counts is one of code units: write Equals, because operators compare as a "+
+					"culture does"))
 		}
 		if i, ok := n.(*syntax.Invoke); ok {
 			typ, _ := i.Target.(*syntax.TypeExpr)
-			if name, _ := literal(i.Name); typ != nil && bareType(typ.Type.Name) == "scriptblock" && strings.EqualFold(name, "Create") {
+			if name, _ := literal(i.Name); typ != nil && bareType(typ.Type.Name) == "scriptblock" &&
+				strings.EqualFold(name, "Create") {
 				faults = append(faults, placed(t, n, "[scriptblock]::Create runs text as code"))
 			}
 		}
@@ -192,7 +197,8 @@ func isVariable(value syntax.Node, name string) bool {
 func once(faults []error) []error {
 	var out []error
 	for _, fault := range faults {
-		if !slices.ContainsFunc(out, func(err error) bool { return errors.Is(err, fault) || err.Error() == fault.Error() }) {
+		if !slices.ContainsFunc(out,
+			func(err error) bool { return errors.Is(err, fault) || err.Error() == fault.Error() }) {
 			out = append(out, fault)
 		}
 	}

@@ -31,7 +31,8 @@ func filtersEscaped(l *library, t *text) []error {
 		if parameter == "" {
 			continue
 		}
-		f := &filters{scope: byFunction[strings.ToLower(c.function)], constants: constants, asked: map[string]bool{}}
+		f := &filters{scope: byFunction[strings.ToLower(c.function)], constants: constants,
+			asked: map[string]bool{}}
 		for _, way := range c.ways {
 			if filter, has := arg(way, parameter); has && (filter.value == nil || !f.clean(filter.value)) {
 				faults = append(faults, placed(t, c.at, "the filter of %s is not made of escaped values", c.name))
@@ -48,7 +49,8 @@ func filterParameter(l *library, c *call) string {
 		return ""
 	case c.command.Module == cmdlets.ActiveDirectory:
 		return "LDAPFilter"
-	case c.command.Module == "" && l.functions[strings.ToLower(c.name)] != nil && c.command.Param("Filter") != nil:
+	case c.command.Module == "" && l.functions[strings.ToLower(c.name)] != nil &&
+		c.command.Param("Filter") != nil:
 		return "Filter"
 	}
 	return ""
@@ -77,7 +79,8 @@ type filters struct {
 	asked     map[string]bool // variables being followed, so that a cycle of them ends
 }
 
-var filterEscapes = []string{"get-gatewayldapescaped", "get-gatewayguidescaped", "get-gatewayoctetsescaped", "get-gatewaykeyidescaped", "resolve-gatewayfilter"}
+var filterEscapes = []string{"get-gatewayldapescaped", "get-gatewayguidescaped", "get-gatewayoctetsescaped",
+	"get-gatewaykeyidescaped", "resolve-gatewayfilter"}
 
 // clean reports whether a value, or all output of a statement, is safe in a filter.
 func (f *filters) clean(n syntax.Node) bool {
@@ -172,7 +175,8 @@ func (f *filters) variable(v *syntax.Variable) bool {
 	}
 	if !f.scope.assigned(name) {
 		constant, known := f.constants[name]
-		return known && (&filters{scope: newScope("", &syntax.ScriptBlock{Body: &syntax.Block{}}), asked: map[string]bool{}}).clean(constant)
+		return known && (&filters{scope: newScope("", &syntax.ScriptBlock{Body: &syntax.Block{}}),
+			asked: map[string]bool{}}).clean(constant)
 	}
 	f.asked[name] = true
 	defer delete(f.asked, name)
@@ -258,5 +262,6 @@ func isNewList(value syntax.Node) bool {
 	}
 	typ, ok := call.Target.(*syntax.TypeExpr)
 	name, _ := literal(call.Name)
-	return ok && strings.EqualFold(name, "new") && strings.HasPrefix(bareName(typ.Type), "collections.generic.list[")
+	return ok && strings.EqualFold(name, "new") &&
+		strings.HasPrefix(bareName(typ.Type), "collections.generic.list[")
 }

@@ -29,7 +29,8 @@ func inLanguage(_ *library, t *text) []error {
 			}
 		case *syntax.TypeName:
 			if !known["["+bareName(n)+"]"] {
-				fault(n, "the type [%s] is not in testdata/framework.txt: enter it once it is known that .NET Framework 4.5.2 has it", n)
+				fault(n, "the type [%s] is not in testdata/framework.txt: enter it once it is known that .NET "+
+					"Framework 4.5.2 has it", n)
 			}
 		case *syntax.Attribute:
 			for _, named := range n.Named {
@@ -101,7 +102,8 @@ func laterOverload(n *syntax.Invoke) string {
 	switch strings.ToLower(method) {
 	case "split":
 		if !slices.Contains([]string{"char", "char[]", "string[]"}, first) {
-			return "Split needs its separator cast to [char], [char[]] or [string[]]: a string is a set of characters in Windows PowerShell"
+			return "Split needs its separator cast to [char], [char[]] or [string[]]: a string is a set of " +
+				"characters in Windows PowerShell"
 		}
 	case "trim", "trimstart", "trimend":
 		if len(n.Args) > 0 && first != "char" && first != "char[]" {
@@ -140,10 +142,12 @@ func newObjectFaults(n *syntax.Command, known map[string]bool) []string {
 		}
 		name, constant := literal(n.Args[i+1])
 		if entry := "[" + bareType(name) + "]"; !constant || !known[entry] {
-			faults = append(faults, fmt.Sprintf("New-Object creates %s, which is not in testdata/framework.txt", entry))
+			faults = append(faults, fmt.Sprintf("New-Object creates %s, which is not in testdata/framework.txt",
+				entry))
 		}
 		if bareType(name) != "directoryservices.directoryentry" {
-			faults = append(faults, fmt.Sprintf("New-Object creates [%s], which is slow: write [%s]::new()", name, name))
+			faults = append(faults, fmt.Sprintf("New-Object creates [%s], which is slow: write [%s]::new()", name,
+				name))
 		}
 	}
 	return faults
@@ -190,7 +194,8 @@ func laidOut(_ *library, t *text) []error {
 			faults = append(faults, fmt.Errorf("%s:%d: ends with a blank", t.file, number))
 		}
 		if len(line) > maxColumns {
-			faults = append(faults, fmt.Errorf("%s:%d: has %d columns, more than %d", t.file, number, len(line), maxColumns))
+			faults = append(faults, fmt.Errorf("%s:%d: has %d columns, more than %d", t.file, number, len(line),
+				maxColumns))
 		}
 	}
 	if !isPrelude(t.file) && !bindable(t.script.Block) {

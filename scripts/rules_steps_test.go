@@ -290,7 +290,8 @@ func (s *steps) follow(n *syntax.Command, name string, f *function, p paths) pat
 // label returns the label that a Set-GatewayStep sets.
 func (s *steps) label(n *syntax.Command) string {
 	for i, a := range n.Args {
-		if param, ok := a.(*syntax.CommandParam); ok && strings.EqualFold(param.Name, "Label") && i+1 < len(n.Args) {
+		if param, ok := a.(*syntax.CommandParam); ok && strings.EqualFold(param.Name, "Label") && i+
+			1 < len(n.Args) {
 			return s.value(n.Args[i+1])
 		}
 	}

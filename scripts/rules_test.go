@@ -152,7 +152,8 @@ func TestRulesTellGoodFromBad(t *testing.T) {
 					return
 				}
 				bad++
-				found := slices.ContainsFunc(faults, func(err error) bool { return strings.Contains(err.Error(), s.says) })
+				found := slices.ContainsFunc(faults,
+					func(err error) bool { return strings.Contains(err.Error(), s.says) })
 				assert.True(t, found, "want a fault that says %q, got %v in\n%s", s.says, faults, s.text)
 			})
 		}
@@ -189,7 +190,8 @@ func scopes(t *text) []*scope {
 func newScope(function string, body *syntax.ScriptBlock) *scope {
 	s := &scope{
 		function: function, body: body, params: map[string]*syntax.Param{}, other: map[string]bool{},
-		values: map[string][]syntax.Node{}, rounds: map[string][]syntax.Node{}, added: map[string][]syntax.Node{}, keys: map[string][]argument{},
+		values: map[string][]syntax.Node{}, rounds: map[string][]syntax.Node{}, added: map[string][]syntax.Node{},
+		keys: map[string][]argument{},
 	}
 	s.walk(func(n syntax.Node) {
 		switch n := n.(type) {
@@ -202,7 +204,8 @@ func newScope(function string, body *syntax.ScriptBlock) *scope {
 			s.rounds[name] = append(s.rounds[name], n.In)
 		case *syntax.Unary:
 			if v, ok := n.Operand.(*syntax.Variable); ok && n.Op >= syntax.PostInc {
-				s.values[strings.ToLower(v.Name)] = append(s.values[strings.ToLower(v.Name)], &syntax.Number{Span: n.Span})
+				s.values[strings.ToLower(v.Name)] = append(s.values[strings.ToLower(v.Name)],
+					&syntax.Number{Span: n.Span})
 			}
 		case *syntax.Invoke:
 			method, _ := literal(n.Name)

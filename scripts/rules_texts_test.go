@@ -25,7 +25,8 @@ func textsExact(_ *library, t *text) []error {
 		s.walk(func(n syntax.Node) {
 			b, ok := n.(*syntax.Binary)
 			if ok && slices.Contains(equalities, b.Op) && !k.value(b.Left) && !k.value(b.Right) {
-				faults = append(faults, placed(t, n, "two texts are compared by linguistic rules: use [string]::Equals with a StringComparison"))
+				faults = append(faults, placed(t, n,
+					"two texts are compared by linguistic rules: use [string]::Equals with a StringComparison"))
 			}
 		})
 	}
@@ -87,7 +88,8 @@ func (k *known) variable(v *syntax.Variable) bool {
 	}
 	k.asked[name] = true
 	defer delete(k.asked, name)
-	return len(k.scope.values[name]) > 0 && !slices.ContainsFunc(k.scope.values[name], func(n syntax.Node) bool { return !k.value(n) })
+	return len(k.scope.values[name]) > 0 &&
+		!slices.ContainsFunc(k.scope.values[name], func(n syntax.Node) bool { return !k.value(n) })
 }
 
 func isGUID(name string) bool { return strings.HasSuffix(strings.ToLower(name), "guid") }
@@ -105,14 +107,16 @@ func cultureFree(_ *library, t *text) []error {
 		switch n := n.(type) {
 		case *syntax.Binary:
 			if slices.Contains(patternOperators, n.Op) && !n.Exact && !caseless(n.Right) {
-				faults = append(faults, placed(t, n, "a pattern with i or I, or one that is no literal, depends on the culture: use -c%s", n.Op.String()[1:]))
+				faults = append(faults, placed(t, n,
+					"a pattern with i or I, or one that is no literal, depends on the culture: use -c%s", n.Op.String()[1:]))
 			}
 		case *syntax.Invoke:
 			if what := byCulture(n); what != "" {
 				faults = append(faults, placed(t, n, "%s", what))
 			}
 		case *syntax.Member:
-			if name, _ := literal(n.Name); n.Static && slices.ContainsFunc(cultureNames, func(s string) bool { return strings.EqualFold(s, name) }) {
+			if name, _ := literal(n.Name); n.Static &&
+				slices.ContainsFunc(cultureNames, func(s string) bool { return strings.EqualFold(s, name) }) {
 				faults = append(faults, placed(t, n, "%s depends on the culture: use Ordinal or InvariantCulture", name))
 			}
 		}
@@ -150,7 +154,8 @@ func byCulture(n *syntax.Invoke) string {
 			return name + " depends on the culture: give it a StringComparison"
 		}
 	case "tostring":
-		if typ, static := n.Target.(*syntax.TypeExpr); len(n.Args) == 1 && !(static && bareType(typ.Type.Name) == "bitconverter") && !isVariable(n.Args[0], "GatewayInvariant") {
+		if typ, static := n.Target.(*syntax.TypeExpr); len(n.Args) == 1 &&
+			!(static && bareType(typ.Type.Name) == "bitconverter") && !isVariable(n.Args[0], "GatewayInvariant") {
 			return name + " with a format depends on the culture: give it the invariant one"
 		}
 	}

@@ -100,8 +100,10 @@ func undoFaults(l *library, block *syntax.ScriptBlock, given []string) []string 
 			return
 		}
 		name := strings.ToLower(v.Name)
-		known := inside.params[name] != nil || inside.assigned(name) || constants[name] != nil || slices.Contains(setByPowerShell, name)
-		if fault := "the undo reads $" + v.Name + ", which it does not have"; !known && !slices.Contains(faults, fault) {
+		known := inside.params[name] != nil || inside.assigned(name) || constants[name] != nil ||
+			slices.Contains(setByPowerShell, name)
+		if fault := "the undo reads $" + v.Name + ", which it does not have"; !known &&
+			!slices.Contains(faults, fault) {
 			faults = append(faults, fault)
 		}
 	})

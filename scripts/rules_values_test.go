@@ -73,7 +73,8 @@ func audited(command *syntax.Command) []syntax.Node {
 	var out []syntax.Node
 	for i, a := range command.Args {
 		param, ok := a.(*syntax.CommandParam)
-		if ok && i+1 < len(command.Args) && (strings.EqualFold(param.Name, "Before") || strings.EqualFold(param.Name, "After")) {
+		if ok && i+1 < len(command.Args) &&
+			(strings.EqualFold(param.Name, "Before") || strings.EqualFold(param.Name, "After")) {
 			out = append(out, command.Args[i+1])
 		}
 	}
@@ -92,7 +93,8 @@ func (b *bareness) serialised(t *text) map[string]bool {
 	for name, values := range b.scope.values {
 		for _, value := range values {
 			cast, ok := sole(value).(*syntax.Cast)
-			if ok && strings.EqualFold(cast.Type.Name, "ordered") || strings.HasPrefix(strings.ToLower(commandOf(value)), "convertto-gateway") {
+			if ok && strings.EqualFold(cast.Type.Name, "ordered") ||
+				strings.HasPrefix(strings.ToLower(commandOf(value)), "convertto-gateway") {
 				held[name] = true
 			}
 		}
@@ -191,7 +193,8 @@ func (b *bareness) variable(v *syntax.Variable) bool {
 		return false
 	}
 	param, isParam := b.scope.params[name]
-	if isParam && !slices.Contains(bareTypes, bareType(typeOf(param))) && !slices.Contains(givenTypes, bareType(typeOf(param))) {
+	if isParam && !slices.Contains(bareTypes, bareType(typeOf(param))) &&
+		!slices.Contains(givenTypes, bareType(typeOf(param))) {
 		return false
 	}
 	if isParam {
@@ -199,7 +202,8 @@ func (b *bareness) variable(v *syntax.Variable) bool {
 	}
 	b.asked[name] = true
 	defer delete(b.asked, name)
-	return len(b.scope.values[name]) > 0 && !slices.ContainsFunc(b.scope.values[name], func(n syntax.Node) bool { return !b.bare(n) })
+	return len(b.scope.values[name]) > 0 &&
+		!slices.ContainsFunc(b.scope.values[name], func(n syntax.Node) bool { return !b.bare(n) })
 }
 
 var secretName = regexp.MustCompile(`(?i)passw|pwd|secret|credential|passphrase|apikey|token`)
@@ -226,7 +230,8 @@ func secretsKept(_ *library, t *text) []error {
 			switch n := n.(type) {
 			case *syntax.Param:
 				allowed[n.Name] = true
-				if typ := typeOf(n); secretName.MatchString(n.Name.Name) && !slices.Contains([]string{"securestring", "bool", "switch"}, typ) {
+				if typ := typeOf(n); secretName.MatchString(n.Name.Name) &&
+					!slices.Contains([]string{"securestring", "bool", "switch"}, typ) {
 					faults = append(faults, placed(t, n, "the parameter %s is a plain [%s]", n.Name.Name, typ))
 				}
 			case *syntax.Binary:

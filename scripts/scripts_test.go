@@ -25,12 +25,14 @@ func TestDescribeReadsEveryScript(t *testing.T) {
 		assert.True(t, ok || script.Name == "Get-GatewayServer", "%s does not take -%s", script.File, pinned)
 		assert.NotEmpty(t, script.Commands, script.File)
 	}
-	assert.Len(t, byName, len(scripts.Sources(ps.Directory))+len(scripts.Sources(ps.DNS)), "names are unique over both lanes")
+	assert.Len(t, byName, len(scripts.Sources(ps.Directory))+len(scripts.Sources(ps.DNS)),
+		"names are unique over both lanes")
 
 	create := byName["New-GatewayUser"]
 	assert.True(t, create.Writes)
 	assert.Equal(t, ps.Directory, create.Lane)
-	assert.Subset(t, create.Commands, []string{"New-ADUser", "Remove-ADUser", "Get-ADUser"}, "its own, its undo's, the prelude's")
+	assert.Subset(t, create.Commands, []string{"New-ADUser", "Remove-ADUser", "Get-ADUser"},
+		"its own, its undo's, the prelude's")
 	password, _ := create.Param("Password")
 	assert.Equal(t, ps.Param{Name: "Password", Type: "securestring"}, password)
 	field, _ := create.Param("Field")

@@ -33,7 +33,8 @@ func declared(name string, attributes []*syntax.Attribute, params []*syntax.Para
 		}
 	}
 	for _, attribute := range attributes {
-		if set, ok := namedText(attribute, "DefaultParameterSetName"); ok && strings.EqualFold(attribute.Type.Name, "CmdletBinding") {
+		if set, ok := namedText(attribute, "DefaultParameterSetName"); ok &&
+			strings.EqualFold(attribute.Type.Name, "CmdletBinding") {
 			c.DefaultSet = set
 			if !containsFold(c.Sets, set) {
 				c.Sets = append(c.Sets, set)
@@ -59,7 +60,8 @@ func declaredParam(p *syntax.Param, sets []string) *cmdlets.Param {
 		param.Aliases = append(param.Aliases, texts(attribute.Positional)...)
 	}
 	in := func(set string, mandatory, piped bool) {
-		param.PerSet = append(param.PerSet, cmdlets.InSet{Set: set, Mandatory: mandatory, Position: -1, ByValue: piped})
+		param.PerSet = append(param.PerSet,
+			cmdlets.InSet{Set: set, Mandatory: mandatory, Position: -1, ByValue: piped})
 	}
 	for _, attribute := range attributesOf(p, "Parameter") {
 		mandatory, piped := isSet(attribute, "Mandatory"), isSet(attribute, "ValueFromPipeline")

@@ -42,7 +42,8 @@ func shipped(t *testing.T) map[string]string {
 	handshake, err := os.ReadFile("../ps/session/handshake.ps1")
 	require.NoError(t, err)
 	out["handshake.ps1"] = string(handshake)
-	for i, block := range regexp.MustCompile("(?ms)^ *```powershell\n(.*?)^ *```$").FindAllStringSubmatch(manual.All(t), -1) {
+	for i, block := range regexp.MustCompile("(?ms)^ *```powershell\n(.*?)^ *```$").FindAllStringSubmatch(
+		manual.All(t), -1) {
 		out[fmt.Sprint("manual ", i)] = block[1]
 	}
 	return out
@@ -193,7 +194,8 @@ func TestTablesContainWhatScriptsUse(t *testing.T) {
 		return u[entry]
 	})
 	for pattern, reason := range implicit {
-		assert.True(t, needed[pattern], "%s is named now or no longer in the tables: remove it from implicit (%s)", pattern, reason)
+		assert.True(t, needed[pattern], "%s is named now or no longer in the tables: remove it from implicit (%s)",
+			pattern, reason)
 	}
 	for _, entry := range unused {
 		t.Errorf("no text that ships names %s: remove it from the engine, or give the reason in implicit", entry)

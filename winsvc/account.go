@@ -39,12 +39,14 @@ func (s Service) ParseAccount(text string) (account string, kind AccountKind, er
 	user, realm, isUPN := strings.Cut(text, "@")
 	switch {
 	case strings.HasPrefix(text, "'"):
-		err = fmt.Errorf("%s starts with a quotation mark: omit it, or use double quotation marks; only PowerShell supports single ones", text)
+		err = fmt.Errorf("%s starts with a quotation mark: omit it, or use double quotation marks; only "+
+			"PowerShell supports single ones", text)
 	case strings.ContainsAny(text, "/\"[]:;|=,+*?<>") || strings.Count(text, `\`) > 1:
 		err = fmt.Errorf("%q is not an account: %s", text, s.filled(forms))
 	case qualified && strings.EqualFold(domain, "NT SERVICE"):
 		if !strings.EqualFold(name, s.Name) {
-			err = fmt.Errorf("%q is the virtual account of another service: the service's own is %s", text, s.Account())
+			err = fmt.Errorf("%q is the virtual account of another service: the service's own is %s", text,
+				s.Account())
 		}
 		return s.Account(), VirtualAccount, err
 	case qualified && strings.HasSuffix(name, "$"):

@@ -43,6 +43,8 @@ var advice = map[syscall.Errno]string{
 }
 
 const (
-	notElevated   = "administrator rights are required: use a console that was opened with 'Run as administrator'"
-	failedToStart = "the service stopped while it was starting; see the event log (Application, source {name}) and the log file; '{check}' reports mistakes in the settings"
+	notElevated = "administrator rights are required: use a console that was opened with 'Run as " +
+		"administrator'"
+	failedToStart = "the service stopped while it was starting; see the event log (Application, source " +
+		"{name}) and the log file; '{check}' reports mistakes in the settings"
 )

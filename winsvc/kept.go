@@ -29,7 +29,8 @@ func (m *Manager) Keep() (*Kept, error) {
 	if err != nil {
 		return nil, m.of.explain(err)
 	}
-	return &Kept{CommandLine: found.CommandLine, Account: found.Account, Start: found.Start, Running: found.State == Running || found.State == Starting}, nil
+	return &Kept{CommandLine: found.CommandLine, Account: found.Account, Start: found.Start,
+		Running: found.State == Running || found.State == Starting}, nil
 }
 
 // Restore undoes an installation that failed at a later step: the service gets the command line in kept
@@ -68,11 +69,13 @@ func ReadKept(path string) (*Kept, error) {
 	if err == nil {
 		err = json.Unmarshal(text, &k)
 	}
-	if err == nil && k.Start != "" && k.Start != Delayed && k.Start != Automatic && k.Start != Manual && k.Start != Disabled {
+	if err == nil && k.Start != "" && k.Start != Delayed && k.Start != Automatic && k.Start != Manual &&
+		k.Start != Disabled {
 		err = fmt.Errorf("%q is no start type", k.Start)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s, which keeps the service's account and start type: %w; correct or delete it", path, err)
+		return nil, fmt.Errorf("%s, which keeps the service's account and start type: %w; correct or delete it",
+			path, err)
 	}
 	return &k, nil
 }

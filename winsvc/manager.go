@@ -142,7 +142,8 @@ func (m *Manager) Install(r Registration) ([]string, error) {
 	case !m.exists(r.Executable):
 		return nil, fmt.Errorf("%s does not exist", r.Executable)
 	case !r.OnDomainController && m.native.DomainController():
-		return nil, errors.New("this computer is a domain controller, where the service's account would have the rights of one: " +
+		return nil, errors.New("this computer is a domain controller, where the service's account would have " +
+			"the rights of one: " +
 			"install on a member server, or repeat with --on-domain-controller")
 	}
 	keep := r.Account == ""
@@ -181,10 +182,13 @@ func (m *Manager) allowLogon(account string, kind AccountKind) []string {
 		return nil
 	}
 	if err := m.native.GrantLogon(account); err != nil {
-		return []string{fmt.Sprintf("%s could not be given the right 'Log on as a service' (%v): grant it in secpol.msc, Local Policies, User Rights Assignment, "+
-			"or in the group policy that sets it", account, err)}
+		return []string{fmt.Sprintf(
+			"%s could not be given the right 'Log on as a service' (%v): grant it in secpol.msc, Local Policies, "+
+				"User Rights Assignment, "+
+				"or in the group policy that sets it", account, err)}
 	}
-	return []string{account + " has the right 'Log on as a service'; a group policy that sets this right has to name it, too"}
+	return []string{account + " has the right 'Log on as a service'; a group policy that sets this right has " +
+		"to name it, too"}
 }
 
 // Arguments returns the arguments of the installed service, or none.
@@ -214,7 +218,8 @@ func (m *Manager) create(r Registration, kind AccountKind) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the service was registered, but cannot be configured: %w", err)
 	}
-	done := []string{fmt.Sprintf("service %s was installed; it runs as %s (%s), start type: %s", m.of.Name, r.Account, kind, start)}
+	done := []string{fmt.Sprintf("service %s was installed; it runs as %s (%s), start type: %s", m.of.Name,
+		r.Account, kind, start)}
 	return slices.Concat(done, m.allowLogon(r.Account, kind), warnings), nil
 }
 
@@ -247,7 +252,8 @@ func (m *Manager) update(r Registration, kind AccountKind, old registered, keep 
 	}
 	done = append(done, warnings...)
 	if old.State == Running {
-		done = append(done, m.of.filled("the running service is unchanged: apply this with '{name} service restart'"))
+		done = append(done, m.of.filled(
+			"the running service is unchanged: apply this with '{name} service restart'"))
 	}
 	if err := m.native.AddEventSource(); err != nil {
 		return done, fmt.Errorf("the event log source cannot be registered: %w", err)
@@ -376,10 +382,13 @@ func (m *Manager) Status() (state State, problems []string, err error) {
 		return Unknown, nil, fmt.Errorf("the service manager does not respond: %w", m.of.explain(err))
 	}
 	if path := executableOf(found.CommandLine); !m.exists(path) {
-		problems = append(problems, fmt.Sprintf("its executable %s no longer exists: run '%s service install' from its current location", path, m.of.Name))
+		problems = append(problems, fmt.Sprintf(
+			"its executable %s no longer exists: run '%s service install' from its current location", path, m.of.Name))
 	}
 	if found.Start != Delayed && found.Start != Automatic {
-		problems = append(problems, fmt.Sprintf("it does not start with Windows (start type: %s): '%s service install --reset' changes that", found.Start, m.of.Name))
+		problems = append(problems, fmt.Sprintf(
+			"it does not start with Windows (start type: %s): '%s service install --reset' changes that", found.Start,
+			m.of.Name))
 	}
 	return found.State, problems, nil
 }

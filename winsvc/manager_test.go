@@ -168,7 +168,8 @@ func TestInstallTwiceUpdates(t *testing.T) {
 	f.found = registered{CommandLine: `C:\old\adgateway.exe service run`, Account: `CORP\web`, Start: Disabled, State: Running}
 	done, err := m.Install(Registration{Executable: exe})
 	require.NoError(t, err)
-	assert.Equal(t, registered{CommandLine: `"` + exe + `"`, Account: `CORP\web`, Start: Disabled, Recovers: true, State: Running}, f.found, "account and start type are kept")
+	assert.Equal(t, registered{CommandLine: `"` + exe + `"`, Account: `CORP\web`, Start: Disabled,
+		Recovers: true, State: Running}, f.found, "account and start type are kept")
 	assert.Equal(t, []string{"Change", "AddEventSource", "Recover"}, f.calls)
 	assert.Equal(t, []string{
 		"service adgateway was already installed and has been updated",
@@ -194,7 +195,8 @@ func TestInstallTwiceUpdates(t *testing.T) {
 
 func TestAnUpdateKeepsRecoveryActionsAndStartType(t *testing.T) {
 	f, m := newFake(t)
-	f.installed, f.found = true, registered{CommandLine: exe, Account: `CORP\gw$`, Start: Manual, Recovers: true, State: Stopped}
+	f.installed, f.found = true, registered{CommandLine: exe, Account: `CORP\gw$`, Start: Manual, Recovers: true,
+		State: Stopped}
 	done, err := m.Install(Registration{Executable: exe, Account: `CORP\gw$`})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"Change", "AddEventSource"}, f.calls)

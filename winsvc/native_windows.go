@@ -51,32 +51,33 @@ func (m serviceManager) with(managerRights, serviceRights uint32, do func(*mgr.S
 }
 
 func (m serviceManager) Find() (found registered, err error) {
-	err = m.with(windows.SC_MANAGER_CONNECT, windows.SERVICE_QUERY_CONFIG|windows.SERVICE_QUERY_STATUS, func(s *mgr.Service) error {
-		config, err := host.ServiceConfig(s)
-		if err != nil {
+	err = m.with(windows.SC_MANAGER_CONNECT, windows.SERVICE_QUERY_CONFIG|windows.SERVICE_QUERY_STATUS,
+		func(s *mgr.Service) error {
+			config, err := host.ServiceConfig(s)
+			if err != nil {
+				return err
+			}
+			status, err := s.Query()
+			if err != nil {
+				return err
+			}
+			found = registered{
+				CommandLine: config.BinaryPathName,
+				Account:     config.ServiceStartName,
+				Arguments:   argumentsOf(config.BinaryPathName),
+				Start:       startTypes[config.StartType],
+				State:       states[status.State],
+			}
+			if found.Start == Automatic && config.DelayedAutoStart {
+				found.Start = Delayed
+			}
+			actions, err := s.RecoveryActions()
+			found.Recovers = len(actions) > 0
+			if errors.Is(err, windows.ERROR_INVALID_LEVEL) {
+				return nil
+			}
 			return err
-		}
-		status, err := s.Query()
-		if err != nil {
-			return err
-		}
-		found = registered{
-			CommandLine: config.BinaryPathName,
-			Account:     config.ServiceStartName,
-			Arguments:   argumentsOf(config.BinaryPathName),
-			Start:       startTypes[config.StartType],
-			State:       states[status.State],
-		}
-		if found.Start == Automatic && config.DelayedAutoStart {
-			found.Start = Delayed
-		}
-		actions, err := s.RecoveryActions()
-		found.Recovers = len(actions) > 0
-		if errors.Is(err, windows.ERROR_INVALID_LEVEL) {
-			return nil
-		}
-		return err
-	})
+		})
 	return found, err
 }
 
@@ -85,7 +86,8 @@ var states = map[svc.State]State{
 	svc.ContinuePending: Running, svc.PausePending: Running, svc.Paused: Running,
 }
 
-var startTypes = map[uint32]StartType{mgr.StartAutomatic: Automatic, mgr.StartManual: Manual, mgr.StartDisabled: Disabled}
+var startTypes = map[uint32]StartType{mgr.StartAutomatic: Automatic, mgr.StartManual: Manual,
+	mgr.StartDisabled: Disabled}
 
 func (serviceManager) DomainController() bool {
 	const verNTDomainController = 2 // winnt.h
@@ -123,7 +125,8 @@ func (m serviceManager) Create(commandLine, account, password string) error {
 			return err
 		}
 	}
-	handle, err := windows.CreateService(manager, texts[0], texts[0], windows.SERVICE_ALL_ACCESS, windows.SERVICE_WIN32_OWN_PROCESS,
+	handle, err := windows.CreateService(manager, texts[0], texts[0], windows.SERVICE_ALL_ACCESS,
+		windows.SERVICE_WIN32_OWN_PROCESS,
 		mgr.StartManual, mgr.ErrorNormal, texts[1], nil, nil, nil, texts[2], texts[3])
 	if err != nil {
 		return err
@@ -153,7 +156,8 @@ func text(s string) (*uint16, error) {
 }
 
 func (m serviceManager) Change(c change) (warnings []string, err error) {
-	start := map[StartType]uint32{"": windows.SERVICE_NO_CHANGE, Delayed: mgr.StartAutomatic, Automatic: mgr.StartAutomatic, Manual: mgr.StartManual, Disabled: mgr.StartDisabled}[c.Start]
+	start := map[StartType]uint32{"": windows.SERVICE_NO_CHANGE, Delayed: mgr.StartAutomatic,
+		Automatic: mgr.StartAutomatic, Manual: mgr.StartManual, Disabled: mgr.StartDisabled}[c.Start]
 	var texts [5]*uint16
 	for i, s := range []string{c.CommandLine, c.Account, c.Password, m.of.display, m.of.description} {
 		if texts[i], err = text(s); err != nil {
@@ -161,13 +165,15 @@ func (m serviceManager) Change(c change) (warnings []string, err error) {
 		}
 	}
 	err = m.with(windows.SC_MANAGER_CONNECT, windows.SERVICE_ALL_ACCESS, func(s *mgr.Service) error {
-		err := windows.ChangeServiceConfig(s.Handle, windows.SERVICE_NO_CHANGE, start, mgr.ErrorNormal, // records a failed start in the system's event log
+		// records a failed start in the system's event log
+		err := windows.ChangeServiceConfig(s.Handle, windows.SERVICE_NO_CHANGE, start, mgr.ErrorNormal,
 			texts[0], nil, nil, nil, texts[1], texts[2], texts[3])
 		if err != nil {
 			return err
 		}
 		about := windows.SERVICE_DESCRIPTION{Description: texts[4]}
-		err = windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_DESCRIPTION, (*byte)(unsafe.Pointer(&about)))
+		err = windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_DESCRIPTION,
+			(*byte)(unsafe.Pointer(&about)))
 		if err := optional(&warnings, "a description", err); err != nil {
 			return err
 		}
@@ -176,13 +182,16 @@ func (m serviceManager) Change(c change) (warnings []string, err error) {
 			if c.Start == Delayed {
 				delayed.IsDelayedAutoStartUp = 1
 			}
-			err = windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_DELAYED_AUTO_START_INFO, (*byte)(unsafe.Pointer(&delayed)))
+			err = windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_DELAYED_AUTO_START_INFO,
+				(*byte)(unsafe.Pointer(&delayed)))
 			if err := optional(&warnings, "a delayed start", err); err != nil {
 				return err
 			}
 		}
-		wait := uint32((StopWait + 5*time.Second).Milliseconds()) // SERVICE_PRESHUTDOWN_INFO; the default is 10 seconds
-		err = windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_PRESHUTDOWN_INFO, (*byte)(unsafe.Pointer(&wait)))
+		// SERVICE_PRESHUTDOWN_INFO; the default is 10 seconds
+		wait := uint32((StopWait + 5*time.Second).Milliseconds())
+		err = windows.ChangeServiceConfig2(s.Handle, windows.SERVICE_CONFIG_PRESHUTDOWN_INFO,
+			(*byte)(unsafe.Pointer(&wait)))
 		return optional(&warnings, "time to stop before a shutdown", err)
 	})
 	return warnings, err
@@ -194,10 +203,12 @@ func (m serviceManager) Recover(delays []time.Duration, reset time.Duration) (wa
 		actions = append(actions, mgr.RecoveryAction{Type: mgr.ServiceRestart, Delay: delay})
 	}
 	err = m.with(windows.SC_MANAGER_CONNECT, windows.SERVICE_ALL_ACCESS, func(s *mgr.Service) error {
-		if err := optional(&warnings, "recovery actions", s.SetRecoveryActions(actions, uint32(reset.Seconds()))); err != nil {
+		if err := optional(&warnings, "recovery actions",
+			s.SetRecoveryActions(actions, uint32(reset.Seconds()))); err != nil {
 			return err
 		}
-		return optional(&warnings, "recovery after errors that the service reports", s.SetRecoveryActionsOnNonCrashFailures(true))
+		return optional(&warnings, "recovery after errors that the service reports",
+			s.SetRecoveryActionsOnNonCrashFailures(true))
 	})
 	return warnings, err
 }
@@ -213,10 +224,11 @@ func (m serviceManager) AddEventSource() error {
 }
 
 func (m serviceManager) Stop() error {
-	err := m.with(windows.SC_MANAGER_CONNECT, windows.SERVICE_STOP|windows.SERVICE_QUERY_STATUS, func(s *mgr.Service) error {
-		_, err := s.Control(svc.Stop)
-		return err
-	})
+	err := m.with(windows.SC_MANAGER_CONNECT, windows.SERVICE_STOP|windows.SERVICE_QUERY_STATUS,
+		func(s *mgr.Service) error {
+			_, err := s.Control(svc.Stop)
+			return err
+		})
 	if errors.Is(err, windows.ERROR_SERVICE_NOT_ACTIVE) {
 		return nil
 	}
@@ -252,7 +264,9 @@ type program struct {
 	failed error // error of the start; valid after svc.Run
 }
 
-func (p *program) Execute(_ []string, requests <-chan svc.ChangeRequest, states chan<- svc.Status) (specific bool, code uint32) {
+func (p *program) Execute(
+	_ []string, requests <-chan svc.ChangeRequest, states chan<- svc.Status,
+) (specific bool, code uint32) {
 	const accepted = svc.AcceptStop | svc.AcceptShutdown | svc.AcceptPreShutdown
 	pending := svc.Status{State: svc.StartPending, WaitHint: uint32(startHint.Milliseconds())}
 	states <- pending

@@ -36,7 +36,8 @@ func (e *journal) Info(v ...any) error    { return e.add("info", v...) }
 func started(t *testing.T, serve func(context.Context) error) (*handler, *journal, chan int) {
 	t.Helper()
 	exits, recorded := make(chan int, 1), &journal{}
-	h := newHandler(t.Context(), func(context.Context, events.Write) (func(context.Context) error, string, error) {
+	h := newHandler(t.Context(), func(context.Context, events.Write) (func(context.Context) error, string,
+		error) {
 		return serve, "It listens.", nil
 	}, func(code int) { exits <- code })
 	h.events = recorded
@@ -60,7 +61,8 @@ func TestStartReturnsAndStopWaits(t *testing.T) {
 // A prepared service can write to the event log until it has stopped.
 func TestEventsOfWhatIsServed(t *testing.T) {
 	recorded := &journal{}
-	h := newHandler(t.Context(), func(_ context.Context, write events.Write) (func(context.Context) error, string, error) {
+	h := newHandler(t.Context(), func(_ context.Context, write events.Write) (func(context.Context) error,
+		string, error) {
 		write(events.AuditEnd, "It has 42 lines.")
 		return func(ctx context.Context) error {
 			<-ctx.Done()
@@ -71,7 +73,8 @@ func TestEventsOfWhatIsServed(t *testing.T) {
 	h.events = recorded
 	require.NoError(t, h.Start(nil))
 	require.NoError(t, h.Stop(nil))
-	assert.Equal(t, []string{"info: It has 42 lines.", "info: It listens.", "error: It was altered.", "info: The service has stopped."}, recorded.lines)
+	assert.Equal(t, []string{"info: It has 42 lines.", "info: It listens.", "error: It was altered.",
+		"info: The service has stopped."}, recorded.lines)
 }
 
 func TestTheManagerHearsOfAServiceThatStops(t *testing.T) {
@@ -91,10 +94,11 @@ func TestTheManagerHearsOfAServiceThatStops(t *testing.T) {
 func TestTheManagerHearsOfAServiceThatStarts(t *testing.T) {
 	for name, result := range map[string]error{"it starts": nil, "it fails": errors.New("the disk is gone")} {
 		release := make(chan struct{})
-		h := newHandler(t.Context(), func(context.Context, events.Write) (func(context.Context) error, string, error) {
-			<-release
-			return func(ctx context.Context) error { <-ctx.Done(); return nil }, "It listens.", result
-		}, nil)
+		h := newHandler(t.Context(),
+			func(context.Context, events.Write) (func(context.Context) error, string, error) {
+				<-release
+				return func(ctx context.Context) error { <-ctx.Done(); return nil }, "It listens.", result
+			}, nil)
 		h.events = &journal{}
 		var heard []uint32
 		err := h.start(time.Millisecond, func(checkpoint uint32) {
@@ -135,7 +139,8 @@ func TestAFatalErrorAfterTheStartEndsTheProcess(t *testing.T) {
 
 func TestWhatCannotBePreparedKeepsTheServiceFromStarting(t *testing.T) {
 	broken := errors.New("settings: broken")
-	h := newHandler(t.Context(), func(context.Context, events.Write) (func(context.Context) error, string, error) {
+	h := newHandler(t.Context(), func(context.Context, events.Write) (func(context.Context) error, string,
+		error) {
 		return nil, "", broken
 	}, nil)
 	recorded := &journal{}

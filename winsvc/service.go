@@ -40,8 +40,10 @@ func (s Service) filled(text string) string {
 
 // notWindows returns an error that names the alternative on other systems.
 func (s Service) notWindows() error {
-	return errors.New(s.filled("the service is only available on Windows. Here run '{name} {elsewhere}' under this system's own service manager, " +
-		"such as a systemd unit with ExecStart=/usr/local/bin/{name} {elsewhere} --config /etc/{name}/adgateway.yaml"))
+	return errors.New(s.filled("the service is only available on Windows. Here run '{name} {elsewhere}' " +
+		"under this system's own service manager, " +
+		"such as a systemd unit with ExecStart=/usr/local/bin/{name} {elsewhere} --config " +
+		"/etc/{name}/adgateway.yaml"))
 }
 
 // explain adds advice to an error of the service manager. It decides by the code, never by

@@ -36,7 +36,8 @@ const (
 // fails, the service does not start. The returned serve runs until its context is done, and
 // stops everything that it started before it returns. started describes in one line what is
 // running. write may be called until serve has returned.
-type Prepare func(ctx context.Context, write events.Write) (serve func(context.Context) error, started string, err error)
+type Prepare func(ctx context.Context, write events.Write) (serve func(context.Context) error, started string,
+	err error)
 
 // Run runs as this service until the service manager or ctx stops it. After an error
 // of serve it calls exit with a non-zero code, so that the service manager restarts
@@ -44,7 +45,8 @@ type Prepare func(ctx context.Context, write events.Write) (serve func(context.C
 // Signals do not stop a Windows service.
 func (s Service) Run(ctx context.Context, prepare Prepare, exit func(code int)) error {
 	h := newHandler(ctx, prepare, exit)
-	manager, err := service.New(h, &service.Config{Name: s.Name, DisplayName: s.display, Description: s.description})
+	manager, err := service.New(h,
+		&service.Config{Name: s.Name, DisplayName: s.display, Description: s.description})
 	if err != nil {
 		return noManager(err)
 	}

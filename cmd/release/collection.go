@@ -46,7 +46,8 @@ func collectionArchive(version string, licence []byte, stamp time.Time) (map[str
 	}
 	files["FILES.json"], files["MANIFEST.json"] = list, manifest
 	packed, err := packTar(files, stamp)
-	return map[string][]byte{fmt.Sprintf("%s-%s-%s.tar.gz", clients.CollectionNamespace, clients.CollectionName, short): packed}, err
+	return map[string][]byte{fmt.Sprintf("%s-%s-%s.tar.gz", clients.CollectionNamespace, clients.CollectionName,
+		short): packed}, err
 }
 
 // listed returns the rows of FILES.json: the folders and files, sorted.
@@ -67,7 +68,8 @@ func entry(path string, content []byte) map[string]any {
 	if content == nil {
 		return map[string]any{"name": path, "ftype": "dir", "chksum_type": nil, "chksum_sha256": nil, "format": 1}
 	}
-	return map[string]any{"name": path, "ftype": "file", "chksum_type": "sha256", "chksum_sha256": fmt.Sprintf("%x", sha256.Sum256(content)), "format": 1}
+	return map[string]any{"name": path, "ftype": "file", "chksum_type": "sha256",
+		"chksum_sha256": fmt.Sprintf("%x", sha256.Sum256(content)), "format": 1}
 }
 
 func foldersOf(files map[string][]byte) map[string]bool {
@@ -91,13 +93,15 @@ func packTar(files map[string][]byte, stamp time.Time) ([]byte, error) {
 	zipped := gzip.NewWriter(&b)
 	w := tar.NewWriter(zipped)
 	for _, path := range slices.Sorted(maps.Keys(foldersOf(files))) {
-		header := &tar.Header{Typeflag: tar.TypeDir, Name: path + "/", Mode: 0o755, ModTime: stamp, Format: tar.FormatUSTAR}
+		header := &tar.Header{Typeflag: tar.TypeDir, Name: path + "/", Mode: 0o755, ModTime: stamp,
+			Format: tar.FormatUSTAR}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, err
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		header := &tar.Header{Typeflag: tar.TypeReg, Name: path, Mode: 0o644, Size: int64(len(files[path])), ModTime: stamp, Format: tar.FormatUSTAR}
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: path, Mode: 0o644, Size: int64(len(files[path])),
+			ModTime: stamp, Format: tar.FormatUSTAR}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, err
 		}

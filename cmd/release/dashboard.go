@@ -74,7 +74,8 @@ func dashboard() ([]byte, error) {
 	for i, p := range panels {
 		var targets []any
 		for n, q := range p.queries {
-			targets = append(targets, map[string]any{"datasource": source, "expr": q.expr, "legendFormat": q.legend, "refId": string(rune('A' + n))})
+			targets = append(targets, map[string]any{"datasource": source, "expr": q.expr, "legendFormat": q.legend,
+				"refId": string(rune('A' + n))})
 		}
 		drawn = append(drawn, map[string]any{
 			"id": i + 1, "type": "timeseries", "title": p.title, "description": p.about, "datasource": source, "targets": targets,

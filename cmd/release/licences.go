@@ -42,7 +42,8 @@ var spaces = regexp.MustCompile(`\s+`)
 func licenceOf(text []byte) string {
 	folded := strings.ToLower(spaces.ReplaceAllString(string(text), " "))
 	for _, l := range allowed {
-		if !slices.ContainsFunc(l.phrases, func(phrase string) bool { return !strings.Contains(folded, strings.ToLower(phrase)) }) {
+		if !slices.ContainsFunc(l.phrases,
+			func(phrase string) bool { return !strings.Contains(folded, strings.ToLower(phrase)) }) {
 			return l.name
 		}
 	}
@@ -62,7 +63,9 @@ type goModule struct {
 // licencesOf returns the licence files of Go and of all modules with code in the executable,
 // by their path below licenses/, and the names of the licences by module path. A module
 // without an allowed licence is an error.
-func licencesOf(ctx context.Context, p program, t target) (all map[string][]byte, of map[string][]string, err error) {
+func licencesOf(
+	ctx context.Context, p program, t target,
+) (all map[string][]byte, of map[string][]string, err error) {
 	listed, err := goTool(ctx, t, "list", "-deps", "-json=ImportPath,Dir,Module", "./cmd/"+p.Name)
 	if err != nil {
 		return nil, nil, err
@@ -81,7 +84,8 @@ func licencesOf(ctx context.Context, p program, t target) (all map[string][]byte
 
 	all, of = map[string][]byte{}, map[string][]string{}
 	var faults []error
-	overview := []string{"The executable holds code of these modules, unchanged. Their sources are at https://pkg.go.dev/PATH@VERSION.", ""}
+	overview := []string{"The executable holds code of these modules, unchanged. Their sources are at " +
+		"https://pkg.go.dev/PATH@VERSION.", ""}
 	for _, name := range slices.Sorted(maps.Keys(modules)) {
 		m := modules[name]
 		names, err := collect(m, dirs[name], all)

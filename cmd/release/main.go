@@ -45,7 +45,8 @@ type program struct {
 var (
 	gateway = program{product, "Active Directory gateway", "adgateway/cmd/adgateway/internal/cli.version",
 		installer{"6F6B6C32-6E0B-5B0F-9C6B-0C4C6F0B3A51", "B5D7B6D0-2E4B-5C55-8E34-0B7C8F5F1A0", "adgateway.yaml"}}
-	engine = program{product + "-engine", "Node with the log of several Active Directory gateways", "main.version", installer{}}
+	engine = program{product + "-engine", "Node with the log of several Active Directory gateways",
+		"main.version", installer{}}
 )
 
 // target is a system to build for.
@@ -56,13 +57,18 @@ var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd6
 func main() {
 	version := flag.String("version", "", "`VERSION` to stamp, such as v1.2.3")
 	out := flag.String("out", "dist", "`DIRECTORY` to write to")
-	certificate := flag.String("sign-certificate", "", "PEM `FILE` with the certificate that signs what is for Windows, and its chain")
+	certificate := flag.String("sign-certificate", "",
+		"PEM `FILE` with the certificate that signs what is for Windows, and its chain")
 	key := flag.String("sign-key", "", "PEM `FILE` with its key")
 	timestamps := flag.String("sign-timestamps", "", "`URL` of an authority for time stamps (RFC 3161)")
-	only := flag.String("only", "", "a single `SYSTEM` to build for, such as windows/amd64, or clients for none; all by default")
+	only := flag.String("only", "",
+		"a single `SYSTEM` to build for, such as windows/amd64, or clients for none; all by default")
 	withMSI := flag.Bool("msi", false, "build a package of Windows Installer for each Windows system, too")
-	url := flag.String("url", "", "`URL` of the folder that the files will be downloaded from; with it, manifests for winget and Scoop are written")
-	manual := flag.String("manual", "", "`URL` where the manual is published, such as a gateway's /manual, for Get-Help -Online")
+	url := flag.String("url", "",
+		"`URL` of the folder that the files will be downloaded from; with it, manifests for winget and Scoop "+
+			"are written")
+	manual := flag.String("manual", "",
+		"`URL` where the manual is published, such as a gateway's /manual, for Get-Help -Online")
 	commit := flag.String("commit", "", "`COMMIT` that the sources are of, for the provenance")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -127,7 +133,8 @@ func (j *job) release(ctx context.Context, out string) error {
 	for name, content := range built {
 		sums = append(sums, sum(name, content))
 		path := filepath.Join(out, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, content, 0o644)); err != nil {
 			return err
 		}
 	}
@@ -162,7 +169,9 @@ func (j *job) packages(ctx context.Context, p program, t target, built map[strin
 
 // zip builds the zip of a program and its bill of materials. It returns their name, without an
 // extension, and the content of the zip.
-func (j *job) zip(ctx context.Context, p program, t target, built map[string][]byte) (name string, content map[string]file, err error) {
+func (j *job) zip(
+	ctx context.Context, p program, t target, built map[string][]byte,
+) (name string, content map[string]file, err error) {
 	if content, err = j.contents(ctx, p, t); err != nil {
 		return "", nil, err
 	}
@@ -199,7 +208,8 @@ func (j *job) clients(ctx context.Context, built map[string][]byte) error {
 func sourceDate(text string) (time.Time, error) {
 	seconds, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || seconds < 315532800 { // zip cannot store times before 1980
-		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q: set it to the seconds since 1970 of the commit", text)
+		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q: set it to the seconds since 1970 of the commit",
+			text)
 	}
 	return time.Unix(seconds, 0).UTC(), nil
 }
@@ -298,7 +308,8 @@ func build(ctx context.Context, p program, t target, version string) ([]byte, er
 		return nil, err
 	}
 	path := filepath.Join(dir, p.Name)
-	_, err = goTool(ctx, t, "build", "-overlay", overlay, "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X "+p.version+"="+version, "-o", path, "./cmd/"+p.Name)
+	_, err = goTool(ctx, t, "build", "-overlay", overlay, "-trimpath", "-buildvcs=false", "-ldflags",
+		"-s -w -buildid= -X "+p.version+"="+version, "-o", path, "./cmd/"+p.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -15,13 +15,16 @@ const (
 	wingetID      = product + "." + product
 	wingetVersion = "1.10.0" // of the schemas (facts L1, L2)
 	shortly       = "HTTP gateway that manages Active Directory, Windows DNS and AD computers"
-	atLength      = "An HTTP API for users, groups, OUs, computers and DNS, with scopes and limits for each token, dry runs, plans, undo and an audit. It runs as a Windows service and needs the modules ActiveDirectory and DnsServer."
+	atLength      = "An HTTP API for users, groups, OUs, computers and DNS, with scopes and limits for each " +
+		"token, dry runs, plans, undo and an audit. It runs as a Windows service and needs the modules " +
+		"ActiveDirectory and DnsServer."
 )
 
 // managerFiles returns the files with which Windows package managers install the MSIs and
 // zips of a release, by file name. For packages that are downloaded, url is the URL of the
 // folder with the files; Chocolatey's package contains the MSI.
-func managerFiles(ctx context.Context, version, url string, built map[string][]byte, licence []byte, stamp time.Time, sign *signer) (map[string][]byte, error) {
+func managerFiles(ctx context.Context, version, url string, built map[string][]byte, licence []byte,
+	stamp time.Time, sign *signer) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	of := func(arch, suffix string) (string, []byte) {
 		name := fmt.Sprintf("%s-%s-windows-%s.%s", product, version, arch, suffix)
@@ -86,7 +89,8 @@ func wingetInstaller(version, arch, url string, content []byte) string {
 // wingetFiles returns the three manifests of a version by file name suffix.
 func wingetFiles(version, url string, installers []string, stamp time.Time) map[string]string {
 	head := func(kind string) string {
-		return fmt.Sprintf("# yaml-language-server: $schema=https://aka.ms/winget-manifest.%s.%s.schema.json\n\nPackageIdentifier: %s\nPackageVersion: %s\n",
+		return fmt.Sprintf("# yaml-language-server: $schema=https://aka.ms/winget-manifest.%s.%s.schema.json\n\n"+
+			"PackageIdentifier: %s\nPackageVersion: %s\n",
 			strings.ToLower(kind), wingetVersion, wingetID, shortVersion(version))
 	}
 	tail := func(kind string) string {
@@ -113,7 +117,9 @@ func quotedYAML(text string) string {
 
 // chocolatey returns the Chocolatey package. It contains the MSI, as feeds inside a network
 // require (facts L3).
-func chocolatey(ctx context.Context, version, url, name string, msi, licence []byte, stamp time.Time, sign *signer) ([]byte, error) {
+func chocolatey(
+	ctx context.Context, version, url, name string, msi, licence []byte, stamp time.Time, sign *signer,
+) ([]byte, error) {
 	install := fmt.Sprintf(`$ErrorActionPreference = 'Stop'
 $folder = Split-Path -Parent -Path $MyInvocation.MyCommand.Definition
 $file = Join-Path -Path $folder -ChildPath '%s'
@@ -136,7 +142,9 @@ Install-ChocolateyInstallPackage @package
 		fmt.Fprintf(&site, "    <projectUrl>%s</projectUrl>\n", escaped.String())
 	}
 	short := shortVersion(version)
-	verification := fmt.Sprintf("The package has %s of release %s in it, whose SHA-256 is\n%x.\nThe release's SHA256SUMS has the same sum; the same sources give the same bytes (make release-check).\n", name, version, sha256.Sum256(msi))
+	verification := fmt.Sprintf("The package has %s of release %s in it, whose SHA-256 is\n%x.\n"+
+		"The release's SHA256SUMS has the same sum; the same sources give the same bytes (make release-check).\n",
+		name, version, sha256.Sum256(msi))
 	script, err := sign.sign(ctx, "chocolateyInstall.ps1", []byte(strings.ReplaceAll(install, "\n", "\r\n")))
 	if err != nil {
 		return nil, err

@@ -101,7 +101,8 @@ func TestWingetManifests(t *testing.T) {
 		kind := content["ManifestType"].(string)
 		manifests[kind] = content
 		hold(t, kind, content)
-		assert.Contains(t, string(text), "https://aka.ms/winget-manifest."+strings.ToLower(kind)+".1.10.0.schema.json")
+		assert.Contains(t, string(text),
+			"https://aka.ms/winget-manifest."+strings.ToLower(kind)+".1.10.0.schema.json")
 	}
 	require.Len(t, manifests, 3)
 	all := manifests["installer"]["Installers"].([]any)
@@ -127,7 +128,8 @@ func TestScoopManifest(t *testing.T) {
 		one := content["architecture"].(map[string]any)[name].(map[string]any)
 		hold(t, "scoop architecture", one)
 		archive := "adgateway-v1.2.3-windows-" + arch
-		assert.Equal(t, map[string]any{"url": downloads + "/" + archive + ".zip", "hash": sumOf(archive + ".zip"), "extract_dir": archive}, one)
+		assert.Equal(t, map[string]any{"url": downloads + "/" + archive + ".zip", "hash": sumOf(archive + ".zip"),
+			"extract_dir": archive}, one)
 	}
 }
 
@@ -148,7 +150,8 @@ func TestChocolateyPackage(t *testing.T) {
 		text[f.Name] = string(all)
 	}
 	const msi = "adgateway-v1.2.3-windows-amd64.msi"
-	for _, name := range []string{"adgateway.nuspec", "_rels/.rels", "[Content_Types].xml", "tools/chocolateyInstall.ps1", "tools/LICENSE.txt", "tools/VERIFICATION.txt", "tools/" + msi} {
+	for _, name := range []string{"adgateway.nuspec", "_rels/.rels", "[Content_Types].xml",
+		"tools/chocolateyInstall.ps1", "tools/LICENSE.txt", "tools/VERIFICATION.txt", "tools/" + msi} {
 		assert.Contains(t, text, name)
 	}
 	assert.Equal(t, string(artefacts[msi]), text["tools/"+msi])

@@ -91,7 +91,8 @@ func packedPages(dir string) (string, error) {
 func manualFiles(all map[string]file) []string {
 	var paths []string
 	for name := range all {
-		if name != front && (strings.HasSuffix(name, ".md") && strings.HasPrefix(name, manualFolder+"/") || strings.HasSuffix(name, ".png")) {
+		if name != front && (strings.HasSuffix(name, ".md") && strings.HasPrefix(name, manualFolder+"/") ||
+			strings.HasSuffix(name, ".png")) {
 			paths = append(paths, name)
 		}
 	}

@@ -81,7 +81,8 @@ func packageParts(version string, files []string) map[string]string {
 // parts required by the Open Packaging Conventions.
 func nugetParts(id string, files []string, metadata string) map[string]string {
 	const head = `<?xml version="1.0" encoding="utf-8"?>` + "\n"
-	types := map[string]string{"rels": "application/vnd.openxmlformats-package.relationships+xml", "nuspec": "application/octet"}
+	types := map[string]string{"rels": "application/vnd.openxmlformats-package.relationships+xml",
+		"nuspec": "application/octet"}
 	for _, name := range files {
 		types[name[strings.LastIndex(name, ".")+1:]] = "application/octet"
 	}

@@ -17,7 +17,8 @@ import (
 	"adgateway/test/manual"
 )
 
-var writeRules = flag.String("dashboard-rules", "", "write the queries of the dashboard as recording rules to this file")
+var writeRules = flag.String("dashboard-rules", "",
+	"write the queries of the dashboard as recording rules to this file")
 
 // known returns the labels of each metric: the labels in the golden file of /metrics, and
 // those that Prometheus and its library add.

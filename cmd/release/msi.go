@@ -98,7 +98,8 @@ func (p program) msiSource(texts []string) ([]byte, error) {
 }
 
 // environmentTable adds the program's folder to PATH. wixl does not support this table.
-const environmentTable = "Environment\tName\tValue\tComponent_\r\ns72\tl255\tL255\ts72\r\nEnvironment\tEnvironment\r\n" +
+const environmentTable = "Environment\tName\tValue\tComponent_\r\ns72\tl255\tL255\ts72\r\n" +
+	"Environment\tEnvironment\r\n" +
 	"SearchPath\t=-*PATH\t[~];[INSTALLDIR]\tPath\r\n"
 
 // msiChanges are changes that wixl cannot express. It turns a rollback action into an immediate one,
@@ -132,7 +133,9 @@ var msiTools = []string{"wixl", "msibuild", "faketime"}
 
 // msi returns a program's package for a Windows system, with files of its zip. The same
 // files result in the same bytes.
-func msi(ctx context.Context, p program, arch, version string, files map[string]file, stamp time.Time) ([]byte, error) {
+func msi(
+	ctx context.Context, p program, arch, version string, files map[string]file, stamp time.Time,
+) ([]byte, error) {
 	number, err := msiVersion(version)
 	if err != nil {
 		return nil, err
@@ -174,10 +177,13 @@ func summary(name, platform, code string) []string {
 
 // runMSI runs the steps on the staged files and returns the package that they build. All
 // files have the time of the stamp.
-func runMSI(ctx context.Context, name string, staged map[string][]byte, steps [][]string, stamp time.Time) ([]byte, error) {
+func runMSI(
+	ctx context.Context, name string, staged map[string][]byte, steps [][]string, stamp time.Time,
+) ([]byte, error) {
 	for _, tool := range msiTools {
 		if _, err := exec.LookPath(tool); err != nil {
-			return nil, fmt.Errorf("%s, which an MSI is built with, is missing: apt-get install wixl msitools faketime", tool)
+			return nil, fmt.Errorf("%s, which an MSI is built with, is missing: apt-get install wixl msitools "+
+				"faketime", tool)
 		}
 	}
 	dir, err := os.MkdirTemp("", "msi")
@@ -187,17 +193,20 @@ func runMSI(ctx context.Context, name string, staged map[string][]byte, steps []
 	defer os.RemoveAll(dir)
 	for name, content := range staged {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, 0o644), os.Chtimes(path, stamp, stamp))
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, 0o644),
+			os.Chtimes(path, stamp, stamp))
 		if err != nil {
 			return nil, err
 		}
 	}
 	for _, step := range steps {
-		cmd := exec.CommandContext(ctx, "faketime", append([]string{"-f", stamp.UTC().Format("2006-01-02 15:04:05")}, step...)...)
+		cmd := exec.CommandContext(ctx, "faketime",
+			append([]string{"-f", stamp.UTC().Format("2006-01-02 15:04:05")}, step...)...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "TZ=UTC")
 		text, err := cmd.CombinedOutput()
 		if err != nil || strings.Contains(string(text), "has no property named") { // wixl ignores an attribute
-			return nil, fmt.Errorf("%s: %w\n%s", strings.Join(step, " "), errors.Join(err, errors.New("it did not do all that was asked")), text)
+			return nil, fmt.Errorf("%s: %w\n%s", strings.Join(step, " "),
+				errors.Join(err, errors.New("it did not do all that was asked")), text)
 		}
 	}
 	return os.ReadFile(filepath.Join(dir, name))

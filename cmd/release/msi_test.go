@@ -17,7 +17,8 @@ import (
 )
 
 var (
-	packageFile  = flag.String("package", "", "an MSI of version v1.0.0 for amd64 whose tables are checked (needs msiinfo)")
+	packageFile = flag.String("package", "",
+		"an MSI of version v1.0.0 for amd64 whose tables are checked (needs msiinfo)")
 	updateTables = flag.Bool("update", false, "rewrite the golden file of the tables")
 )
 
@@ -84,7 +85,8 @@ func TestActionsOfThePackage(t *testing.T) {
 		}
 		assert.Equal(t, "deferred", a.Execute, a.ID)
 		assert.Equal(t, "no", a.Impersonate, a.ID)
-		assert.Equal(t, a.ID == "ServiceInstall", a.Return == "check", "%s: only what installs the service rolls back", a.ID)
+		assert.Equal(t, a.ID == "ServiceInstall", a.Return == "check",
+			"%s: only what installs the service rolls back", a.ID)
 		assert.Greater(t, at[a.ID], 1500, a.ID)
 		assert.Less(t, at[a.ID], 6600, a.ID)
 	}
@@ -105,7 +107,8 @@ func TestIdentifiersOfThePackageNeverChange(t *testing.T) {
 	} {
 		_, p := sourceOfThePackage(t, c.program)
 		assert.Equal(t, c.upgrade, p.UpgradeCode)
-		assert.Equal(t, []component{{"Program", c.start + "1"}, {"Texts", c.start + "2"}, {"Path", c.start + "3"}, {"EventSource", c.start + "4"}, {"ServiceStop", c.start + "5"}}, p.Components)
+		assert.Equal(t, []component{{"Program", c.start + "1"}, {"Texts", c.start + "2"}, {"Path", c.start + "3"},
+			{"EventSource", c.start + "4"}, {"ServiceStop", c.start + "5"}}, p.Components)
 		assert.Equal(t, []msiFolders{
 			{"gateway", nil, []msiFolders{{"manual", []component{{"Manual", c.start + "6"}}, []msiFolders{{"reference", []component{{"Reference", c.start + "7"}}, nil}}}}},
 			{"test", nil, []msiFolders{{"browser", nil, []msiFolders{{"testdata", []component{{"Pictures", c.start + "8"}}, nil}}}}},
@@ -128,7 +131,8 @@ func TestThePackageRefusesWithASentence(t *testing.T) {
 }
 
 func TestVersionsOfPackages(t *testing.T) {
-	for text, want := range map[string]string{"v1.2.3": "1.2.3", "v1.2.3-45-gabcdef": "1.2.3", "dev": "0.0.0", "v255.255.65535": "255.255.65535"} {
+	for text, want := range map[string]string{"v1.2.3": "1.2.3", "v1.2.3-45-gabcdef": "1.2.3", "dev": "0.0.0",
+		"v255.255.65535": "255.255.65535"} {
 		version, err := msiVersion(text)
 		require.NoError(t, err)
 		assert.Equal(t, want, version)
@@ -146,7 +150,8 @@ func TestTablesOfThePackage(t *testing.T) {
 		return
 	}
 	var all strings.Builder
-	for _, table := range []string{"Component", "CustomAction", "Directory", "Environment", "FeatureComponents", "InstallExecuteSequence", "LaunchCondition",
+	for _, table := range []string{"Component", "CustomAction", "Directory", "Environment", "FeatureComponents",
+		"InstallExecuteSequence", "LaunchCondition",
 		"Property", "RegLocator", "Registry", "ServiceControl", "ServiceInstall", "Upgrade"} {
 		text, err := exec.CommandContext(t.Context(), "msiinfo", "export", *packageFile, table).Output()
 		require.NoError(t, err, table)

@@ -34,7 +34,8 @@ func provenance(version, commit string, built map[string][]byte, stamp time.Time
 	}
 	var subjects []resource
 	for _, name := range slices.Sorted(maps.Keys(built)) {
-		subjects = append(subjects, resource{Name: name, Digest: digests{"sha256": fmt.Sprintf("%x", sha256.Sum256(built[name]))}})
+		subjects = append(subjects, resource{Name: name,
+			Digest: digests{"sha256": fmt.Sprintf("%x", sha256.Sum256(built[name]))}})
 	}
 	modules, err := os.ReadFile("go.sum")
 	if err != nil {
@@ -71,7 +72,8 @@ func envelope(statement []byte, keyFile string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", keyFile, err)
 	}
-	signed := fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(statementType), statementType, len(statement), statement)
+	signed := fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(statementType), statementType, len(statement),
+		statement)
 	var signature []byte
 	switch k := key.(type) {
 	case ed25519.PrivateKey:

@@ -70,7 +70,8 @@ func TestProvenance(t *testing.T) {
 	assert.Regexp(t, "^urn:", content.Predicate.RunDetails.Builder.ID)
 	assert.Equal(t, "v1.2.3", build.ExternalParameters["version"])
 	require.Len(t, build.ResolvedDependencies, 3)
-	assert.Equal(t, "5d1b6f0e3a52c8f4f2b1a2b3c4d5e6f708192a3b", build.ResolvedDependencies[0].Digest["gitCommit"])
+	assert.Equal(t, "5d1b6f0e3a52c8f4f2b1a2b3c4d5e6f708192a3b",
+		build.ResolvedDependencies[0].Digest["gitCommit"])
 	assert.Regexp(t, `^pkg:golang/std@1\.\d+`, build.ResolvedDependencies[1].URI)
 }
 
@@ -88,7 +89,8 @@ func TestEnvelopesAreVerifiedByOpenSSL(t *testing.T) {
 	require.NoError(t, err)
 	traditional, err := x509.MarshalECPrivateKey(curve)
 	require.NoError(t, err)
-	for name, key := range map[string]crypto.Signer{"RSA": short, "ECDSA": curve, "EC PRIVATE KEY": curve, "Ed25519": edwards} {
+	for name, key := range map[string]crypto.Signer{"RSA": short, "ECDSA": curve, "EC PRIVATE KEY": curve,
+		"Ed25519": edwards} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			at := func(name string) string { return filepath.Join(dir, name) }
@@ -127,9 +129,11 @@ func TestEnvelopesAreVerifiedByOpenSSL(t *testing.T) {
 				signed := append(fmt.Appendf(nil, "DSSEv1 28 application/vnd.in-toto+json %d ", len(content)), content...)
 				require.NoError(t, os.WriteFile(at("signed"), signed, 0o600))
 				if name == "Ed25519" {
-					return openssl("pkeyutl", "-verify", "-pubin", "-inkey", at("public.pem"), "-rawin", "-in", at("signed"), "-sigfile", at("signature"))
+					return openssl("pkeyutl", "-verify", "-pubin", "-inkey", at("public.pem"), "-rawin", "-in", at("signed"),
+						"-sigfile", at("signature"))
 				}
-				return openssl("dgst", "-sha256", "-verify", at("public.pem"), "-signature", at("signature"), at("signed"))
+				return openssl("dgst", "-sha256", "-verify", at("public.pem"), "-signature", at("signature"),
+					at("signed"))
 			}
 			assert.NoError(t, verify(payload))
 			assert.Error(t, verify(append(payload, ' ')), "a changed statement is not what was signed")

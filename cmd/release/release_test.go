@@ -92,7 +92,8 @@ func TestTheZipOfTheEngine(t *testing.T) {
 	}
 	t.Chdir("../..")
 	built := map[string][]byte{}
-	name, content, err := (&job{version: "v1.2.3", stamp: stamp}).zip(t.Context(), engine, target{runtime.GOOS, runtime.GOARCH}, built)
+	name, content, err := (&job{version: "v1.2.3", stamp: stamp}).zip(t.Context(), engine,
+		target{runtime.GOOS, runtime.GOARCH}, built)
 	require.NoError(t, err)
 	assert.Equal(t, "adgateway-engine-v1.2.3-"+runtime.GOOS+"-"+runtime.GOARCH, name)
 	assert.ElementsMatch(t, []string{name + ".zip", name + ".cdx.json"}, slices.Collect(maps.Keys(built)))
@@ -104,7 +105,8 @@ func TestTheZipOfTheEngine(t *testing.T) {
 			others = append(others, path)
 		}
 	}
-	assert.ElementsMatch(t, []string{"adgateway-engine", "README.md", "LICENSE.txt", sbomFile, "SHA256SUMS"}, others)
+	assert.ElementsMatch(t, []string{"adgateway-engine", "README.md", "LICENSE.txt", sbomFile, "SHA256SUMS"},
+		others)
 	assert.Contains(t, string(content[sbomFile].content), `"pkg:golang/github.com/nats-io/nats-server/v2@`)
 	assert.Contains(t, content, "licenses/github.com/nats-io/nats-server/v2/LICENSE")
 	assert.NotContains(t, string(content[sbomFile].content), "gin-gonic")
@@ -122,12 +124,14 @@ func TestUnknownLicenceIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	write := func(text string) { require.NoError(t, os.WriteFile(dir+"/LICENSE", []byte(text), 0o600)) }
 	m := goModule{Path: "example.org/x", Dir: dir}
-	for name, text := range map[string]string{"GPL": "GNU GENERAL PUBLIC LICENSE\nVersion 3", "empty": "", "proprietary": "All rights reserved."} {
+	for name, text := range map[string]string{"GPL": "GNU GENERAL PUBLIC LICENSE\nVersion 3", "empty": "",
+		"proprietary": "All rights reserved."} {
 		write(text)
 		_, err := collect(m, []string{dir}, map[string][]byte{})
 		assert.ErrorContains(t, err, "example.org/x has no allowed licence", name)
 	}
-	write("ISC License\n\nPermission to use, copy, modify, and/or\ndistribute this software for any purpose with or without fee is hereby\ngranted")
+	write("ISC License\n\nPermission to use, copy, modify, and/or\n" +
+		"distribute this software for any purpose with or without fee is hereby\ngranted")
 	names, err := collect(m, []string{dir}, map[string][]byte{})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"ISC"}, names)

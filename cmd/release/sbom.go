@@ -22,7 +22,9 @@ var spdx = []string{"Apache-2.0", "MIT", "ISC", "Zlib", "MPL-2.0"}
 
 // sbom returns the bill of materials of an executable in CycloneDX format: every module that the
 // linker recorded in it, and Go itself. licences maps module paths to the names of licences.
-func sbom(executable []byte, p program, t target, version string, stamp time.Time, licences map[string][]string) ([]byte, error) {
+func sbom(
+	executable []byte, p program, t target, version string, stamp time.Time, licences map[string][]string,
+) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(executable))
 	if err != nil {
 		return nil, err
@@ -49,7 +51,8 @@ func sbom(executable []byte, p program, t target, version string, stamp time.Tim
 		if ours(m.Path) {
 			continue
 		}
-		component := cyclonedx.Component{Type: cyclonedx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, BOMRef: m.Path + "@" + m.Version}
+		component := cyclonedx.Component{Type: cyclonedx.ComponentTypeLibrary, Name: m.Path, Version: m.Version,
+			BOMRef: m.Path + "@" + m.Version}
 		if m.Path == "go" {
 			component.Name, component.Type = "Go standard library", cyclonedx.ComponentTypeFramework
 			component.PackageURL = "pkg:golang/std@" + strings.TrimPrefix(m.Version, "go")
@@ -65,7 +68,8 @@ func sbom(executable []byte, p program, t target, version string, stamp time.Tim
 	all.Components = &components
 	all.Dependencies = &[]cyclonedx.Dependency{{Ref: p.Name, Dependencies: &refs}}
 	var text bytes.Buffer
-	err = cyclonedx.NewBOMEncoder(&text, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(all, cyclonedx.SpecVersion1_6)
+	err = cyclonedx.NewBOMEncoder(&text, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(all,
+		cyclonedx.SpecVersion1_6)
 	return text.Bytes(), err
 }
 

@@ -37,7 +37,8 @@ func TestBillOfMaterials(t *testing.T) {
 	assert.Equal(t, first, again, "the same input gives the same bytes")
 
 	var found cyclonedx.BOM
-	require.NoError(t, cyclonedx.NewBOMDecoder(bytes.NewReader(first), cyclonedx.BOMFileFormatJSON).Decode(&found))
+	require.NoError(t, cyclonedx.NewBOMDecoder(bytes.NewReader(first),
+		cyclonedx.BOMFileFormatJSON).Decode(&found))
 	got := map[string]string{}
 	for _, c := range *found.Components {
 		got[c.Name] = c.Version

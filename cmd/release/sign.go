@@ -45,7 +45,8 @@ func (s *signer) sign(ctx context.Context, name string, content []byte) ([]byte,
 	if err := os.WriteFile(from, content, 0o600); err != nil {
 		return nil, err
 	}
-	arguments := []string{"sign", "-certs", s.certificate, "-key", s.key, "-h", "sha256", "-n", product, "-in", from, "-out", to}
+	arguments := []string{"sign", "-certs", s.certificate, "-key", s.key, "-h", "sha256", "-n", product, "-in",
+		from, "-out", to}
 	if s.timestamps != "" {
 		arguments = append(arguments, "-ts", s.timestamps)
 	}

@@ -202,7 +202,8 @@ func Open(o Options) (*Log, error) {
 	l.points.at = o.now()
 	l.endedAt, l.openedAt = l.out.lastAt, l.out.seq+1
 	host, _ := os.Hostname() // optional
-	if l.append(&Line{Event: EventOpen, Host: host, Process: os.Getpid(), Chain: l.algorithm(), Gateway: o.Gateway}) == nil {
+	if l.append(&Line{Event: EventOpen, Host: host, Process: os.Getpid(), Chain: l.algorithm(),
+		Gateway: o.Gateway}) == nil {
 		l.report("audit log opened")
 	}
 	return l, nil
@@ -395,7 +396,8 @@ func (l *Log) Warning() string {
 	if l.used < l.o.MaxTotal/5*4 {
 		return ""
 	}
-	return fmt.Sprintf("the audit log uses %d of %d MiB (audit.maxTotal); when they are spent, changes are refused until files are older than audit.keepFor", l.used>>20, l.o.MaxTotal>>20)
+	return fmt.Sprintf("the audit log uses %d of %d MiB (audit.maxTotal); when they are spent, changes are "+
+		"refused until files are older than audit.keepFor", l.used>>20, l.o.MaxTotal>>20)
 }
 
 // Stats returns the log's statistics, which are zero for a nil Log.

@@ -43,8 +43,9 @@ func callFor(user string) Call {
 func done(user string) Result {
 	return Result{
 		Outcome: "done", Status: 200, Server: "dc1",
-		Changes: []ps.Change{{GUID: "g-" + user, DN: "CN=" + user, Before: map[string]json.RawMessage{"city": json.RawMessage(`"Bonn <&>"`)}}},
-		Steps:   []ps.Step{{Label: "set attributes", GUID: "g-" + user, DN: "CN=" + user}},
+		Changes: []ps.Change{{GUID: "g-" + user, DN: "CN=" + user,
+			Before: map[string]json.RawMessage{"city": json.RawMessage(`"Bonn <&>"`)}}},
+		Steps: []ps.Step{{Label: "set attributes", GUID: "g-" + user, DN: "CN=" + user}},
 	}
 }
 
@@ -194,7 +195,8 @@ func TestTornLine(t *testing.T) {
 		require.NoError(t, l.Close())
 		report := whole(t, file)
 		torn := cut > len(before) && cut < len(after)-1
-		assert.Equal(t, torn, len(report.Notes) == 1, "cut after %d of %d: %v", cut-len(before), len(after)-len(before), report.Notes)
+		assert.Equal(t, torn, len(report.Notes) == 1, "cut after %d of %d: %v", cut-len(before),
+			len(after)-len(before), report.Notes)
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		assert.True(t, bytes.HasPrefix(text, after[:cut]), "nothing is dropped")
@@ -205,11 +207,12 @@ func TestRotationContinuesTheChain(t *testing.T) {
 	clock := newClock()
 	file := newFile(t)
 	var heads []any
-	o := Options{File: file, MaxSize: 2000, MaxAge: time.Hour, KeepFor: 4 * time.Hour, now: clock.now, Notice: func(message string, fields map[string]any) {
-		if message == "audit file started" {
-			heads = append(heads, fields["sequence"])
-		}
-	}}
+	o := Options{File: file, MaxSize: 2000, MaxAge: time.Hour, KeepFor: 4 * time.Hour, now: clock.now,
+		Notice: func(message string, fields map[string]any) {
+			if message == "audit file started" {
+				heads = append(heads, fields["sequence"])
+			}
+		}}
 	l := open(t, o)
 	for i := range 20 {
 		record(t, l, fmt.Sprint("user", i))
@@ -239,7 +242,8 @@ func TestRotationContinuesTheChain(t *testing.T) {
 	assert.Empty(t, some.Faults)
 
 	require.NoError(t, os.Remove(rotated[0]))
-	assert.Contains(t, fmt.Sprint(verify(t, file).Faults), "missing at the start, and the log did not remove them by itself")
+	assert.Contains(t, fmt.Sprint(verify(t, file).Faults),
+		"missing at the start, and the log did not remove them by itself")
 }
 
 func TestKeyPreventsRewritingTheChain(t *testing.T) {
@@ -403,7 +407,8 @@ func TestFailedWritesAreOwed(t *testing.T) {
 			file := newFile(t)
 			d := &disk{}
 			var notices []string
-			l := open(t, Options{File: file, open: d.open, Notice: func(message string, _ map[string]any) { notices = append(notices, message) }})
+			l := open(t, Options{File: file, open: d.open,
+				Notice: func(message string, _ map[string]any) { notices = append(notices, message) }})
 			record(t, l, "before")
 			entry, err := l.Intent(callFor("running"))
 			require.NoError(t, err)
@@ -431,7 +436,8 @@ func TestFailedWritesAreOwed(t *testing.T) {
 			assert.Equal(t, []Event{
 				EventOpen, EventIntent, EventOutcome, EventIntent, EventGap, EventOutcome, EventRefused, EventIntent, EventOutcome, EventClose,
 			}, events(t, file))
-			assert.Equal(t, []string{"audit log opened", "audit log cannot be written, changes are refused", "audit log can be written again", "audit log closed"}, notices)
+			assert.Equal(t, []string{"audit log opened", "audit log cannot be written, changes are refused",
+				"audit log can be written again", "audit log closed"}, notices)
 		})
 	}
 }
@@ -552,7 +558,9 @@ func TestReadFilters(t *testing.T) {
 	record(t, l, "anna")
 	clock.add(time.Hour)
 	late := clock.now()
-	require.NoError(t, l.Refuse(Call{Operation: "ou.delete", RequestID: "r-7", Parameters: map[string]string{"OUPath": "OU=X", "Members": `CORP\berta, carl`}}, Result{Code: "unauthenticated"}))
+	require.NoError(t, l.Refuse(Call{Operation: "ou.delete", RequestID: "r-7",
+		Parameters: map[string]string{"OUPath": "OU=X", "Members": `CORP\berta, carl`}},
+		Result{Code: "unauthenticated"}))
 	require.NoError(t, l.Close())
 	for _, c := range []struct {
 		filter Filter

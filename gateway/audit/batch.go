@@ -95,7 +95,8 @@ func (l *Log) settle(b *batch, written int, err error) {
 	switch {
 	case errors.Is(err, errClosed):
 	case err != nil && before == nil:
-		l.notice("audit log cannot be written, changes are refused", map[string]any{"error": err.Error(), "file": l.o.File})
+		l.notice("audit log cannot be written, changes are refused",
+			map[string]any{"error": err.Error(), "file": l.o.File})
 	case err == nil && before != nil:
 		l.notice("audit log can be written again", map[string]any{"file": l.o.File})
 	}

@@ -30,7 +30,10 @@ func BenchmarkCall(b *testing.B) {
 func BenchmarkCallWithoutEffect(b *testing.B) {
 	l := open(b, Options{File: newFile(b), open: openFile})
 	b.ReportAllocs()
-	share(b, 16, func() error { return l.Done(callFor("anna"), Result{Outcome: "none", Code: "not_found"}, false) })
+	share(b, 16, func() error {
+		return l.Done(callFor("anna"), Result{Outcome: "none", Code: "not_found"},
+			false)
+	})
 }
 
 // share runs do b.N times in a number of goroutines.

@@ -320,7 +320,8 @@ func (c *chain) take(raw []byte) (keyed bool) {
 	c.seq, c.last, c.lastAt = line.Seq, sum, timeOf(raw)
 	keyed = len(c.o.Key) > 0 && sum == digest(c.o.Key, hashed)
 	if !keyed && sum != digest(nil, hashed) {
-		c.note(EventAltered, "the last line does not have the hash of its content, or it was written with another key")
+		c.note(EventAltered, "the last line does not have the hash of its content, or it was written with "+
+			"another key")
 	}
 	return keyed
 }
@@ -370,12 +371,14 @@ func (c *chain) rotate() (started bool, err error) {
 // time of the rotation and the number of the last line.
 func rotatedName(path string, at time.Time, through uint64) string {
 	ext := filepath.Ext(path)
-	return fmt.Sprintf("%s-%s-%012d%s", strings.TrimSuffix(path, ext), at.UTC().Format("20060102T150405Z"), through, ext)
+	return fmt.Sprintf("%s-%s-%012d%s", strings.TrimSuffix(path, ext), at.UTC().Format("20060102T150405Z"),
+		through, ext)
 }
 
 func rotatedThrough(path string) uint64 {
 	base := strings.TrimSuffix(path, filepath.Ext(path))
-	through, _ := strconv.ParseUint(base[strings.LastIndexByte(base, '-')+1:], 10, 64) // 0 if it is not a rotated file
+	// 0 if it is not a rotated file
+	through, _ := strconv.ParseUint(base[strings.LastIndexByte(base, '-')+1:], 10, 64)
 	return through
 }
 
@@ -389,7 +392,8 @@ func rotatedFiles(path string) ([]string, error) {
 	}
 	var found []string
 	for _, entry := range entries {
-		if name := entry.Name(); strings.HasPrefix(name, prefix) && filepath.Ext(name) == ext && rotatedThrough(name) > 0 {
+		if name := entry.Name(); strings.HasPrefix(name, prefix) && filepath.Ext(name) == ext &&
+			rotatedThrough(name) > 0 {
 			found = append(found, filepath.Join(filepath.Dir(path), name))
 		}
 	}

@@ -29,7 +29,8 @@ func (l *Log) checkpoint(message string) {
 		if lines > 0 && p.timer == nil && !p.over {
 			p.timer = time.AfterFunc(l.o.Checkpoint, l.checkpointLate)
 		}
-		if lines == 0 || elapsed < l.o.Checkpoint && (lines < checkpointLines || elapsed < l.o.Checkpoint/10) && elapsed >= 0 {
+		if lines == 0 || elapsed < l.o.Checkpoint && (lines < checkpointLines || elapsed < l.o.Checkpoint/10) &&
+			elapsed >= 0 {
 			return
 		}
 		message = "audit log goes on"
@@ -44,9 +45,11 @@ func (l *Log) checkpoint(message string) {
 	if failed := err != nil; failed != p.failed {
 		p.failed = failed
 		if failed {
-			l.notice("the end of the audit log cannot be written to its anchor", map[string]any{"error": err.Error(), "anchor": l.o.Anchor})
+			l.notice("the end of the audit log cannot be written to its anchor",
+				map[string]any{"error": err.Error(), "anchor": l.o.Anchor})
 		} else {
-			l.notice("the end of the audit log can be written to its anchor again", map[string]any{"anchor": l.o.Anchor})
+			l.notice("the end of the audit log can be written to its anchor again",
+				map[string]any{"anchor": l.o.Anchor})
 		}
 	}
 }

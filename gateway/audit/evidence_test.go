@@ -166,7 +166,8 @@ func TestRemovedFilesAreAFault(t *testing.T) {
 	require.NoError(t, os.Remove(o.File))
 	assert.Contains(t, fmt.Sprint(verifyKeyed(t, o)), "lines 1 to 4 are missing at the end")
 	require.NoError(t, os.Remove(headName(o.File)))
-	assert.Contains(t, fmt.Sprint(verifyKeyed(t, o)), "lines 1 to 4 are missing at the end: line 4 is the anchor's last")
+	assert.Contains(t, fmt.Sprint(verifyKeyed(t, o)),
+		"lines 1 to 4 are missing at the end: line 4 is the anchor's last")
 }
 
 // notices collects notices.
@@ -318,7 +319,8 @@ func TestClockJumpsMakeNothingOld(t *testing.T) {
 // when it is, or when somebody has made room.
 func TestSpentSpace(t *testing.T) {
 	clock, heard := newClock(), &notices{}
-	o := Options{File: newFile(t), MaxSize: 4000, MaxAge: 24 * time.Hour, KeepFor: 90 * 24 * time.Hour, MaxTotal: 100_000, now: clock.now, Notice: heard.add}
+	o := Options{File: newFile(t), MaxSize: 4000, MaxAge: 24 * time.Hour, KeepFor: 90 * 24 * time.Hour,
+		MaxTotal: 100_000, now: clock.now, Notice: heard.add}
 	l := open(t, o)
 	running, err := l.Intent(callFor("running"))
 	require.NoError(t, err)

@@ -12,7 +12,8 @@ import (
 
 // stranger is a call of nobody known.
 func stranger(from string) Call {
-	return Call{RequestID: "r", From: from, Operation: "user.update", Parameters: map[string]string{"Username": "x"}}
+	return Call{RequestID: "r", From: from, Operation: "user.update",
+		Parameters: map[string]string{"Username": "x"}}
 }
 
 // counts returns the lines that count calls, and how many calls there were in all.
@@ -35,7 +36,8 @@ func TestFloodsOfStrangersAreCounted(t *testing.T) {
 	file := newFile(t)
 	l := open(t, Options{File: file, now: clock.now})
 	for i := range 500 {
-		require.NoError(t, l.Refuse(stranger(fmt.Sprintf("2001:db8::%x", i+1)), Result{Code: []string{"unauthenticated", "rate_limited"}[i%2]}))
+		require.NoError(t, l.Refuse(stranger(fmt.Sprintf("2001:db8::%x", i+1)),
+			Result{Code: []string{"unauthenticated", "rate_limited"}[i%2]}))
 	}
 	other := stranger("192.0.2.1")
 	require.NoError(t, l.Refuse(other, Result{Code: "unauthenticated"}))
@@ -43,7 +45,8 @@ func TestFloodsOfStrangersAreCounted(t *testing.T) {
 	clock.add(floodWindow)
 	require.NoError(t, l.Refuse(other, Result{Code: "unauthenticated"}))
 	for i := range 100_000 {
-		require.NoError(t, l.Refuse(stranger(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255)), Result{Code: "unauthenticated"}))
+		require.NoError(t, l.Refuse(stranger(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255)),
+			Result{Code: "unauthenticated"}))
 	}
 	require.NoError(t, l.Close())
 	report := whole(t, file)
@@ -65,7 +68,8 @@ func TestKnownCallersHaveABudgetOfTheirOwn(t *testing.T) {
 		require.NoError(t, l.Refuse(stranger("192.0.2.1"), Result{Code: "unauthenticated"}))
 	}
 	for range 100 {
-		require.NoError(t, l.Done(callFor("nobody"), Result{Outcome: "none", Code: "not_found", Status: 404}, false))
+		require.NoError(t, l.Done(callFor("nobody"), Result{Outcome: "none", Code: "not_found", Status: 404},
+			false))
 	}
 	for i := range 6 {
 		require.NoError(t, l.Refuse(callFor(fmt.Sprint("victim", i)), Result{Code: "forbidden", Status: 403}))
@@ -89,11 +93,13 @@ func TestFloodsOfCallsWithoutEffectAreCounted(t *testing.T) {
 	long := callFor("x")
 	long.Parameters = map[string]string{"OUPath": "OU=" + strings.Repeat(`"`, 2030), "Password": "***"}
 	for i := range 5000 {
-		require.NoError(t, l.Done(long, Result{Outcome: "none", Code: []string{"not_found", "conflict", ""}[i%3]}, false))
+		require.NoError(t, l.Done(long, Result{Outcome: "none", Code: []string{"not_found", "conflict", ""}[i%3]},
+			false))
 	}
 	assert.Equal(t, uint64(5000-3*floodCaller), l.Stats().Suppressed)
 	clock.add(floodWindow)
-	require.NoError(t, l.Done(long, Result{Outcome: "partial", Code: "x"}, false), "what may have changed something is always written")
+	require.NoError(t, l.Done(long, Result{Outcome: "partial", Code: "x"}, false),
+		"what may have changed something is always written")
 	require.NoError(t, l.Done(long, Result{Outcome: "none"}, true), "and so are reads")
 	require.NoError(t, l.Close())
 	counted, total := counts(t, file, "none")

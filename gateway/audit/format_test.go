@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // formatted are lines of every event with all the members that they may have.
 func formatted() []*Line {
 	call := callFor("anna")
-	intent, outcome, refused, nothing := call.line(EventIntent), call.line(EventOutcome), call.line(EventRefused), call.line(EventOutcome)
+	intent, outcome, refused, nothing := call.line(EventIntent), call.line(EventOutcome), call.line(
+		EventRefused), call.line(EventOutcome)
 	outcome.Parameters, outcome.Intent = nil, 2
 	result := done("anna")
 	result.Code, result.Duration = "partial", 1500000

@@ -79,7 +79,8 @@ func headName(path string) string { return path + ".head" }
 
 // writeHead overwrites the head record.
 func (c *chain) writeHead(seq uint64, hash string) error {
-	return headRecord{Head: Head{seq, hash}, Anchored: c.o.Anchor != ""}.write(headName(c.o.File), c.o.Key, false)
+	return headRecord{Head: Head{seq, hash}, Anchored: c.o.Anchor != ""}.write(headName(c.o.File), c.o.Key,
+		false)
 }
 
 // writeAnchor records the end of the chain in the anchor.
@@ -108,7 +109,8 @@ func (c *chain) checkEnd(keyed bool) {
 			c.note(EventAltered, "the head record was not written with the key")
 		}
 	case head.Seq > c.seq:
-		c.note(EventAltered, fmt.Sprintf("the head record says %d lines, the file ends at line %d", head.Seq, found))
+		c.note(EventAltered, fmt.Sprintf("the head record says %d lines, the file ends at line %d", head.Seq,
+			found))
 		c.seq, c.last = head.Seq, head.Hash
 	}
 	if c.o.Anchor == "" {

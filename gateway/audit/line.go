@@ -92,7 +92,9 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 func stamp(t time.Time) string { return t.UTC().Format(timeFormat) }
 
 func (c Call) line(event Event) *Line {
-	return &Line{Event: event, RequestID: c.RequestID, Who: c.Who, From: c.From, Operation: c.Operation, Parameters: c.Parameters, PlanCaller: c.PlanCaller, Change: c.Change, Degraded: c.Degraded, Server: c.Server, PinEpoch: c.PinEpoch}
+	return &Line{Event: event, RequestID: c.RequestID, Who: c.Who, From: c.From, Operation: c.Operation,
+		Parameters: c.Parameters, PlanCaller: c.PlanCaller, Change: c.Change, Degraded: c.Degraded,
+		Server: c.Server, PinEpoch: c.PinEpoch}
 }
 
 func (l *Line) add(r Result) {

@@ -51,9 +51,10 @@ func (r *Record) Lines() []*Line {
 type Filter struct {
 	Since, Until time.Time
 	Who          string // part of the caller's name, or its id, or an [identity.Reference] with a kind
-	Target       string // part of a DN, a GUID or the value of a parameter, or the id of the request or the change
-	Outcome      string // exactly
-	Operation    string // a pattern such as "user.*"
+	// part of a DN, a GUID or the value of a parameter, or the id of the request or the change
+	Target    string
+	Outcome   string // exactly
+	Operation string // a pattern such as "user.*"
 
 	// Names are other names of what Target stands for. Calls that name an object by one of
 	// them as a whole are about the target, too.
@@ -224,7 +225,8 @@ func (f Filter) Check() error {
 		outcome = fmt.Errorf("there is no outcome %q; use one of %s", f.Outcome, strings.Join(Outcomes(), ", "))
 	}
 	if _, err := path.Match(f.Operation, ""); err != nil {
-		operation = fmt.Errorf("%q is not a pattern of operations: write for example user.delete or user.*", f.Operation)
+		operation = fmt.Errorf("%q is not a pattern of operations: write for example user.delete or user.*",
+			f.Operation)
 	}
 	_, err := identity.ParseReference(f.Who)
 	if err != nil {
@@ -244,7 +246,8 @@ func (f Filter) takes(r *Record) bool {
 	return f.by(call.Who) &&
 		(f.Outcome == "" || strings.EqualFold(f.Outcome, r.outcome)) &&
 		(f.Operation == "" || operation) &&
-		(f.Target == "" || strings.EqualFold(call.RequestID, f.Target) || strings.EqualFold(call.Change, f.Target) ||
+		(f.Target == "" || strings.EqualFold(call.RequestID, f.Target) ||
+			strings.EqualFold(call.Change, f.Target) ||
 			slices.ContainsFunc(r.about(), f.concerns))
 }
 

@@ -57,7 +57,8 @@ func TestTheLogHasSpaceOfItsOwn(t *testing.T) {
 
 	low = true
 	for range floodCaller {
-		require.NoError(t, l.Refuse(Call{RequestID: "4", Who: &Who{Name: "a", Kind: "token"}}, Result{Code: "forbidden"}))
+		require.NoError(t, l.Refuse(Call{RequestID: "4", Who: &Who{Name: "a", Kind: "token"}},
+			Result{Code: "forbidden"}))
 	}
 	assert.Equal(t, uint64(floodCaller), l.Stats().Suppressed, "calls without effect are only counted")
 	require.NoError(t, l.Close())

@@ -19,7 +19,8 @@ type extent struct {
 }
 
 // ErrSpent is the error for changes when the log has used its space.
-var ErrSpent = errors.New("it has used the space that it may use (audit.maxTotal), and nothing of it is old enough to be removed (audit.keepFor)")
+var ErrSpent = errors.New("it has used the space that it may use (audit.maxTotal), and nothing of it is " +
+	"old enough to be removed (audit.keepFor)")
 
 // elapsed returns the time from one line to a later one, as far as it can be
 // accounted for.

@@ -71,7 +71,8 @@ var tamper = map[string]func(r *rand.Rand, lines [][]byte) [][]byte{
 		if err != nil {
 			panic(err)
 		}
-		forged := &Line{Seq: line.Seq + 1, Time: line.Time, Event: EventIntent, Operation: "user.get", Previous: sum}
+		forged := &Line{Seq: line.Seq + 1, Time: line.Time, Event: EventIntent, Operation: "user.get",
+			Previous: sum}
 		var out bytes.Buffer
 		forged.encode(&out, nil)
 		return slices.Insert(lines, at+1, out.Bytes())

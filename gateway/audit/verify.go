@@ -114,7 +114,8 @@ func (v *verifier) checkHead(head headRecord, err error) {
 	v.end(head.Head, "head record's")
 	// The head may already include lines that were written meanwhile.
 	if now, err := readRecord(name); err == nil && now.Seq < v.last {
-		v.note(v.check.File, 0, "%s behind the head record's last: the gateway was killed, the host lost power, or somebody added them", span(now.Seq+1, v.last))
+		v.note(v.check.File, 0, "%s behind the head record's last: the gateway was killed, the host lost power, "+
+			"or somebody added them", span(now.Seq+1, v.last))
 	}
 }
 
@@ -348,7 +349,8 @@ func (v *verifier) begin() {
 	case len(v.check.Files) > 0:
 		v.note(v.report.Files[0], 0, "the files start at line %d", first)
 	default:
-		v.fault(v.report.Files[0], 0, "%s missing at the start, and the log did not remove them by itself", span(1, first-1))
+		v.fault(v.report.Files[0], 0, "%s missing at the start, and the log did not remove them by itself",
+			span(1, first-1))
 	}
 }
 

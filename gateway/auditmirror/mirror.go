@@ -184,7 +184,8 @@ func (m *Mirror) Send(ctx context.Context) error {
 	m.mu.Unlock()
 	switch {
 	case err != nil && before == nil && ctx.Err() == nil:
-		m.o.Problem("lines of the audit log could not be copied to the store of the cluster; they are sent later", err)
+		m.o.Problem("lines of the audit log could not be copied to the store of the cluster; they are sent later",
+			err)
 	case err == nil && before != nil:
 		m.o.Problem("lines of the audit log are copied to the store of the cluster again", nil)
 	}
@@ -220,8 +221,10 @@ func (m *Mirror) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if end := m.o.Log.Head().Seq; there && line.Hash != at.Hash || at.Seq > end || at.Seq > 0 && !there && at.Seq >= m.started {
-		reason := fmt.Sprintf("the store of the cluster has lines of gateway %s up to line %d, and the files do not have that line: 'adgateway cluster verify' shows the difference", m.o.Gateway, at.Seq)
+	if end := m.o.Log.Head().Seq; there && line.Hash != at.Hash || at.Seq > end || at.Seq > 0 && !there &&
+		at.Seq >= m.started {
+		reason := fmt.Sprintf("the store of the cluster has lines of gateway %s up to line %d, and the files do "+
+			"not have that line: 'adgateway cluster verify' shows the difference", m.o.Gateway, at.Seq)
 		if err := m.o.Log.Suspect(reason); err != nil {
 			return err
 		}
@@ -259,9 +262,11 @@ func (m *Mirror) add(ctx context.Context, lines []audit.Text) error {
 	if err != nil {
 		return err
 	}
-	changes := []store.Change{{Kind: positions, Key: keyOf(m.o.Store, m.o.Gateway), Expect: m.revision, Value: value}}
+	changes := []store.Change{{Kind: positions, Key: keyOf(m.o.Store, m.o.Gateway), Expect: m.revision,
+		Value: value}}
 	for _, entry := range entries(m.o.Store, m.at.Era, lines) {
-		changes = append(changes, store.Change{Log: logOf(m.o.Gateway), Value: entry, Expires: m.o.Store.Now().Add(m.o.Keep)})
+		changes = append(changes, store.Change{Log: logOf(m.o.Gateway), Value: entry,
+			Expires: m.o.Store.Now().Add(m.o.Keep)})
 	}
 	revision, err := m.o.Store.Apply(ctx, changes...)
 	m.mu.Lock()

@@ -67,7 +67,8 @@ type gateway struct {
 }
 
 func (s *shared) gateway(name string) *gateway {
-	g := &gateway{t: s.t, name: name, file: filepath.Join(s.t.TempDir(), name+".jsonl"), line: &cut{Store: s.inner}}
+	g := &gateway{t: s.t, name: name, file: filepath.Join(s.t.TempDir(), name+".jsonl"),
+		line: &cut{Store: s.inner}}
 	var err error
 	g.store, err = store.Seal(g.line, s.key)
 	require.NoError(s.t, err)
@@ -81,7 +82,8 @@ func (g *gateway) start() {
 	var err error
 	g.log, err = audit.Open(audit.Options{File: g.file, Gateway: g.name, MaxSize: 4000})
 	require.NoError(g.t, err)
-	g.mirror = New(Options{Gateway: g.name, Store: g.store, Log: g.log, File: g.file, Keep: time.Hour, Gather: time.Millisecond, Retry: time.Millisecond})
+	g.mirror = New(Options{Gateway: g.name, Store: g.store, Log: g.log, File: g.file, Keep: time.Hour,
+		Gather: time.Millisecond, Retry: time.Millisecond})
 	g.witness = NewWitness(WitnessOptions{Gateway: g.name, Store: g.store, Log: g.log, Interval: time.Hour})
 }
 
@@ -127,7 +129,8 @@ func TestLinesAreCopiedAsTheyAreWritten(t *testing.T) {
 
 func TestALongLineIsCut(t *testing.T) {
 	g := newShared(t).gateway("gw1")
-	_, err := g.log.Intent(audit.Call{Operation: "user.update", Parameters: map[string]string{"Note": strings.Repeat("x", 3*mostEntry)}})
+	_, err := g.log.Intent(audit.Call{Operation: "user.update",
+		Parameters: map[string]string{"Note": strings.Repeat("x", 3*mostEntry)}})
 	require.NoError(t, err)
 	g.record(2)
 	require.NoError(t, g.mirror.Send(t.Context()))
@@ -212,7 +215,8 @@ func TestRunCopiesWhatIsWritten(t *testing.T) {
 	}
 	cancel()
 	ended.Wait()
-	result, err := Verify(t.Context(), gateways[0].store, []Chain{gateways[0].chain(), gateways[1].chain(), gateways[2].chain()}, nil)
+	result, err := Verify(t.Context(), gateways[0].store,
+		[]Chain{gateways[0].chain(), gateways[1].chain(), gateways[2].chain()}, nil)
 	require.NoError(t, err)
 	assert.Empty(t, result.Findings)
 }
@@ -286,7 +290,8 @@ func TestAloneIsRecorded(t *testing.T) {
 
 func TestNewerFormatsAreNotGuessedAt(t *testing.T) {
 	g := newShared(t).gateway("gw1")
-	_, err := g.store.Apply(t.Context(), store.Change{Kind: positions, Key: keyOf(g.store, "gw1"), Value: []byte(`{"v":2}`)})
+	_, err := g.store.Apply(t.Context(),
+		store.Change{Kind: positions, Key: keyOf(g.store, "gw1"), Value: []byte(`{"v":2}`)})
 	require.NoError(t, err)
 	assert.ErrorIs(t, g.mirror.Send(t.Context()), store.ErrNewer)
 	_, err = g.store.Apply(t.Context(), store.Change{Kind: heads, Key: keyOf(g.store, "gw2"), Value: []byte(`{"v":2}`)})

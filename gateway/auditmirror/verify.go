@@ -66,7 +66,8 @@ const inStore = "the store of the cluster"
 // the copy in the store instead. Copies of a keyed chain need its key. The logs may be in use. If
 // db is nil, only the files are compared. The error is about files and copies that cannot be read.
 func Verify(ctx context.Context, db *store.Sealed, chains []Chain, key []byte) (*Result, error) {
-	v := &verifying{store: db, key: key, result: &Result{}, claims: map[string][]claim{}, copied: map[string]position{}}
+	v := &verifying{store: db, key: key, result: &Result{}, claims: map[string][]claim{},
+		copied: map[string]position{}}
 	chains = slices.Clone(chains)
 	for i := range chains {
 		if err := v.chain(&chains[i]); err != nil {
@@ -117,7 +118,8 @@ type verifying struct {
 }
 
 func (v *verifying) find(gateway, file string, line int, witness, format string, args ...any) {
-	v.result.Findings = append(v.result.Findings, Finding{gateway, audit.Fault{File: file, Line: line, Text: fmt.Sprintf(format, args...)}, witness})
+	v.result.Findings = append(v.result.Findings,
+		Finding{gateway, audit.Fault{File: file, Line: line, Text: fmt.Sprintf(format, args...)}, witness})
 }
 
 // each is like [audit.Each], but treats missing files as empty, because [audit.Verify] reports
@@ -142,7 +144,8 @@ func (v *verifying) chain(c *Chain) error {
 			c.Gateway = p.Gateway
 		}
 		if w := p.Witness; w != nil {
-			claims[w.Gateway] = append(claims[w.Gateway], claim{Head: w.Head, at: fmt.Sprintf("%s:%d", p.File, p.Number), time: w.Time})
+			claims[w.Gateway] = append(claims[w.Gateway],
+				claim{Head: w.Head, at: fmt.Sprintf("%s:%d", p.File, p.Number), time: w.Time})
 		}
 		return nil
 	})
@@ -161,7 +164,9 @@ func (v *verifying) chain(c *Chain) error {
 	for _, f := range report.Faults {
 		v.result.Findings = append(v.result.Findings, Finding{Gateway: c.Gateway, Fault: f})
 	}
-	v.result.Gateways = append(v.result.Gateways, Verified{Gateway: c.Gateway, Files: report.Files, Lines: report.Lines, Head: report.Head, Notes: report.Notes})
+	v.result.Gateways = append(v.result.Gateways,
+		Verified{Gateway: c.Gateway, Files: report.Files, Lines: report.Lines, Head: report.Head,
+			Notes: report.Notes})
 	return nil
 }
 
@@ -180,21 +185,27 @@ func (v *verifying) copyAlone(ctx context.Context, name string) error {
 		case head.Seq <= last.Seq && c.Era == era:
 			return nil // the line was copied twice
 		case !intact && len(v.key) > 0:
-			v.find(name, where, 0, inStore, "line %d was altered before it was copied: its hash does not match its content", head.Seq)
+			v.find(name, where, 0, inStore,
+				"line %d was altered before it was copied: its hash does not match its content", head.Seq)
 		case c.Era != era && era >= 0:
-			v.find(name, where, 0, inStore, "after line %d the gateway went on with other files, from line %d", last.Seq, head.Seq)
+			v.find(name, where, 0, inStore, "after line %d the gateway went on with other files, from line %d",
+				last.Seq, head.Seq)
 		case era >= 0 && head.Seq == last.Seq+1 && line.Previous != last.Hash:
-			v.find(name, where, 0, inStore, "line %d does not follow line %d: one of them was replaced before it was copied", head.Seq, last.Seq)
+			v.find(name, where, 0, inStore,
+				"line %d does not follow line %d: one of them was replaced before it was copied", head.Seq, last.Seq)
 		}
 		if w := line.Witness; w != nil {
-			v.claims[w.Gateway] = append(v.claims[w.Gateway], claim{w.Head, name, fmt.Sprintf("line %d of its copy in the store of the cluster", head.Seq), w.Time})
+			v.claims[w.Gateway] = append(v.claims[w.Gateway],
+				claim{w.Head, name, fmt.Sprintf("line %d of its copy in the store of the cluster", head.Seq), w.Time})
 		}
 		era, last = c.Era, head
 		found.Lines++
 		return nil
 	})
 	found.Head = last
-	found.Notes = append(found.Notes, audit.Fault{File: where, Text: "its files were not given: its copy in the store of the cluster was verified instead"})
+	found.Notes = append(found.Notes,
+		audit.Fault{File: where, Text: "its files were not given: its copy in the store of the cluster was " +
+			"verified instead"})
 	v.result.Gateways = append(v.result.Gateways, found)
 	return err
 }
@@ -257,11 +268,13 @@ func (w *witnessed) line(p audit.Placed) {
 // findings returns findings for the claims that contradict the files of a chain.
 func (w *witnessed) findings(c Chain) (all []Finding) {
 	if w.differs.Line != nil {
-		text := fmt.Sprintf("line %d is not the one that was recorded as the end at %s: it or one before it was changed, and the chain was forged from there on", w.differs.Head.Seq, w.wrong[0].time)
+		text := fmt.Sprintf("line %d is not the one that was recorded as the end at %s: it or one before it was "+
+			"changed, and the chain was forged from there on", w.differs.Head.Seq, w.wrong[0].time)
 		if w.more > 0 {
 			text += fmt.Sprintf("; %d later records differ as well", w.more)
 		}
-		all = append(all, Finding{c.Gateway, audit.Fault{File: w.differs.File, Line: w.differs.Number, Text: text}, names(w.wrong)})
+		all = append(all, Finding{c.Gateway, audit.Fault{File: w.differs.File, Line: w.differs.Number, Text: text},
+			names(w.wrong)})
 	}
 	last := uint64(0)
 	file, line := c.File, 0
@@ -282,7 +295,8 @@ func (w *witnessed) findings(c Chain) (all []Finding) {
 	}
 	if beyond.Seq > 0 {
 		all = append(all, Finding{c.Gateway, audit.Fault{File: file, Line: line,
-			Text: fmt.Sprintf("%s missing at the end: line %d was recorded as the end at %s", span(last+1, beyond.Seq), beyond.Seq, beyond.time)}, names(slices.Collect(maps.Values(furthest)))})
+			Text: fmt.Sprintf("%s missing at the end: line %d was recorded as the end at %s", span(last+1, beyond.Seq),
+				beyond.Seq, beyond.time)}, names(slices.Collect(maps.Values(furthest)))})
 	}
 	return all
 }
@@ -315,7 +329,9 @@ func (v *verifying) copies(ctx context.Context, c Chain) (compared uint64, err e
 			return nil
 		}
 		if copied.Era != era {
-			v.find(c.Gateway, c.File, 0, inStore, "the files were replaced: after its copies up to line %d the gateway went on from line %d", missing.Seq, head.Seq)
+			v.find(c.Gateway, c.File, 0, inStore,
+				"the files were replaced: after its copies up to line %d the gateway went on from line %d", missing.Seq,
+				head.Seq)
 			era = copied.Era
 			stop()
 			next, stop = v.lines(c)
@@ -332,7 +348,8 @@ func (v *verifying) copies(ctx context.Context, c Chain) (compared uint64, err e
 		case local.Head.Seq > head.Seq: // [audit.Verify] has already reported it
 		case !bytes.Equal(local.Raw(), copied.Raw):
 			if differs++; differs == 1 {
-				v.find(c.Gateway, local.File, local.Number, inStore, "line %d differs from its copy: it was changed after it was copied", head.Seq)
+				v.find(c.Gateway, local.File, local.Number, inStore,
+					"line %d differs from its copy: it was changed after it was copied", head.Seq)
 			}
 		default:
 			compared++
@@ -340,7 +357,8 @@ func (v *verifying) copies(ctx context.Context, c Chain) (compared uint64, err e
 		return nil
 	})
 	if missing.Seq > last.Head.Seq {
-		v.find(c.Gateway, fileOf(last, c), last.Number, inStore, "%s missing at the end: the copy goes further", span(last.Head.Seq+1, missing.Seq))
+		v.find(c.Gateway, fileOf(last, c), last.Number, inStore, "%s missing at the end: the copy goes further",
+			span(last.Head.Seq+1, missing.Seq))
 	}
 	return compared, err
 }

@@ -153,7 +153,8 @@ func Heads(ctx context.Context, db *store.Sealed) (map[string]audit.Witnessed, e
 		if wrong = head.read(db, e); wrong != nil {
 			return false
 		}
-		found[head.Gateway] = audit.Witnessed{Gateway: head.Gateway, Head: head.Head, Time: head.Time.Format(time.RFC3339)}
+		found[head.Gateway] = audit.Witnessed{Gateway: head.Gateway, Head: head.Head,
+			Time: head.Time.Format(time.RFC3339)}
 		return true
 	})
 	return found, errors.Join(err, wrong)

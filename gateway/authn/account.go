@@ -117,7 +117,8 @@ type compiledSecret struct {
 
 func (a *Account) compile() (*compiled, []error) {
 	c := &compiled{Account: a}
-	p := &identity.Principal{ID: a.ID, Name: a.Name, Kind: a.Kind(), Dialect: a.Dialect, SecretsInQuery: a.InQuery, Quota: a.Quota}
+	p := &identity.Principal{ID: a.ID, Name: a.Name, Kind: a.Kind(), Dialect: a.Dialect,
+		SecretsInQuery: a.InQuery, Quota: a.Quota}
 	if a.Expires != nil {
 		p.Expires = *a.Expires
 	}
@@ -198,7 +199,8 @@ func (c *compiled) compileProof() error {
 	if c.Issuer != "" {
 		var err error
 		c.issuer, err = certificateKey(c.Issuer)
-		if err == nil && !strings.HasPrefix(c.issuer, formDN) && !strings.HasPrefix(c.issuer, formDER) && !strings.HasPrefix(c.issuer, formSHA256) {
+		if err == nil && !strings.HasPrefix(c.issuer, formDN) && !strings.HasPrefix(c.issuer, formDER) &&
+			!strings.HasPrefix(c.issuer, formSHA256) {
 			err = fmt.Errorf("%q is not an issuer: write its subject, or sha256: and its digest", c.Issuer)
 		}
 		if err == nil && c.Subject == "" {
@@ -222,7 +224,8 @@ func nameKey(name string) (string, error) {
 	}
 	key, err := precis.UsernameCaseMapped.CompareKey(name)
 	if err != nil || strings.Contains(name, ":") {
-		return "", fmt.Errorf("%q is not a valid name: use letters, digits and punctuation other than a colon, without spaces", name)
+		return "", fmt.Errorf("%q is not a valid name: use letters, digits and punctuation other than a colon, "+
+			"without spaces", name)
 	}
 	if len([]rune(name)) > nameLimit {
 		return "", fmt.Errorf("the name is longer than %d characters", nameLimit)
@@ -239,18 +242,21 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(text)
 	switch {
 	case err != nil:
-		return netip.Prefix{}, fmt.Errorf("%q is not a network: write an address or a network such as 10.0.0.0/8", text)
+		return netip.Prefix{}, fmt.Errorf("%q is not a network: write an address or a network such as 10.0.0.0/8",
+			text)
 	case prefix.Addr().Is4In6():
 		return netip.Prefix{}, fmt.Errorf("%q is an IPv4 network written as IPv6: write it as IPv4", text)
 	case prefix != prefix.Masked():
-		return netip.Prefix{}, fmt.Errorf("%q has bits set beyond its prefix: did you mean %s?", text, prefix.Masked())
+		return netip.Prefix{}, fmt.Errorf("%q has bits set beyond its prefix: did you mean %s?", text,
+			prefix.Masked())
 	}
 	return prefix, nil
 }
 
 // allows reports whether the account may be used from the address.
 func (c *compiled) allows(client netip.Addr) bool {
-	return len(c.networks) == 0 || slices.ContainsFunc(c.networks, func(n netip.Prefix) bool { return n.Contains(client) })
+	return len(c.networks) == 0 ||
+		slices.ContainsFunc(c.networks, func(n netip.Prefix) bool { return n.Contains(client) })
 }
 
 // expired reports whether the account has expired.
@@ -265,7 +271,8 @@ func CheckLimits(l *identity.Limits) []error {
 		what  string
 		kind  schema.Kind
 		items []string
-	}{{"OU", schema.DN, l.OUs}, {"zone", schema.Zone, l.Zones}, {"group", schema.Identity, l.Groups}, {"name", schema.Zone, l.Names}} {
+	}{{"OU", schema.DN, l.OUs}, {"zone", schema.Zone, l.Zones}, {"group", schema.Identity, l.Groups},
+		{"name", schema.Zone, l.Names}} {
 		for _, item := range c.items {
 			problem := cmp.Or(emptyProblem(item), problemOf(c.kind, item))
 			if problem == nil && c.what == "group" && strings.Contains(item, "=") {

@@ -59,7 +59,8 @@ func TestAuthenticate(t *testing.T) {
 		"query differs from header":    {headers: headers{"Auth-Token": {"Bearer tok-1"}}, query: []string{"Bearer x"}, allow: true, code: schema.InvalidRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
-			credential := authn.Credential{AuthToken: c.headers["Auth-Token"], Authorization: c.headers["Authorization"], Query: c.query}
+			credential := authn.Credential{AuthToken: c.headers["Auth-Token"],
+				Authorization: c.headers["Authorization"], Query: c.query}
 			p, err := newStatic(t, authn.Header{AllowQuery: c.allow}).Authenticate(t.Context(), credential)
 			if c.code != "" {
 				var refusal *authn.Refusal

@@ -16,7 +16,8 @@ func BenchmarkToken(b *testing.B) {
 			var token string
 			s := store(b, func(d *Document, now time.Time) {
 				for i := range many {
-					token = addToken(d, now, fmt.Sprint("t", i), Rights{Scopes: []string{"user:read"}, Networks: []string{"192.0.2.0/24"}})
+					token = addToken(d, now, fmt.Sprint("t", i),
+						Rights{Scopes: []string{"user:read"}, Networks: []string{"192.0.2.0/24"}})
 				}
 			})
 			c := bearer(token)

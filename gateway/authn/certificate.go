@@ -25,7 +25,8 @@ const (
 	formDN = "dn:" // only in keys: the subject as text
 )
 
-const certificateForms = "write its subject as CN=portal,O=Example (the last part of the certificate's own order first, in its own case), " +
+const certificateForms = "write its subject as CN=portal,O=Example (the last part of the certificate's " +
+	"own order first, in its own case), " +
 	"or dns:NAME, uri:URI, email:ADDRESS, sha256:DIGEST of the certificate, or der:HEX of its subject"
 
 // certificateKey checks the name that a credential gives to client certificates, and returns the
@@ -36,7 +37,8 @@ func certificateKey(text string) (string, error) {
 	case form == formSHA256:
 		digest, err := hex.DecodeString(strings.ReplaceAll(rest, ":", ""))
 		if err != nil || len(digest) != sha256.Size {
-			return "", fmt.Errorf("%q is not the SHA-256 digest of a certificate, which has 64 hexadecimal digits ('openssl x509 -fingerprint -sha256' shows it)", text)
+			return "", fmt.Errorf("%q is not the SHA-256 digest of a certificate, which has 64 hexadecimal digits "+
+				"('openssl x509 -fingerprint -sha256' shows it)", text)
 		}
 		return formSHA256 + hex.EncodeToString(digest), nil
 	case form == formDER:
@@ -94,10 +96,12 @@ func digestHex(certificate *x509.Certificate) string {
 // issuer by name, or as any authority by digest.
 func issuedBy(issuer string, chains [][]*x509.Certificate) bool {
 	return slices.ContainsFunc(chains, func(chain []*x509.Certificate) bool {
-		if name, ok := rawKey(chain[0].RawIssuer); ok && name == issuer || formDER+hex.EncodeToString(chain[0].RawIssuer) == issuer {
+		if name, ok := rawKey(chain[0].RawIssuer); ok && name == issuer || formDER+
+			hex.EncodeToString(chain[0].RawIssuer) == issuer {
 			return true
 		}
-		return slices.ContainsFunc(chain[1:], func(c *x509.Certificate) bool { return formSHA256+digestHex(c) == issuer })
+		return slices.ContainsFunc(chain[1:],
+			func(c *x509.Certificate) bool { return formSHA256+digestHex(c) == issuer })
 	})
 }
 
@@ -156,7 +160,8 @@ func partValue(text string) (value, rest string, err error) {
 			rest = text[i:]
 			return finishValue(b.String()[:length], rest)
 		case '+':
-			return "", "", errors.New("'+' can mean one part with several values, or several parts: write several parts with commas, and use der: for several values")
+			return "", "", errors.New("'+' can mean one part with several values, or several parts: write several " +
+				"parts with commas, and use der: for several values")
 		case ';', '<', '>', '"':
 			return "", "", fmt.Errorf("%q needs a backslash before it", c)
 		case '\\':

@@ -26,7 +26,8 @@ import (
 // one part.
 func subject(t testing.TB, parts ...string) []byte {
 	t.Helper()
-	types := map[string]asn1.ObjectIdentifier{"CN": {2, 5, 4, 3}, "O": {2, 5, 4, 10}, "OU": {2, 5, 4, 11}, "C": {2, 5, 4, 6}}
+	types := map[string]asn1.ObjectIdentifier{"CN": {2, 5, 4, 3}, "O": {2, 5, 4, 10}, "OU": {2, 5, 4, 11},
+		"C": {2, 5, 4, 6}}
 	var sequence pkix.RDNSequence
 	for _, part := range parts {
 		var set pkix.RelativeDistinguishedNameSET
@@ -55,9 +56,11 @@ func chainOf(t testing.TB, der []byte, issuer string, change func(*x509.Certific
 	require.NoError(t, err)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	root := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: issuer}, IsCA: true, BasicConstraintsValid: true, NotAfter: time.Now().Add(time.Hour)}
+	root := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: issuer}, IsCA: true,
+		BasicConstraintsValid: true, NotAfter: time.Now().Add(time.Hour)}
 	authority := create(root, root, authorityKey, authorityKey)
-	template := &x509.Certificate{SerialNumber: big.NewInt(2), RawSubject: der, NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(2), RawSubject: der,
+		NotAfter: time.Now().Add(time.Hour)}
 	if change != nil {
 		change(template)
 	}
@@ -81,7 +84,8 @@ func TestASubjectStandsForExactlyOneCertificateName(t *testing.T) {
 	own := NewStatic(Header{})
 	require.NoError(t, own.AddCertificate("CN=portal,O=Example", &identity.Principal{Name: "portal"}))
 	for _, source := range []Source{s.Store, own} {
-		p, err := source.Authenticate(t.Context(), Credential{Chains: chainOf(t, subject(t, "O=Example", "CN=portal"), "CA", nil), Client: here})
+		p, err := source.Authenticate(t.Context(),
+			Credential{Chains: chainOf(t, subject(t, "O=Example", "CN=portal"), "CA", nil), Client: here})
 		require.NoError(t, err)
 		assert.Equal(t, "portal", p.Name)
 		for _, parts := range [][]string{
@@ -89,7 +93,8 @@ func TestASubjectStandsForExactlyOneCertificateName(t *testing.T) {
 			{"O=Example", "CN=portal", "CN=attacker"}, {"O=Example", "OU=x", "CN=portal"}, {"O=Other", "O=Example", "CN=portal"},
 			{"CN=portal"}, {"O=Example"}, {"O=Example", "CN=portal "}, {"O=Example", "CN=portal,O=Example"}, {"C=DE", "O=Example", "CN=portal"}, {},
 		} {
-			_, err := source.Authenticate(t.Context(), Credential{Chains: chainOf(t, subject(t, parts...), "CA", nil), Client: here})
+			_, err := source.Authenticate(t.Context(),
+				Credential{Chains: chainOf(t, subject(t, parts...), "CA", nil), Client: here})
 			var refused *Refusal
 			require.ErrorAs(t, err, &refused, "%v", parts)
 			assert.Equal(t, schema.Unauthenticated, refused.Code)
@@ -97,7 +102,8 @@ func TestASubjectStandsForExactlyOneCertificateName(t *testing.T) {
 			assert.Contains(t, refused.Reason, "sha256:", "the log says how to name it")
 		}
 	}
-	_, err := s.byCertificate(chainOf(t, subject(t, "O=Example", "CN=portal"), "CA", nil), netip.MustParseAddr("10.0.0.1"))
+	_, err := s.byCertificate(chainOf(t, subject(t, "O=Example", "CN=portal"), "CA", nil),
+		netip.MustParseAddr("10.0.0.1"))
 	assert.ErrorAs(t, err, new(*Refusal), "its networks apply as well")
 }
 
@@ -140,7 +146,8 @@ func TestWaysToNameACertificate(t *testing.T) {
 		}
 	}
 
-	s := withCertificates(t, map[string][2]string{"a": {"CN=portal,O=Example", "CN=CA"}, "b": {"CN=portal,O=Example", "CN=Another CA"}, "c": {"dns:portal.corp.example", ""}})
+	s := withCertificates(t, map[string][2]string{"a": {"CN=portal,O=Example", "CN=CA"},
+		"b": {"CN=portal,O=Example", "CN=Another CA"}, "c": {"dns:portal.corp.example", ""}})
 	p, err := s.byCertificate(other, here)
 	require.NoError(t, err)
 	assert.Equal(t, "b", p.Name, "the same subject of two issuers")

@@ -126,7 +126,8 @@ func (h Header) read(c Credential) (proof, error) {
 	}
 	for i, value := range c.Query {
 		if !h.AllowQuery {
-			return proof{}, invalid("Auth-Token is not accepted in the query, where it would end up in logs. Send it as a header.")
+			return proof{}, invalid("Auth-Token is not accepted in the query, where it would end up in logs. Send " +
+				"it as a header.")
 		}
 		if i > 0 {
 			return proof{}, invalid("Auth-Token is given twice in the query. Send one credential.")
@@ -135,7 +136,8 @@ func (h Header) read(c Credential) (proof, error) {
 	}
 	switch {
 	case different:
-		return proof{}, invalid("The request carries different credentials. Send one, in Auth-Token or in Authorization.")
+		return proof{}, invalid("The request carries different credentials. Send one, in Auth-Token or in " +
+			"Authorization.")
 	case count == 0 && c.Other != "":
 		return proof{}, malformed("A credential in the header "+c.Other+" is not read. "+send, "the "+
 			"credential is in "+c.Other)

@@ -70,7 +70,8 @@ func (f File) Read() (document *Document, warning string, err error) {
 	}
 	text, err := os.ReadFile(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", fmt.Errorf("there are no credentials: %w; 'adgateway token create' creates the file", f.explain(err))
+		return nil, "", fmt.Errorf("there are no credentials: %w; 'adgateway token create' creates the file",
+			f.explain(err))
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("the credentials cannot be read: %w", f.explain(err))

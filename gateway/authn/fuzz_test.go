@@ -38,7 +38,8 @@ func FuzzDigestOf(f *testing.F) {
 func FuzzParseDocument(f *testing.F) {
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	d := &Document{Version: formatVersion}
-	addToken(d, now, "portal", Rights{Scopes: []string{"*"}, Networks: []string{"10.0.0.0/8"}, Limits: &identity.Limits{OUs: []string{"OU=a,DC=b"}}, Quota: &identity.Quota{Rate: "1/s"}})
+	addToken(d, now, "portal", Rights{Scopes: []string{"*"}, Networks: []string{"10.0.0.0/8"},
+		Limits: &identity.Limits{OUs: []string{"OU=a,DC=b"}}, Quota: &identity.Quota{Rate: "1/s"}})
 	addUser(d, now, "anna", rights())
 	text, err := json.Marshal(d)
 	if err != nil {

@@ -110,7 +110,8 @@ func (g *guard) attempt(name string, client netip.Addr) (*attempt, *Refusal) {
 	p := entry(g.pairs, key, func() *pair { return &pair{} })
 	byName := entry(g.names, key.name, func() *rate.Limiter { return rate.NewLimiter(nameRate, nameBurst) })
 	a := &attempt{guard: g, key: key, before: *p}
-	if wait := max(p.locked.Sub(now), untilToken(g.passwords.of(key.address), now), untilToken(byName, now)); wait > 0 {
+	if wait := max(p.locked.Sub(now), untilToken(g.passwords.of(key.address), now),
+		untilToken(byName, now)); wait > 0 {
 		if !p.trusted(now) || untilToken(p.spare, now) > 0 {
 			return nil, locked(wait)
 		}

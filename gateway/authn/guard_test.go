@@ -93,7 +93,8 @@ func TestLockIsPerNameAndAddress(t *testing.T) {
 	s.clock.step(24*time.Hour + longestLock)
 	assert.Zero(t, s.login("anna", password, here))
 	for range standardFailures {
-		assert.Equal(t, schema.Unauthenticated, s.login("anna", "wrong", here), "a right password clears the failures")
+		assert.Equal(t, schema.Unauthenticated, s.login("anna", "wrong", here),
+			"a right password clears the failures")
 	}
 }
 
@@ -138,7 +139,8 @@ func TestANeighbourDoesNotLockOutAKnownCaller(t *testing.T) {
 	for range addressBurst + 5 {
 		s.bearer(NewToken())
 	}
-	assert.Zero(t, s.login("dave", password, here), "wrong tokens are not wrong passwords, even for who is new there")
+	assert.Zero(t, s.login("dave", password, here),
+		"wrong tokens are not wrong passwords, even for who is new there")
 }
 
 func TestGuessingANameThatWasRightIsLimited(t *testing.T) {
@@ -149,7 +151,8 @@ func TestGuessingANameThatWasRightIsLimited(t *testing.T) {
 		require.Less(t, guesses, 100)
 	}
 	assert.Equal(t, standardFailures+spareBurst, guesses)
-	assert.Equal(t, schema.RateLimited, s.login("anna", password, here), "the cache of right passwords does not bypass a lock")
+	assert.Equal(t, schema.RateLimited, s.login("anna", password, here),
+		"the cache of right passwords does not bypass a lock")
 	for range 24 * 60 * 2 {
 		s.clock.step(30 * time.Second)
 		for s.login("anna", "wrong", here) == schema.Unauthenticated {
@@ -207,7 +210,8 @@ func TestDistributedGuessingSlowsANameDown(t *testing.T) {
 	s := withUsers(t, "anna")
 	require.Zero(t, s.login("anna", password, here))
 	for i := range nameBurst {
-		assert.Equal(t, schema.Unauthenticated, s.login("anna", "wrong", netip.AddrFrom4([4]byte{10, 1, 0, byte(i)})))
+		assert.Equal(t, schema.Unauthenticated,
+			s.login("anna", "wrong", netip.AddrFrom4([4]byte{10, 1, 0, byte(i)})))
 	}
 	_, refused := s.basic("anna", password, elsewhere)
 	require.NotNil(t, refused)
@@ -258,7 +262,8 @@ func TestConcurrentAttempts(t *testing.T) {
 	s.clock.step(forgetFailures)
 	assert.Equal(t, map[schema.Code]int{"": 40}, count(40, func(int) string { return password }))
 	got = count(40, wrong)
-	assert.LessOrEqual(t, got[schema.Unauthenticated], standardFailures+spareBurst, "where the password was right lately")
+	assert.LessOrEqual(t, got[schema.Unauthenticated], standardFailures+spareBurst,
+		"where the password was right lately")
 	assert.Equal(t, 40, got[schema.Unauthenticated]+got[schema.RateLimited])
 }
 
@@ -291,7 +296,8 @@ func TestPasswordCache(t *testing.T) {
 	s.clock.step(remember)
 	assert.False(t, s.verifier.remembered(key, hash))
 	assert.NotEqual(t, key, s.verifier.keyOf("anna", password, elsewhere))
-	assert.NotEqual(t, key, newVerifier(s.clock.Now, cheap).keyOf("anna", password, here), "keys differ between processes")
+	assert.NotEqual(t, key, newVerifier(s.clock.Now, cheap).keyOf("anna", password, here),
+		"keys differ between processes")
 }
 
 func TestHashesAreUpgradedToTheCurrentCost(t *testing.T) {
@@ -347,7 +353,8 @@ func TestChainAsksInOrder(t *testing.T) {
 	require.NoError(t, own.AddToken("own", &identity.Principal{Name: "own"}))
 	require.NoError(t, own.AddCertificate("CN=own", &identity.Principal{Name: "certificate"}))
 	chain := Chain{own, s.Store}
-	for credential, want := range map[string]string{"Bearer own": "own", "Bearer " + token: "portal", "Bearer x": "401", "Basic " + base64.StdEncoding.EncodeToString([]byte("a:b")): "401"} {
+	for credential, want := range map[string]string{"Bearer own": "own", "Bearer " + token: "portal",
+		"Bearer x": "401", "Basic " + base64.StdEncoding.EncodeToString([]byte("a:b")): "401"} {
 		p, err := chain.Authenticate(t.Context(), Credential{AuthToken: []string{credential}, Client: here})
 		if want == "401" {
 			var refused *Refusal
@@ -358,11 +365,14 @@ func TestChainAsksInOrder(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, p.Name)
 	}
-	p, err := chain.Authenticate(t.Context(), Credential{Chains: chainOf(t, subject(t, "CN=own"), "CA", nil), Client: here})
+	p, err := chain.Authenticate(t.Context(),
+		Credential{Chains: chainOf(t, subject(t, "CN=own"), "CA", nil), Client: here})
 	require.NoError(t, err)
 	assert.Equal(t, "certificate", p.Name)
-	_, err = chain.Authenticate(t.Context(), Credential{Chains: chainOf(t, subject(t, "CN=other"), "CA", nil), Client: here})
+	_, err = chain.Authenticate(t.Context(),
+		Credential{Chains: chainOf(t, subject(t, "CN=other"), "CA", nil), Client: here})
 	assert.Error(t, err)
-	_, err = Chain{}.Authenticate(t.Context(), Credential{Chains: chainOf(t, subject(t, "CN=other"), "CA", nil), Client: here})
+	_, err = Chain{}.Authenticate(t.Context(),
+		Credential{Chains: chainOf(t, subject(t, "CN=other"), "CA", nil), Client: here})
 	assert.Error(t, err)
 }

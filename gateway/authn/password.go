@@ -52,10 +52,12 @@ const (
 func CheckPassword(password string) error {
 	length := utf8.RuneCountInString(password)
 	switch {
-	case !utf8.ValidString(password) || strings.ContainsFunc(password, func(r rune) bool { return r < ' ' || r == 0x7f }):
+	case !utf8.ValidString(password) ||
+		strings.ContainsFunc(password, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return errors.New("a password must be text without control characters")
 	case length < minPassword || len(password) > maxPassword:
-		return fmt.Errorf("a password must have at least %d characters and at most %d bytes", minPassword, maxPassword)
+		return fmt.Errorf("a password must have at least %d characters and at most %d bytes", minPassword,
+			maxPassword)
 	}
 	return nil
 }
@@ -72,7 +74,8 @@ func HashPassword(password string, cost Cost) string {
 	_, _ = rand.Read(h.salt) // never fails
 	h.sum = h.of(password, hashLength)
 	text := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, cost.Memory, cost.Time, cost.Threads,
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, cost.Memory, cost.Time,
+		cost.Threads,
 		text.EncodeToString(h.salt), text.EncodeToString(h.sum))
 }
 
@@ -101,12 +104,14 @@ func (h *passwordHash) below(cost Cost) bool {
 func parseHash(phc string) (*passwordHash, error) {
 	bad := errors.New("password is not an argon2id hash as written by 'adgateway user passwd'")
 	parts := strings.Split(phc, "$")
-	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" ||
+		parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return nil, bad
 	}
 	var h passwordHash
 	n, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &h.cost.Memory, &h.cost.Time, &h.cost.Threads)
-	if err != nil || n != 3 || parts[3] != fmt.Sprintf("m=%d,t=%d,p=%d", h.cost.Memory, h.cost.Time, h.cost.Threads) {
+	if err != nil || n != 3 || parts[3] != fmt.Sprintf("m=%d,t=%d,p=%d", h.cost.Memory, h.cost.Time,
+		h.cost.Threads) {
 		return nil, bad
 	}
 	var saltErr, sumErr error
@@ -114,7 +119,8 @@ func parseHash(phc string) (*passwordHash, error) {
 	h.sum, sumErr = base64.RawStdEncoding.Strict().DecodeString(parts[5])
 	c := h.cost
 	switch {
-	case saltErr != nil || sumErr != nil || len(h.salt) < 8 || len(h.salt) > 64 || len(h.sum) < 16 || len(h.sum) > 64,
+	case saltErr != nil || sumErr != nil || len(h.salt) < 8 || len(h.salt) > 64 || len(h.sum) < 16 ||
+		len(h.sum) > 64,
 		c.Memory < 8*uint32(c.Threads) || c.Memory > maxMemory || c.Time < 1 || c.Time > maxTime || c.Threads < 1:
 		return nil, bad
 	}
@@ -161,7 +167,8 @@ func newVerifier(now func() time.Time, cost Cost) *verifier {
 // guessing from elsewhere is slowed down whether or not the user is active.
 func (v *verifier) keyOf(user, password string, client netip.Addr) (key digest) {
 	mac := hmac.New(sha256.New, v.key[:])
-	mac.Write([]byte(user + "\x00" + Host(client).String() + "\x00" + password)) // only a password can contain NUL
+	// only a password can contain NUL
+	mac.Write([]byte(user + "\x00" + Host(client).String() + "\x00" + password))
 	mac.Sum(key[:0])
 	return key
 }
@@ -182,7 +189,8 @@ func (v *verifier) remember(key digest, hash string) {
 
 // errBusy rejects a password that could not be checked in time.
 var errBusy = &Refusal{
-	Code: schema.Overloaded, Message: "Too many passwords are being checked. Try again later, or use a token.", RetryAfter: 2 * time.Second,
+	Code: schema.Overloaded, Message: "Too many passwords are being checked. Try again later, or use a token.",
+	RetryAfter: 2 * time.Second,
 }
 
 // verify checks a password against a user's hash, which is nil for an unknown user. It waits for

@@ -25,7 +25,8 @@ func ParseScopes(names []string) ([]identity.Scope, error) {
 		}
 	}
 	if len(unknown) > 0 {
-		return nil, fmt.Errorf("unknown scope %s; known are %s", strings.Join(unknown, ", "), join(identity.Scopes()))
+		return nil, fmt.Errorf("unknown scope %s; known are %s", strings.Join(unknown, ", "),
+			join(identity.Scopes()))
 	}
 	return scopes, nil
 }

@@ -32,7 +32,8 @@ type staticUser struct {
 
 // NewStatic returns an empty set.
 func NewStatic(header Header) *Static {
-	s := &Static{Header: header, tokens: map[[32]byte]*identity.Principal{}, users: map[string]staticUser{}, certificates: map[string]*identity.Principal{}}
+	s := &Static{Header: header, tokens: map[[32]byte]*identity.Principal{}, users: map[string]staticUser{},
+		certificates: map[string]*identity.Principal{}}
 	_, _ = rand.Read(s.key[:]) // never fails
 	return s
 }
@@ -109,7 +110,8 @@ func (s *Static) byCertificate(chains [][]*x509.Certificate) (*identity.Principa
 	var found *identity.Principal
 	for _, key := range certificateKeys(chains[0][0]) {
 		if p := s.certificates[key]; p != nil && found != nil && p != found {
-			return nil, unauthenticated(fmt.Sprintf("the certificate of %q stands for both '%s' and '%s'", chains[0][0].Subject, found.Name, p.Name))
+			return nil, unauthenticated(fmt.Sprintf("the certificate of %q stands for both '%s' and '%s'",
+				chains[0][0].Subject, found.Name, p.Name))
 		} else if p != nil {
 			found = p
 		}

@@ -213,13 +213,15 @@ func (s *Store) follow() {
 	fields := map[string]any{"cause": err.Error(), "event": "credentials_unusable"}
 	switch {
 	case before.err == nil:
-		s.options.Log(true, fmt.Sprintf("the credentials cannot be used; the previous ones remain valid for %s", grace), fields)
+		s.options.Log(true, fmt.Sprintf("the credentials cannot be used; the previous ones remain valid for %s",
+			grace), fields)
 	case before.err.Error() != err.Error():
 		s.options.Log(true, "the credentials still cannot be used", fields)
 	}
 	if shut, _ := s.State(); shut && !before.shut {
 		s.state.Store(&storeState{err, before.since, true})
-		s.options.Log(true, "the credentials cannot be used: everyone is rejected until they can be used again", fields)
+		s.options.Log(true, "the credentials cannot be used: everyone is rejected until they can be used again",
+			fields)
 	}
 }
 
@@ -269,7 +271,8 @@ func (s *Store) read() error {
 	s.options.Log(false, "credentials read", fields)
 	s.report(all)
 	if warning != "" {
-		s.options.Log(true, "the credentials can be read by others; restrict the file to the service's account", map[string]any{"warning": warning})
+		s.options.Log(true, "the credentials can be read by others; restrict the file to the service's account",
+			map[string]any{"warning": warning})
 	}
 	return nil
 }
@@ -294,7 +297,8 @@ func (s *Store) report(all []*compiled) {
 	for _, change := range []struct {
 		message, event string
 		from, to       map[string]string
-	}{{"credentials were made", "credentials_made", now, before}, {"credentials were removed", "credentials_revoked", before, now}} {
+	}{{"credentials were made", "credentials_made", now, before},
+		{"credentials were removed", "credentials_revoked", before, now}} {
 		var names []string
 		for id, name := range change.from {
 			if change.to[id] == "" {
@@ -302,15 +306,17 @@ func (s *Store) report(all []*compiled) {
 			}
 		}
 		if slices.Sort(names); len(names) > 0 {
-			s.options.Log(false, change.message, map[string]any{"event": change.event, "names": strings.Join(names, ", ")})
+			s.options.Log(false, change.message,
+				map[string]any{"event": change.event, "names": strings.Join(names, ", ")})
 		}
 	}
 }
 
 func indexed(all []*compiled) *accounts {
 	ix := &accounts{
-		tokens: make(map[[tokenKey]byte]*tokenAccount, len(all)), users: map[string]*compiled{}, subjects: map[string][]*compiled{},
-		byID: make(map[string]*compiled, len(all)), count: len(all),
+		tokens: make(map[[tokenKey]byte]*tokenAccount, len(all)), users: map[string]*compiled{},
+		subjects: map[string][]*compiled{},
+		byID:     make(map[string]*compiled, len(all)), count: len(all),
 	}
 	for _, c := range all {
 		ix.byID[c.ID] = c
@@ -353,14 +359,16 @@ func (s *Store) Authenticate(ctx context.Context, c Credential) (*identity.Princ
 func (s *Store) token(token string, client netip.Addr) (*identity.Principal, error) {
 	sum, ok := digestOf(token)
 	if !ok {
-		return nil, s.wrong(s.guard.tokens, client, "what was sent is not a token of this gateway: prefix, length or checksum is wrong")
+		return nil, s.wrong(s.guard.tokens, client,
+			"what was sent is not a token of this gateway: prefix, length or checksum is wrong")
 	}
 	found := s.accounts.Load().tokens[[tokenKey]byte(sum[:tokenKey])]
 	if found == nil || subtle.ConstantTimeCompare(sum[tokenKey:], found.secret.digest[tokenKey:]) != 1 {
 		return nil, s.wrong(s.guard.tokens, client, "the token is unknown or revoked")
 	}
 	if until := found.secret.until; !until.IsZero() && !s.time().Before(until) {
-		return nil, s.wrong(s.guard.tokens, client, fmt.Sprintf("the token of '%s' was replaced and ended at %s", found.Name, until.Format(time.RFC3339)))
+		return nil, s.wrong(s.guard.tokens, client,
+			fmt.Sprintf("the token of '%s' was replaced and ended at %s", found.Name, until.Format(time.RFC3339)))
 	}
 	return s.admit(found.compiled, client)
 }
@@ -379,9 +387,11 @@ func (s *Store) admit(c *compiled, client netip.Addr) (*identity.Principal, erro
 	now := s.options.Now()
 	switch {
 	case c.expired(s.time()):
-		return nil, unauthenticated(fmt.Sprintf("the %s expired at %s", c.principal, c.Expires.Format(time.RFC3339)))
+		return nil, unauthenticated(fmt.Sprintf("the %s expired at %s", c.principal,
+			c.Expires.Format(time.RFC3339)))
 	case !c.allows(client):
-		return nil, unauthenticated(fmt.Sprintf("the %s was used from %s, which is in none of its networks", c.principal, client))
+		return nil, unauthenticated(fmt.Sprintf("the %s was used from %s, which is in none of its networks",
+			c.principal, client))
 	}
 	c.used.Store(now.Unix())
 	return c.principal, nil
@@ -411,7 +421,8 @@ func (s *Store) byCertificate(chains [][]*x509.Certificate, client netip.Addr) (
 			switch {
 			case c.issuer != "" && !issuedBy(c.issuer, chains):
 			case found != nil && found != c:
-				return nil, unauthenticated(fmt.Sprintf("the certificate of %q stands for both '%s' and '%s'", chains[0][0].Subject, found.Name, c.Name))
+				return nil, unauthenticated(fmt.Sprintf("the certificate of %q stands for both '%s' and '%s'",
+					chains[0][0].Subject, found.Name, c.Name))
 			default:
 				found = c
 			}
@@ -448,7 +459,9 @@ func (s *Store) user(ctx context.Context, given proof, client netip.Addr) (*iden
 }
 
 // verify checks a password against its hash. The error is a [*Refusal].
-func (s *Store) verify(ctx context.Context, c *compiled, name, password string, key digest, client netip.Addr) error {
+func (s *Store) verify(
+	ctx context.Context, c *compiled, name, password string, key digest, client netip.Addr,
+) error {
 	attempt, refused := s.guard.attempt(name, client)
 	if refused != nil {
 		return refused
@@ -498,8 +511,9 @@ func (s *Store) rehash(ctx context.Context, c *compiled, password string) {
 func unreadable(why error) *Refusal {
 	return &Refusal{
 		Code: schema.Unavailable, RetryAfter: 5 * time.Second,
-		Message: "The gateway's credentials cannot be read, so that nobody can be let in. The administrator finds the reason in the gateway's log.",
-		Reason:  why.Error(),
+		Message: "The gateway's credentials cannot be read, so that nobody can be let in. The administrator " +
+			"finds the reason in the gateway's log.",
+		Reason: why.Error(),
 	}
 }
 

@@ -151,7 +151,8 @@ func TestTokenFormat(t *testing.T) {
 			assert.Equal(t, wrong == token, ok, "one letter changed")
 		}
 	}
-	for _, wrong := range []string{"", "adgw_", token[1:], token[:len(token)-1], token + "0", " " + token, strings.ToUpper(token), strings.Repeat(token, 1000)} {
+	for _, wrong := range []string{"", "adgw_", token[1:], token[:len(token)-1], token + "0", " " + token,
+		strings.ToUpper(token), strings.Repeat(token, 1000)} {
 		_, ok := digestOf(wrong)
 		assert.False(t, ok, "%.80q", wrong)
 	}
@@ -162,9 +163,12 @@ func TestStoreAuthenticatesTokens(t *testing.T) {
 	soon := now.Add(time.Hour)
 	var token, limited, placed string
 	s := store(t, func(d *Document, now time.Time) {
-		token = addToken(d, now, "portal", Rights{Scopes: []string{"user:read", "ou:read"}, Dialect: identity.Classic, Limits: &identity.Limits{OUs: []string{"OU=a,DC=b"}}})
+		token = addToken(d, now, "portal",
+			Rights{Scopes: []string{"user:read", "ou:read"}, Dialect: identity.Classic,
+				Limits: &identity.Limits{OUs: []string{"OU=a,DC=b"}}})
 		limited = addToken(d, now, "soon", Rights{Scopes: []string{"*"}, Expires: &soon})
-		placed = addToken(d, now, "placed", Rights{Scopes: []string{"*"}, Networks: []string{"10.0.0.0/8", "2001:db8::/32", "192.0.2.1"}})
+		placed = addToken(d, now, "placed",
+			Rights{Scopes: []string{"*"}, Networks: []string{"10.0.0.0/8", "2001:db8::/32", "192.0.2.1"}})
 	})
 	p, refused := s.bearer(token)
 	require.Nil(t, refused)
@@ -179,7 +183,8 @@ func TestStoreAuthenticatesTokens(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), token[len(TokenPrefix):], "no token is stored")
 
-	for name, wrong := range map[string]string{"unknown": NewToken(), "checksum": token[:len(token)-1] + "_", "foreign": "ghp_abc"} {
+	for name, wrong := range map[string]string{"unknown": NewToken(), "checksum": token[:len(token)-1] + "_",
+		"foreign": "ghp_abc"} {
 		_, refused := s.bearer(wrong)
 		require.NotNil(t, refused, name)
 		assert.Equal(t, schema.Unauthenticated, refused.Code, name)
@@ -188,7 +193,8 @@ func TestStoreAuthenticatesTokens(t *testing.T) {
 		assert.NotContains(t, refused.Reason, wrong, name)
 	}
 
-	for from, want := range map[string]bool{"10.1.2.3": true, "192.0.2.1": true, "192.0.2.2": false, "2001:db8:1::5": true, "2001:db9::1": false, "": false} {
+	for from, want := range map[string]bool{"10.1.2.3": true, "192.0.2.1": true, "192.0.2.2": false,
+		"2001:db8:1::5": true, "2001:db9::1": false, "": false} {
 		address, _ := netip.ParseAddr(from)
 		_, refused := s.ask("Bearer "+placed, address)
 		assert.Equal(t, want, refused == nil, from)
@@ -245,7 +251,8 @@ func TestRunningStoreFollowsChanges(t *testing.T) {
 		assert.NotNil(t, refused, "the grace period is over")
 
 		s.edit(func(d *Document) { d.Users[0].Password = HashPassword("another password", cheap) })
-		s.eventually(func() bool { _, refused := s.basic("anna", password, here); return refused != nil }, "a new password")
+		s.eventually(func() bool { _, refused := s.basic("anna", password, here); return refused != nil },
+			"a new password")
 
 		s.edit(func(d *Document) { d.Tokens = nil })
 		s.eventually(func() bool { _, refused := s.bearer(other); return refused != nil }, "a revocation")
@@ -315,7 +322,8 @@ func TestBrokenFileShutsTheStore(t *testing.T) {
 				}
 				return text
 			}
-			const open, closed = "ok ok ok unauthenticated unauthenticated ", "unavailable unavailable unavailable unavailable unauthenticated "
+			const open, closed = "ok ok ok unauthenticated unauthenticated ", "unavailable unavailable unavailable " +
+				"unavailable unauthenticated "
 			good, err := os.ReadFile(s.file.Path)
 			require.NoError(t, err)
 
@@ -384,7 +392,8 @@ func TestConsecutiveFaultsShareOneGracePeriod(t *testing.T) {
 	s := store(t, func(d *Document, now time.Time) { token = addToken(d, now, "portal", rights()) })
 	logged := ""
 	s.options.Log = func(_ bool, message string, _ map[string]any) { logged = message }
-	for _, fault := range []struct{ text, logged string }{{"{", "remain valid for 2s"}, {"[", "still"}, {"{", "still"}} {
+	for _, fault := range []struct{ text, logged string }{{"{", "remain valid for 2s"}, {"[", "still"},
+		{"{", "still"}} {
 		require.NoError(t, os.WriteFile(s.file.Path, []byte(fault.text), 0o600))
 		s.Store.follow()
 		assert.Contains(t, logged, fault.logged)

@@ -47,7 +47,8 @@ var (
 		Own: 1000, Answer: "the job is `rejected`", Remove: "`DELETE /api/Jobs/{JobId}/Record`",
 	}
 	ListsRead = &Row{
-		Name: "lists that are read", What: "Lists of jobs that are received, read and checked at the same time.", All: "one of each caller", Own: 1,
+		Name: "lists that are read", What: "Lists of jobs that are received, read and checked at the same time.",
+		All: "one of each caller", Own: 1,
 		Answer: "the others wait; 429 `rate_limited` after 30 seconds", Remove: "It is over when the list is read.",
 	}
 	Jobs = &Row{
@@ -63,55 +64,70 @@ var (
 	}
 	PlanBytes = &Row{
 		Name: "size of plans", What: "The same plans, in bytes.", Settings: []string{"plans.maxSize"},
-		Answer: "the oldest of the caller that has most are forgotten", Remove: "They expire a day after `plans.life`.",
-		Kinds: []string{"plan"},
+		Answer: "the oldest of the caller that has most are forgotten",
+		Remove: "They expire a day after `plans.life`.",
+		Kinds:  []string{"plan"},
 	}
 	Keys = &Row{
 		Name: "keys", What: "Calls with an Idempotency-Key, and their answers.", Own: 10_000,
-		Answer: "429 `rate_limited`; the call can be sent without a key", Remove: "They expire after `idempotency.keep`.",
+		Answer: "429 `rate_limited`; the call can be sent without a key",
+		Remove: "They expire after `idempotency.keep`.",
 	}
 	KeyBytes = &Row{
-		Name: "size of keys", What: "The same calls and answers, in bytes. Those of the items of a job are kept as " +
+		Name: "size of keys", What: "The same calls and answers, in bytes. Those of the items of a job are kept " +
+			"as " +
 			"long as it is, and there is one for each item.",
 		Settings: []string{"idempotency.maxSize", "idempotency.keep"},
-		Answer:   "429 `rate_limited`; the call can be sent without a key", Remove: "They expire after `idempotency.keep`.",
-		Kinds: []string{"key"},
+		Answer:   "429 `rate_limited`; the call can be sent without a key",
+		Remove:   "They expire after `idempotency.keep`.",
+		Kinds:    []string{"key"},
 	}
 	History = &Row{
-		Name: "history", What: "Changes that can be looked up and undone.", Settings: []string{"changes.maxSize", "changes.keep"},
-		Each: "what the others leave", Answer: "the oldest changes of the caller that has most are removed for newer ones",
-		Remove: "They expire after `changes.keep`.", Kinds: []string{"change"},
+		Name: "history", What: "Changes that can be looked up and undone.",
+		Settings: []string{"changes.maxSize", "changes.keep"},
+		Each:     "what the others leave",
+		Answer:   "the oldest changes of the caller that has most are removed for newer ones",
+		Remove:   "They expire after `changes.keep`.", Kinds: []string{"change"},
 	}
 	Feed = &Row{
 		Name: "feed of changes", What: "The order of the changes, from which streams and receivers go on.",
-		Settings: []string{"changes.maxSize"}, Each: "no part of its own", All: "1,024 entries for each MiB of `changes.maxSize`",
-		Answer: "a reader that is further behind is told so, and begins anew", Remove: "It expires after `changes.keep`.",
-		Logs: []string{"changes"},
+		Settings: []string{"changes.maxSize"}, Each: "no part of its own",
+		All:    "1,024 entries for each MiB of `changes.maxSize`",
+		Answer: "a reader that is further behind is told so, and begins anew",
+		Remove: "It expires after `changes.keep`.",
+		Logs:   []string{"changes"},
 	}
 	Sessions = &Row{
 		Name: "sessions of the pages", What: "Sessions of a person or a token.", Own: 5,
-		Answer: "the oldest one ends", Remove: "Signing out ends one; `signIn.idle` and `signIn.max` end the others.",
+		Answer:   "the oldest one ends",
+		Remove:   "Signing out ends one; `signIn.idle` and `signIn.max` end the others.",
 		Settings: []string{"", "signIn.max"}, Kinds: []string{"session", "session-owner"},
 	}
 	Steps = &Row{
-		Name: "steps of the pages", What: "What the pages keep for a session until it is confirmed, for an hour.", Own: 50,
+		Name: "steps of the pages", What: "What the pages keep for a session until it is confirmed, for an hour.",
+		Own:  50,
 		Each: "50 for each session", Answer: "the oldest one is forgotten", Remove: "They expire after an hour.",
 		Kinds: []string{"session-step"},
 	}
 	Tries = &Row{
 		Name: "wrong passwords", What: "Wrong passwords of an account of the domain, within its lockout window.",
-		Settings: []string{"", "signIn.tries"}, Each: "`signIn.tries` for each account", All: "one entry for each account of the domain",
-		Answer: "401, without asking the domain", Remove: "They expire after the lockout window.", Kinds: []string{"tries"},
+		Settings: []string{"", "signIn.tries"}, Each: "`signIn.tries` for each account",
+		All:    "one entry for each account of the domain",
+		Answer: "401, without asking the domain", Remove: "They expire after the lockout window.",
+		Kinds: []string{"tries"},
 	}
 	Addresses = &Row{
-		Name: "addresses of sign-ins", What: "Addresses whose wrong passwords are counted, in memory.", Total: 20_000,
-		Each: "20 times for each address", Answer: "the one that was used least recently is forgotten",
+		Name: "addresses of sign-ins", What: "Addresses whose wrong passwords are counted, in memory.",
+		Total: 20_000,
+		Each:  "20 times for each address", Answer: "the one that was used least recently is forgotten",
 		Remove: "They are forgotten after half an hour.",
 	}
 	AuditCaller = &Row{
-		Name: "audit lines without effect", What: "Lines a minute about calls that had no effect, in full. Beyond that they " +
+		Name: "audit lines without effect",
+		What: "Lines a minute about calls that had no effect, in full. Beyond that they " +
 			"are counted, and one line sums them up.",
-		Own: 20, Total: 6000, Each: "20 with one error code, or from one address", All: "6,000 of known callers, 600 of strangers",
+		Own: 20, Total: 6000, Each: "20 with one error code, or from one address",
+		All:    "6,000 of known callers, 600 of strangers",
 		Answer: "they are counted", Remove: "The next minute begins anew.",
 	}
 )
@@ -255,7 +271,8 @@ func (f *Full) Sentences() string {
 	if f.Room {
 		why = "of the space that is left on the disk (store.minFree)"
 	}
-	return fmt.Sprintf("%s %s of %s for %s, %s %s. To make room: %s", whose, size(f.Used), size(f.Most), f.Row.Name, part, why,
+	return fmt.Sprintf("%s %s of %s for %s, %s %s. To make room: %s", whose, size(f.Used), size(f.Most),
+		f.Row.Name, part, why,
 		strings.ReplaceAll(f.Row.Remove, "`", ""))
 }
 

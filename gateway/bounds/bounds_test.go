@@ -80,10 +80,12 @@ func TestEverythingInTheStoreHasABound(t *testing.T) {
 		}
 	}
 	for kind, path := range kinds {
-		assert.NotEmpty(t, rows["kind "+kind], "the kind %s of %s has no bound: give it a row in bounds.Table", kind, path)
+		assert.NotEmpty(t, rows["kind "+kind], "the kind %s of %s has no bound: give it a row in bounds.Table",
+			kind, path)
 	}
 	for log, path := range logs {
-		assert.NotEmpty(t, rows["log "+log], "the log %s of %s has no bound: give it a row in bounds.Table", log, path)
+		assert.NotEmpty(t, rows["log "+log], "the log %s of %s has no bound: give it a row in bounds.Table", log,
+			path)
 	}
 }
 
@@ -109,6 +111,7 @@ func TestRowsAreWhole(t *testing.T) {
 
 func TestWhatIsFullIsToldInSentences(t *testing.T) {
 	full := &Full{Row: Jobs, Own: true, Used: 500 << 20, Most: 512 << 20}
-	assert.Equal(t, "The credential has 500.0 MiB of 512.0 MiB for jobs, which is the quarter that one may have (jobs.maxStored). "+
+	assert.Equal(t, "The credential has 500.0 MiB of 512.0 MiB for jobs, which is the quarter that one may "+
+		"have (jobs.maxStored). "+
 		"To make room: DELETE /api/Jobs/{JobId}/Record removes one that has ended.", full.Sentences())
 }

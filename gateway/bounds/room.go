@@ -130,7 +130,8 @@ func (r *Room) Admit(by string) error {
 
 // changesOfADay is the row for refusals by [Room.Admit].
 var changesOfADay = &Row{
-	Name: "changes of a day", Settings: []string{"store.minFree"}, Remove: "remove jobs that have ended, free space on the disk, " +
+	Name: "changes of a day", Settings: []string{"store.minFree"},
+	Remove: "remove jobs that have ended, free space on the disk, " +
 		"or wait: what was written 24 hours ago does not count any more.",
 }
 

@@ -37,7 +37,8 @@ func WhoAmI(_ context.Context, a Accepted) (Answer, error) {
 	p := a.Principal
 	list := func(items []string) []string { return append([]string{}, items...) }
 	shown := shownCaller{
-		Name: p.Name, Kind: cmp.Or(p.Kind, identity.KindToken), ID: schema.OrNull(p.ID), Scopes: slices.Clone(p.Scopes),
+		Name: p.Name, Kind: cmp.Or(p.Kind, identity.KindToken), ID: schema.OrNull(p.ID),
+		Scopes: slices.Clone(p.Scopes),
 		Limits: callerLimits{list(p.Limits.OUs), list(p.Limits.Groups), list(p.Limits.Zones), list(p.Limits.Names)},
 	}
 	slices.Sort(shown.Scopes)

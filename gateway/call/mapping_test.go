@@ -21,12 +21,16 @@ import (
 
 // ad returns an error of the directory as the prelude reports it.
 func ad(typ, id, category, code string) ps.Error {
-	return ps.Error{Kind: ps.KindScript, Type: "Microsoft.ActiveDirectory.Management." + typ, ID: id + ",Microsoft.ActiveDirectory.Management.Commands.NewADUser", Category: category, Code: code, Message: "Zugriff verweigert (nicht zu lesen)"}
+	return ps.Error{Kind: ps.KindScript, Type: "Microsoft.ActiveDirectory.Management." + typ,
+		ID: id + ",Microsoft.ActiveDirectory.Management.Commands.NewADUser", Category: category, Code: code,
+		Message: "Zugriff verweigert (nicht zu lesen)"}
 }
 
 // dns returns an error of the DnsServer module.
 func dns(code, category string) ps.Error {
-	return ps.Error{Kind: ps.KindScript, Type: cimException, ID: "WIN32 " + code + ",Add-DnsServerResourceRecordCName", Category: category, Native: "WIN32 " + code, Message: "nicht zu lesen"}
+	return ps.Error{Kind: ps.KindScript, Type: cimException,
+		ID: "WIN32 " + code + ",Add-DnsServerResourceRecordCName", Category: category, Native: "WIN32 " + code,
+		Message: "nicht zu lesen"}
 }
 
 // fault returns an error of the directory's web service without a number.
@@ -189,7 +193,8 @@ func TestEachRowAndItsNeighbours(t *testing.T) {
 				assert.Equal(t, r.meaning, found, "%+v", e)
 			}
 			for _, e := range neighboursOf(r) {
-				for _, category := range []string{"ObjectNotFound", "PermissionDenied", "ResourceExists", "NotSpecified"} {
+				for _, category := range []string{"ObjectNotFound", "PermissionDenied", "ResourceExists",
+					"NotSpecified"} {
 					e.Category = category
 					found, code := meaningOf(&e)
 					number := numberOf(&e)
@@ -235,7 +240,8 @@ func errorsOf(r row) []ps.Error {
 	fromDirectory := ad("ADException", "ActiveDirectoryServer:"+number, "NotSpecified", number)
 	switch r.origin {
 	case directory:
-		return []ps.Error{fromDirectory, {Kind: ps.KindScript, Type: "System.Runtime.InteropServices.COMException", Code: number}}
+		return []ps.Error{fromDirectory,
+			{Kind: ps.KindScript, Type: "System.Runtime.InteropServices.COMException", Code: number}}
 	case dnsServer:
 		return []ps.Error{dns(number, "NotSpecified")}
 	default:
@@ -269,7 +275,8 @@ func neighboursOf(r row) []ps.Error {
 		next++
 	}
 	unknown := strconv.Itoa(next)
-	neighbours := []ps.Error{foreign, ad("ADException", "ActiveDirectoryServer:"+unknown, "", unknown), dns(unknown, "")}
+	neighbours := []ps.Error{foreign, ad("ADException", "ActiveDirectoryServer:"+unknown, "", unknown),
+		dns(unknown, "")}
 	switch r.origin {
 	case directory:
 		neighbours = append(neighbours, dns(number, ""))
@@ -281,7 +288,8 @@ func neighboursOf(r row) []ps.Error {
 
 // gone returns the error of a step about a missing object.
 func gone(arg string) error {
-	return &ps.Error{Kind: ps.KindScript, Type: directoryTypes + "ADIdentityNotFoundException", ID: "ActiveDirectoryCmdlet:x", Arg: arg}
+	return &ps.Error{Kind: ps.KindScript, Type: directoryTypes + "ADIdentityNotFoundException",
+		ID: "ActiveDirectoryCmdlet:x", Arg: arg}
 }
 
 func TestFailuresOfRuns(t *testing.T) {
@@ -327,7 +335,8 @@ func TestFailuresOfRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			op := opstest.Find(c.op)
-			given := ops.Given{"Username": "jdoe", "OUPath": "OU=a,DC=b", "OUDestinationPath": "OU=c,DC=b", "OUName": "a", "City": "a"}
+			given := ops.Given{"Username": "jdoe", "OUPath": "OU=a,DC=b", "OUDestinationPath": "OU=c,DC=b",
+				"OUName": "a", "City": "a"}
 			bound, problems := op.Bind(given)
 			require.Empty(t, problems)
 			f := problem.Of(Failure(op, bound, c.err))

@@ -37,7 +37,8 @@ func ParameterNames(table []*ops.Operation) []string {
 
 // Wrong adds a problem with a parameter, or with the call as a whole if field is empty.
 func (c *Parameters) Wrong(field, message string) {
-	c.Problems = append(c.Problems, schema.FieldError{Field: field, Code: schema.InvalidRequest, Message: message})
+	c.Problems = append(c.Problems,
+		schema.FieldError{Field: field, Code: schema.InvalidRequest, Message: message})
 }
 
 // NameLimit is more than the length of any parameter's name, in bytes.
@@ -149,9 +150,11 @@ func (c *Parameters) mistyped(name string) bool {
 	folded := ops.Fold(name)
 	alike := func(known string) bool {
 		known = ops.Fold(known)
-		return len(folded) >= part && strings.Contains(known, folded) || levenshtein.ComputeDistance(known, folded) <= min(3, len(folded)/3)
+		return len(folded) >= part && strings.Contains(known, folded) ||
+			levenshtein.ComputeDistance(known, folded) <= min(3, len(folded)/3)
 	}
-	if shape := c.Op.Reply.Shape; shape != nil && slices.ContainsFunc(shape.Fields, func(f schema.Field) bool { return alike(f.Name) }) {
+	if shape := c.Op.Reply.Shape; shape != nil &&
+		slices.ContainsFunc(shape.Fields, func(f schema.Field) bool { return alike(f.Name) }) {
 		return true
 	}
 	return slices.ContainsFunc(c.Names, alike)

@@ -13,7 +13,8 @@ import (
 func Authorise(p *identity.Principal, scopes ...identity.Scope) error {
 	for _, scope := range scopes {
 		if scope != "" && !p.Has(scope) {
-			failed := problem.New(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
+			failed := problem.New(schema.Forbidden, "This needs the scope '%s', which the credential does not have.",
+				scope)
 			failed.Reason = problem.ReasonScope
 			return failed
 		}

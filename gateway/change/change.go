@@ -125,8 +125,10 @@ func (a Announcement) Changes(object *ps.Intended, c ps.IntendedChange) []Change
 		return []Change{recordChange(c)}
 	}
 	var changes []Change
-	for _, field := range a.Shape.Changes(schema.Announced{Attribute: c.Name, Before: c.Before, After: c.After}) {
-		changes = append(changes, Change{field.Field, AttributeOf(field.Attribute), field.Before, field.After, kindOf(c, field)})
+	for _, field := range a.Shape.Changes(schema.Announced{Attribute: c.Name, Before: c.Before,
+		After: c.After}) {
+		changes = append(changes, Change{field.Field, AttributeOf(field.Attribute), field.Before, field.After,
+			kindOf(c, field)})
 	}
 	return changes
 }
@@ -155,7 +157,8 @@ func isRecord(c ps.IntendedChange) bool { return strings.Contains(c.Name, " ") }
 // recordChange returns the creation or removal of a DNS record.
 func recordChange(c ps.IntendedChange) Change {
 	if strings.HasPrefix(c.Name, ttlPrefix) {
-		return Change{Field: "ttl", Attribute: c.Name, Before: seconds(c.Before), After: seconds(c.After), Kind: schema.SetsValue}
+		return Change{Field: "ttl", Attribute: c.Name, Before: seconds(c.Before), After: seconds(c.After),
+			Kind: schema.SetsValue}
 	}
 	text, _ := json.Marshal(c.Name) // a string always encodes
 	if c.After == "True" {
@@ -202,11 +205,13 @@ func (a Announcement) memberText(text string) string {
 func (a Announcement) passwordChanges(c ps.IntendedChange) []Change {
 	var changes []Change
 	if a.Secret {
-		changes = append(changes, Change{Field: "password", Attribute: c.Name, Before: null, After: null, Kind: schema.SetsSecret})
+		changes = append(changes, Change{Field: "password", Attribute: c.Name, Before: null, After: null,
+			Kind: schema.SetsSecret})
 	}
 	const mustChange = "0"
 	if before, after := c.Before == mustChange, c.After == mustChange; before != after {
-		changes = append(changes, Change{"changePasswordNextLogon", c.Name, truth(before), truth(after), schema.SetsFlag})
+		changes = append(changes, Change{"changePasswordNextLogon", c.Name, truth(before), truth(after),
+			schema.SetsFlag})
 	}
 	return changes
 }

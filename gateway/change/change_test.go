@@ -17,7 +17,8 @@ func lines(objects []change.Object) []string {
 	var lines []string
 	for _, object := range objects {
 		for _, c := range object.Changes {
-			lines = append(lines, object.DistinguishedName+" "+string(c.Kind)+" "+c.Field+": "+string(c.Before)+" -> "+string(c.After))
+			lines = append(lines, object.DistinguishedName+" "+string(c.Kind)+" "+c.Field+": "+string(c.Before)+" -> "+
+				string(c.After))
 		}
 	}
 	return lines
@@ -57,7 +58,8 @@ func TestWhatAnAnnouncementAmountsTo(t *testing.T) {
 		}}}, []string{`www.x set ttl: 300 -> 600`, `www.x set ttl: null -> 600`, `www.x remove records: "www.x A 10.0.0.1" -> null`, `www.x create records: null -> "www.x A 10.0.0.2"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, c.want, lines(change.Of(change.Announcement{Intent: &ps.Intent{Objects: c.given}, Shape: c.shape, Secret: c.secret})))
+			assert.Equal(t, c.want, lines(
+				change.Of(change.Announcement{Intent: &ps.Intent{Objects: c.given}, Shape: c.shape, Secret: c.secret})))
 		})
 	}
 }
@@ -71,10 +73,12 @@ func TestDrift(t *testing.T) {
 		return o
 	}
 	set := func(field, before, after string) change.Change {
-		return change.Change{Field: field, Attribute: field, Before: json.RawMessage(before), After: json.RawMessage(after), Kind: schema.SetsValue}
+		return change.Change{Field: field, Attribute: field, Before: json.RawMessage(before),
+			After: json.RawMessage(after), Kind: schema.SetsValue}
 	}
 	record := func(text string) change.Change {
-		return change.Change{Field: "records", Attribute: "dnsRecord", Before: json.RawMessage("null"), After: json.RawMessage(text), Kind: schema.Creates}
+		return change.Change{Field: "records", Attribute: "dnsRecord", Before: json.RawMessage("null"),
+			After: json.RawMessage(text), Kind: schema.Creates}
 	}
 	one := []change.Object{object("1", "CN=a", set("x", `1`, `2`), set("y", `3`, `4`))}
 	for name, c := range map[string]struct {

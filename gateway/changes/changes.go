@@ -136,7 +136,8 @@ func (r *Record) Identify(result *ps.Result) {
 
 // NamesIn returns the names in an object's record, other than its distinguished name.
 func NamesIn(record map[string]json.RawMessage) (names []string) {
-	for _, member := range []string{"username", "samName", "userPrincipalName", "sid", "name", "computerName", "fqdn", "zoneName"} {
+	for _, member := range []string{"username", "samName", "userPrincipalName", "sid", "name", "computerName",
+		"fqdn", "zoneName"} {
 		var name string
 		if _ = json.Unmarshal(record[member], &name); name != "" { // stays empty unless it is a string
 			names = append(names, name)
@@ -383,7 +384,9 @@ func (h *History) Update(ctx context.Context, id string, change func(*Record)) e
 // Newest calls visit with the records before a time and before an id, newest first, until visit
 // returns false. The zero time and the empty id mean no bound. An id contains its creation time to
 // the millisecond, and is created before its change is announced.
-func (h *History) Newest(ctx context.Context, until time.Time, before string, visit func(*Record) bool) error {
+func (h *History) Newest(
+	ctx context.Context, until time.Time, before string, visit func(*Record) bool,
+) error {
 	if !until.IsZero() {
 		if bound := first(until.Add(time.Millisecond)); before == "" || bound < before {
 			before = bound

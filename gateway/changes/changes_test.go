@@ -31,7 +31,8 @@ func open(t *testing.T, most int64) *History {
 func add(t *testing.T, h *History, n int, text string) (ids []string) {
 	t.Helper()
 	for i := range n {
-		r := &Record{ID: NewID(), Time: time.Now(), Author: Author{Caller: text}, Running: i == 0, Intent: ps.Intent{Effect: ps.EffectCreated, Objects: []ps.Intended{{}}}}
+		r := &Record{ID: NewID(), Time: time.Now(), Author: Author{Caller: text}, Running: i == 0,
+			Intent: ps.Intent{Effect: ps.EffectCreated, Objects: []ps.Intended{{}}}}
 		require.NoError(t, h.Save(t.Context(), r))
 		ids = append([]string{r.ID}, ids...)
 	}
@@ -58,7 +59,8 @@ func TestChangesAreKeptInTheOrderOfTime(t *testing.T) {
 	made, ok := Time(ids[0])
 	assert.True(t, ok)
 	assert.WithinDuration(t, time.Now(), made, time.Minute)
-	for _, id := range []string{"", "ch_1", strings.ToUpper(ids[0]), ids[0] + "0", "ch_01a206eb-99d2-4a25-ad66-d6f18814f7f7"} {
+	for _, id := range []string{"", "ch_1", strings.ToUpper(ids[0]), ids[0] + "0",
+		"ch_01a206eb-99d2-4a25-ad66-d6f18814f7f7"} {
 		_, ok = Time(id)
 		assert.False(t, ok, id)
 	}
@@ -158,7 +160,8 @@ func TestCompletedChangesAreLoggedOnce(t *testing.T) {
 	require.NoError(t, h.Complete(t.Context(), records[2], ps.OutcomeDone))
 	require.NoError(t, h.Complete(t.Context(), records[0], ps.OutcomePartial))
 	drop(t, h, records[1])
-	require.NoError(t, h.Update(t.Context(), records[0].ID, func(r *Record) { r.UndoneBy = []Undoing{{ID: "x"}} }))
+	require.NoError(t, h.Update(t.Context(), records[0].ID,
+		func(r *Record) { r.UndoneBy = []Undoing{{ID: "x"}} }))
 	assert.Equal(t, []string{records[2].ID, records[0].ID}, logged(t, h), "in the order of their ends")
 	found, err := h.Get(t.Context(), records[0].ID)
 	require.NoError(t, err)

@@ -32,7 +32,9 @@ func (h *History) End(ctx context.Context) (store.Position, error) { return h.st
 // After returns up to most changes that ended after a position, in the order in which they ended,
 // and the new position, which is unchanged if there are none. It fails with [store.ErrPosition] if
 // some of them are no longer stored, or if the position belongs to another store.
-func (h *History) After(ctx context.Context, position store.Position, most int) (ended []Ended, reached store.Position, err error) {
+func (h *History) After(
+	ctx context.Context, position store.Position, most int,
+) (ended []Ended, reached store.Position, err error) {
 	reached = position
 	var ids []string
 	err = h.store.Log(ctx, Log, position, func(a store.Appended) bool {
@@ -112,7 +114,9 @@ func (h *History) early(ctx context.Context, id string, t time.Time) (bool, erro
 }
 
 // next returns the entry after a position.
-func (h *History) next(ctx context.Context, position store.Position) (entry store.Appended, found bool, err error) {
+func (h *History) next(
+	ctx context.Context, position store.Position,
+) (entry store.Appended, found bool, err error) {
 	err = h.store.Log(ctx, Log, position, func(a store.Appended) bool {
 		entry, found = a, true
 		return false

@@ -68,7 +68,8 @@ func TestChangesAreFollowedInTheOrderOfTheirEnds(t *testing.T) {
 	removed, err := h.Get(t.Context(), ids[2])
 	require.NoError(t, err)
 	drop(t, h, removed)
-	assert.Equal(t, append(append([]string{}, ids[:2]...), ids[3:]...), all(t, h, beginning, 1), "what is not kept is passed over")
+	assert.Equal(t, append(append([]string{}, ids[:2]...), ids[3:]...), all(t, h, beginning, 1),
+		"what is not kept is passed over")
 }
 
 // TestThePositionOfATimeBesideAdoptedChanges: adopted changes, which began long before they were
@@ -178,7 +179,8 @@ func FuzzCursor(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(h.Cursor(position))
 	f.Add(earlierCursor(h, position))
-	for _, text := range []string{"", "A", "AQ", "AQAAAAAAAAAAAAAAAAAAAAA", "AQAAAAAAAAAAAAAAAAAAAAB", "AQAAAAAA\nAAAAAAAAAAAAAAA", "2026-11-22T12:40:00Z"} {
+	for _, text := range []string{"", "A", "AQ", "AQAAAAAAAAAAAAAAAAAAAAA", "AQAAAAAAAAAAAAAAAAAAAAB",
+		"AQAAAAAA\nAAAAAAAAAAAAAAA", "2026-11-22T12:40:00Z"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

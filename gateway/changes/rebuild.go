@@ -28,7 +28,9 @@ type Rebuilding struct {
 
 // Rebuild adds the changes in an audit log that the history does not have. The log has no images of
 // the previous state, so rebuilt changes cannot be undone.
-func (h *History) Rebuild(ctx context.Context, file string, files []string, now time.Time) (Rebuilding, error) {
+func (h *History) Rebuild(
+	ctx context.Context, file string, files []string, now time.Time,
+) (Rebuilding, error) {
 	var found Rebuilding
 	err := audit.Read(file, files, audit.Filter{}, func(line *audit.Record) error {
 		r := fromAudit(line)
@@ -65,8 +67,9 @@ func fromAudit(line *audit.Record) *Record {
 		return nil // the log was modified, see audit verify
 	}
 	r := &Record{
-		ID: call.Change, RequestID: call.RequestID, Time: at.UTC(), Operation: call.Operation, Parameters: call.Parameters,
-		Server: outcome.Server, Outcome: ps.Outcome(outcome.Outcome), Rebuilt: true,
+		ID: call.Change, RequestID: call.RequestID, Time: at.UTC(), Operation: call.Operation,
+		Parameters: call.Parameters,
+		Server:     outcome.Server, Outcome: ps.Outcome(outcome.Outcome), Rebuilt: true,
 	}
 	if call.Who != nil {
 		r.Author = AuthorOf(*call.Who)

@@ -54,7 +54,8 @@ func TestAFloodOfOneCallerLeavesTheChangesOfOthers(t *testing.T) {
 	assert.LessOrEqual(t, size, int64(64<<10)+64*100, "sealed")
 
 	entries := 0
-	require.NoError(t, h.store.Log(t.Context(), Log, store.Position{}, func(store.Appended) bool { entries++; return true }))
+	require.NoError(t, h.store.Log(t.Context(), Log, store.Position{},
+		func(store.Appended) bool { entries++; return true }))
 	assert.LessOrEqual(t, entries, 64+300/15, "the order of the changes is bounded as well")
 	_, _, err = h.After(t.Context(), store.Position{}, 1000)
 	require.NoError(t, err, "who begins anew reads what is left")

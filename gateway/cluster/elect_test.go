@@ -297,7 +297,8 @@ func TestMessagesOfStrangersCountForNothing(t *testing.T) {
 		a := w.startAll()
 		m, now := a.running().m, time.Now()
 		m.hear(Message{From: journal.Process{Gateway: "z"}, Number: 1, Beat: &Beat{Term: 9, Leads: true}}, now, now)
-		m.hear(Message{From: journal.Process{Gateway: "a", Start: "twin"}, Number: 1, Beat: &Beat{Term: 9}}, now, now)
+		m.hear(Message{From: journal.Process{Gateway: "a", Start: "twin"}, Number: 1, Beat: &Beat{Term: 9}}, now,
+			now)
 		s := m.Status()
 		assert.Equal(t, []string{"z", "a"}, s.Strangers)
 		assert.EqualValues(t, 1, s.Term)

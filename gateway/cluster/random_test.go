@@ -187,5 +187,6 @@ func (r *random) check() {
 		assert.Equal(t, reference.attempts, h.disk.attempts, h.name)
 		assert.Zero(t, h.running().m.Status().Reports, h.name)
 	}
-	t.Log(len(r.acked), "changes acknowledged,", len(r.opened), "begun,", leads.running().m.Status().Term, "terms")
+	t.Log(len(r.acked), "changes acknowledged,", len(r.opened), "begun,", leads.running().m.Status().Term,
+		"terms")
 }

@@ -14,15 +14,23 @@ const adwsConnections = 5
 func (s *Settings) Advice(from map[string]Origin) []string {
 	var out []string
 	if n := s.Pool.DirectorySessions; n > adwsConnections {
-		out = append(out, fmt.Sprintf("pool.directorySessions is %d, but a domain controller gives an account %d connections unless its MaxConnectionsPerUser "+
-			"was raised, and each session uses one at a time: the other sessions are refused, and their requests answered with 503. "+
-			"Set at most %d, or fewer if a second gateway or the doctor runs with the same account", n, adwsConnections, adwsConnections))
+		out = append(out, fmt.Sprintf(
+			"pool.directorySessions is %d, but a domain controller gives an account %d connections unless its "+
+				"MaxConnectionsPerUser "+
+				"was raised, and each session uses one at a time: the other sessions are refused, and their requests "+
+				"answered with 503. "+
+				"Set at most %d, or fewer if a second gateway or the doctor runs with the same account", n,
+			adwsConnections, adwsConnections))
 	}
 	if each, all := s.HTTP.MaxConnectionsPerAddress, s.HTTP.MaxConnections; each > all {
-		out = append(out, fmt.Sprintf("http.maxConnectionsPerAddress is %d and http.maxConnections %d: one address can take every connection", each, all))
+		out = append(out, fmt.Sprintf(
+			"http.maxConnectionsPerAddress is %d and http.maxConnections %d: one address can take every connection",
+			each, all))
 	}
 	if file, all := s.Audit.MaxSize, s.Audit.MaxTotal; all > 0 && file > all && s.Audit.File != AuditOff {
-		out = append(out, fmt.Sprintf("audit.maxSize is %d MiB and audit.maxTotal %d MiB: the space is spent before the first file is rotated, and only rotated files are removed", file, all))
+		out = append(out, fmt.Sprintf(
+			"audit.maxSize is %d MiB and audit.maxTotal %d MiB: the space is spent before the first file is "+
+				"rotated, and only rotated files are removed", file, all))
 	}
 	if s.TLS.PFXPasswordFile != "" && s.TLS.PFXFile == "" {
 		out = append(out, "tls.pfxPasswordFile has no effect without tls.pfxFile")

@@ -25,8 +25,9 @@ func signInRoles(field func(*Settings) *[]Role) value {
 			"changesPerHour":        intoNumber(&r.Quota.ChangesPerHour),
 			"revealsPerHour":        intoNumber(&r.Quota.RevealsPerHour),
 		}
-	}, []string{"group", "scopes"}, "a list of roles with group, scopes, and perhaps name, limits, rate, concurrency, " +
-		"deletionsPerHour, passwordResetsPerHour, changesPerHour and revealsPerHour"}
+	}, []string{"group", "scopes"},
+		"a list of roles with group, scopes, and perhaps name, limits, rate, concurrency, " +
+			"deletionsPerHour, passwordResetsPerHour, changesPerHour and revealsPerHour"}
 }
 
 func siteAttributes(field func(*Settings) *[]attributes.Site) value {

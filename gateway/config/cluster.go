@@ -149,14 +149,16 @@ func (c Cluster) checkAccess() error {
 		if u.Scheme == "tls" {
 			encrypted = true
 		} else if !ofThisMachine(u.Hostname()) {
-			return errors.New(server + " is another machine, and others could read and alter what is sent to it: use tls:// and set cluster.ca")
+			return errors.New(server + " is another machine, and others could read and alter what is sent to it: " +
+				"use tls:// and set cluster.ca")
 		}
 	}
 	switch {
 	case encrypted && c.CA == "":
 		return errors.New("tls:// needs cluster.ca: the authorities that sign the certificates of the servers")
 	case c.NKeyFile != "" && c.CredsFile != "":
-		return errors.New("cluster.nkeyFile and cluster.credsFile are two ways of saying who connects: set one of them")
+		return errors.New("cluster.nkeyFile and cluster.credsFile are two ways of saying who connects: set one " +
+			"of them")
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ func TestClusterSettingsFitTogether(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	for text, want := range map[string]int64{"64MiB": 64 << 20, "20GiB": 20 << 30, "2TiB": 2 << 40, "1024TiB": 1 << 50} {
+	for text, want := range map[string]int64{"64MiB": 64 << 20, "20GiB": 20 << 30, "2TiB": 2 << 40,
+		"1024TiB": 1 << 50} {
 		s, err := configtest.Load("x.yaml", nil, []string{"engine.maxStore=" + text})
 		require.NoError(t, err, text)
 		assert.Equal(t, want, s.Engine.MaxStore)
@@ -42,7 +43,8 @@ func TestSizes(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"", "0", "20", "20GB", "63MiB", "0GiB", "-1GiB", "1025TiB", "9223372036854775807TiB", "1.5GiB"} {
+	for _, text := range []string{"", "0", "20", "20GB", "63MiB", "0GiB", "-1GiB", "1025TiB",
+		"9223372036854775807TiB", "1.5GiB"} {
 		_, err := configtest.Load("x.yaml", nil, []string{"engine.maxStore=" + text})
 		assert.ErrorContains(t, err, "it takes a size from 64MiB to 1024TiB", text)
 	}
@@ -52,10 +54,12 @@ func TestSizes(t *testing.T) {
 // replacement. The migration reads the former cluster from them.
 func TestSettingsOfAnEarlierVersion(t *testing.T) {
 	src := config.Sources{
-		Name: "x.yaml", Text: []byte("cluster:\n  name: corp\n  site: Berlin\n  keyFile: ring.key\n  loss: ~\nauth:\n  shared: true\n" +
-			"engine:\n  node: n1\n  peers: [n2:6222]\n  ca: ca.pem\n"),
+		Name: "x.yaml", Text: []byte(
+			"cluster:\n  name: corp\n  site: Berlin\n  keyFile: ring.key\n  loss: ~\nauth:\n  shared: true\n" +
+				"engine:\n  node: n1\n  peers: [n2:6222]\n  ca: ca.pem\n"),
 		Environment: []string{"ADGATEWAY_CLUSTER_GATEWAY=gw1"},
-		Flags:       []string{"cluster.certificate=c.pem", "cluster.clockWarn=", "cluster.name=lab", "engine.gateways=[gw1]"},
+		Flags: []string{"cluster.certificate=c.pem", "cluster.clockWarn=", "cluster.name=lab",
+			"engine.gateways=[gw1]"},
 	}
 	s, from, err := src.Load()
 	require.NoError(t, err)
@@ -82,7 +86,8 @@ func TestAFaultInASettingOfAnEarlierVersion(t *testing.T) {
 		Name: "x.yaml", Text: []byte("cluster:\n  name: [corp]\n"), Flags: []string{"cluster.gateway=[gw1]"},
 		Environment: []string{"ADGATEWAY_CLUSTER_KEY_FILE={a: b}"},
 	}.Load()
-	for _, want := range []string{"x.yaml:2: cluster.name: takes a text", "--set cluster.gateway: takes a text", "environment: ADGATEWAY_CLUSTER_KEY_FILE: takes a text"} {
+	for _, want := range []string{"x.yaml:2: cluster.name: takes a text", "--set cluster.gateway: takes a text",
+		"environment: ADGATEWAY_CLUSTER_KEY_FILE: takes a text"} {
 		assert.ErrorContains(t, err, want)
 	}
 }

@@ -92,14 +92,16 @@ func TestLoadRejectsWhatIsNotOneMapping(t *testing.T) {
 }
 
 func TestLimitsMayBeNone(t *testing.T) {
-	s, err := configtest.Load("x.yaml", []byte("auth:\n  rate: 600/m\n  deletionsPerHour: 0\n  concurrency: none\n"), nil)
+	s, err := configtest.Load("x.yaml",
+		[]byte("auth:\n  rate: 600/m\n  deletionsPerHour: 0\n  concurrency: none\n"), nil)
 	require.NoError(t, err)
 	assert.Equal(t, "600/m", s.Auth.Rate)
 	require.NotNil(t, s.Auth.DeletionsPerHour)
 	assert.Zero(t, *s.Auth.DeletionsPerHour)
 	assert.Nil(t, s.Auth.Concurrency)
 	assert.Nil(t, s.Auth.PasswordResetsPerHour)
-	_, err = configtest.Load("x.yaml", []byte("auth:\n  rate: 10\n  deletionsPerHour: -1\n  concurrency: ~\n"), nil)
+	_, err = configtest.Load("x.yaml", []byte("auth:\n  rate: 10\n  deletionsPerHour: -1\n  concurrency: ~\n"),
+		nil)
 	for _, fault := range []string{
 		`x.yaml:2: auth.rate: "10" is not allowed here: it takes requests by second`,
 		`x.yaml:3: auth.deletionsPerHour: "-1" is not allowed here: it takes a whole number from 0 to 1000000, or none`,
@@ -210,11 +212,13 @@ func TestPeopleOfTheSandbox(t *testing.T) {
 // TestZeroTimes: a limit of 0 means the default, except where the documentation gives 0 a meaning
 // of its own.
 func TestZeroTimes(t *testing.T) {
-	kept := []string{"audit.maxAge", "audit.keepFor", "audit.checkpoint", "sandbox.replicationLag", "sandbox.clock"}
+	kept := []string{"audit.maxAge", "audit.keepFor", "audit.checkpoint", "sandbox.replicationLag",
+		"sandbox.clock"}
 	refused := []string{"http.settleTimeout", "http.bodyTimeout"} // other limits must be shorter than these
 	byDefault, times := config.Default(), 0
 	for _, row := range config.Rows() {
-		if _, isText := row.Value(byDefault).(string); !isText || !strings.HasPrefix(row.Allowed(), "a time such as") {
+		if _, isText := row.Value(byDefault).(string); !isText ||
+			!strings.HasPrefix(row.Allowed(), "a time such as") {
 			continue
 		}
 		s, err := configtest.Load("", nil, []string{row.Key + "=0s"})

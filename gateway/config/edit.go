@@ -33,7 +33,8 @@ func AppendAccount(text []byte, a ACMEAccount) ([]byte, error) {
 	}
 	acme := member(root, "acme")
 	if acme != nil && acme.Tag == "!!null" { // a heading without settings
-		*acme = yaml.Node{Kind: yaml.MappingNode, HeadComment: acme.HeadComment, LineComment: acme.LineComment, FootComment: acme.FootComment}
+		*acme = yaml.Node{Kind: yaml.MappingNode, HeadComment: acme.HeadComment, LineComment: acme.LineComment,
+			FootComment: acme.FootComment}
 	}
 	if acme == nil || acme.Kind != yaml.MappingNode {
 		return nil, errors.New("the settings file has something else than settings under acme")

@@ -19,38 +19,52 @@ func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 	var faults []error
 	fault := func(keys []string, format string, args ...any) {
 		key := keys[0]
-		if at := slices.IndexFunc(keys, func(key string) bool { return from[key] != FromDefault && from[key] != "" }); at >= 0 {
+		if at := slices.IndexFunc(keys,
+			func(key string) bool { return from[key] != FromDefault && from[key] != "" }); at >= 0 {
 			key = keys[at]
 		}
 		faults = append(faults, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
 	}
 	if s.HTTP.SettlePause >= s.HTTP.SettleTimeout {
-		fault([]string{"http.settlePause", "http.settleTimeout"}, "http.settlePause (%s) is not shorter than http.settleTimeout (%s): no time would be left for the second look after the pause",
+		fault([]string{"http.settlePause", "http.settleTimeout"},
+			"http.settlePause (%s) is not shorter than http.settleTimeout (%s): no time would be left for the "+
+				"second look after the pause",
 			s.HTTP.SettlePause, s.HTTP.SettleTimeout)
 	}
 	if s.HTTP.HeaderTimeout > s.HTTP.BodyTimeout {
-		fault([]string{"http.headerTimeout", "http.bodyTimeout"}, "http.headerTimeout (%s) is longer than http.bodyTimeout (%s), which is the time for the whole request, its header included",
+		fault([]string{"http.headerTimeout", "http.bodyTimeout"},
+			"http.headerTimeout (%s) is longer than http.bodyTimeout (%s), which is the time for the whole "+
+				"request, its header included",
 			s.HTTP.HeaderTimeout, s.HTTP.BodyTimeout)
 	}
 	if s.TLS.ClientCertificates == "required" && s.TLS.ClientCAFile == "" {
-		fault([]string{"tls.clientCertificates"}, "client certificates are required, but without tls.clientCAFile no client is asked for one: set the authorities that they come from")
+		fault([]string{"tls.clientCertificates"},
+			"client certificates are required, but without tls.clientCAFile no client is asked for one: set the "+
+				"authorities that they come from")
 	}
 	unencrypted := s.TLS.CertificateFile+s.TLS.PFXFile+s.TLS.StoreThumbprint+s.TLS.StoreSubject == ""
 	if s.SignIn.Tokens == SwitchOn && unencrypted && !loopback(s.HTTP.Listen) {
-		fault([]string{"signIn.tokens"}, "people sign in over HTTPS only: give the server a certificate (tls.certificateFile, tls.pfxFile or tls.storeThumbprint)")
+		fault([]string{"signIn.tokens"},
+			"people sign in over HTTPS only: give the server a certificate (tls.certificateFile, tls.pfxFile or "+
+				"tls.storeThumbprint)")
 	}
 	if s.SignIn.Mode != SwitchOff && unencrypted && !(sandbox && loopback(s.HTTP.Listen)) {
-		fault([]string{"signIn.mode"}, "passwords and tickets are sent over HTTPS only: give the server a certificate ('adgateway tls selfsigned' or 'adgateway tls request')")
+		fault([]string{"signIn.mode"},
+			"passwords and tickets are sent over HTTPS only: give the server a certificate ('adgateway tls "+
+				"selfsigned' or 'adgateway tls request')")
 	}
 	if s.SignIn.Keytab != "" && !s.SignIn.Tickets() {
 		const idle = "no ticket is checked with it: set signIn.mode to kerberos or form+kerberos"
 		fault([]string{"signIn.keytab"}, idle)
 	}
 	if s.SignIn.Mode != SwitchOff && len(s.SignIn.Roles) == 0 && !sandbox {
-		fault([]string{"signIn.mode"}, "people could sign in and do nothing: set signIn.roles, a list of groups with scopes")
+		fault([]string{"signIn.mode"},
+			"people could sign in and do nothing: set signIn.roles, a list of groups with scopes")
 	}
 	if s.Memory.Limit > 0 && s.HTTP.MaxBodyMemory >= s.Memory.Limit {
-		fault([]string{"http.maxBodyMemory", "memory.limit"}, "http.maxBodyMemory (%d MiB) is not less than memory.limit (%d MiB), which is for everything", s.HTTP.MaxBodyMemory, s.Memory.Limit)
+		fault([]string{"http.maxBodyMemory", "memory.limit"},
+			"http.maxBodyMemory (%d MiB) is not less than memory.limit (%d MiB), which is for everything",
+			s.HTTP.MaxBodyMemory, s.Memory.Limit)
 	}
 	for _, err := range attributes.CheckSite(s.Account.Attributes) {
 		fault([]string{"directory.userAttributes"}, "%s", err)
@@ -84,7 +98,9 @@ func (s *Settings) uselessAccounts() []string {
 	for _, a := range s.ACME.Accounts {
 		id := a.Subdomain + "\n" + strings.ToLower(a.Credential)
 		if seen[id] {
-			faults = append(faults, fmt.Sprintf("the subdomain %s of the credential '%s' is there twice: give every name its own", a.Subdomain, a.Credential))
+			faults = append(faults, fmt.Sprintf(
+				"the subdomain %s of the credential '%s' is there twice: give every name its own", a.Subdomain,
+				a.Credential))
 		}
 		seen[id] = true
 		name := strings.ToLower(a.Name)
@@ -93,7 +109,8 @@ func (s *Settings) uselessAccounts() []string {
 			return name == zone || strings.HasSuffix(name, "."+zone)
 		})
 		if !strings.HasPrefix(name, challengeLabel) && !inZone {
-			faults = append(faults, fmt.Sprintf("the name %s neither begins with _acme-challenge nor lies in a zone of acme.zones", a.Name))
+			faults = append(faults, fmt.Sprintf(
+				"the name %s neither begins with _acme-challenge nor lies in a zone of acme.zones", a.Name))
 		}
 	}
 	return faults
@@ -144,11 +161,13 @@ func (s *Settings) Uses(file string) []File {
 	}
 	for _, w := range s.Events.Webhooks {
 		of := " of " + w.Name + ")"
-		all = append(all, File{Path: w.SecretFile, Use: "events.webhooks (secretFile" + of, Secret: true, Required: true},
+		all = append(all, File{Path: w.SecretFile, Use: "events.webhooks (secretFile" + of, Secret: true,
+			Required: true},
 			File{Path: w.CAFile, Use: "events.webhooks (caFile" + of, Required: true})
 	}
 	all = append(all, File{Path: s.Sandbox.TicketFile, Use: "sandbox.ticketFile", Secret: true})
-	for use, paths := range map[string][]string{"sandbox.ldif": s.Sandbox.LDIF, "sandbox.zones": s.Sandbox.Zones} {
+	for use, paths := range map[string][]string{"sandbox.ldif": s.Sandbox.LDIF,
+		"sandbox.zones": s.Sandbox.Zones} {
 		for _, path := range paths {
 			all = append(all, File{Path: path, Use: use, Told: true})
 		}

@@ -24,7 +24,8 @@ type Former struct {
 const inFolder = "'adgateway cluster init' and 'adgateway cluster join' keep the name in the folder cluster"
 
 // hostsOfList explains where hosts are listed now.
-const hostsOfList = "the nodes and gateways are those of the list that 'adgateway cluster init', 'join' and 'leave' keep"
+const hostsOfList = "the nodes and gateways are those of the list that 'adgateway cluster init', 'join' " +
+	"and 'leave' keep"
 
 // formerSettings are settings of an earlier version, with their replacements.
 var formerSettings = []struct {

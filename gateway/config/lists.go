@@ -64,7 +64,8 @@ func groups(field func(*Settings) *[]string) value {
 
 // scopes returns a list of scope names. The server checks whether they exist.
 func scopes(field func(*Settings) *[]string) value {
-	return list{field, func(item string) bool { return scopePattern.MatchString(item) }, "a list of scopes, such as user:write, or *"}
+	return list{field, func(item string) bool { return scopePattern.MatchString(item) },
+		"a list of scopes, such as user:write, or *"}
 }
 
 var scopePattern = regexp.MustCompile(`^(?:\*|[a-z]+:[a-z-]+)$`)
@@ -90,7 +91,8 @@ func networks(field func(*Settings) *[]string) value {
 func origins(field func(*Settings) *[]string) value {
 	return list{field, func(item string) bool {
 		parsed, err := url.Parse(item)
-		return err == nil && (parsed.Scheme == "https" || parsed.Scheme == "http") && item == parsed.Scheme+"://"+parsed.Host && parsed.Hostname() != "" && !strings.Contains(item, "*")
+		return err == nil && (parsed.Scheme == "https" || parsed.Scheme == "http") && item == parsed.Scheme+"://"+
+			parsed.Host && parsed.Hostname() != "" && !strings.Contains(item, "*")
 	}, "a list of origins, such as https://portal.corp.example, without wildcards"}
 }
 
@@ -123,7 +125,8 @@ func (v list) set(s *Settings, node *yaml.Node) error {
 func (v list) several(text string) []string {
 	for _, separators := range []string{",;", ",; \t"} {
 		var parts []string
-		for _, part := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(separators, c) }) {
+		for _, part := range strings.FieldsFunc(text,
+			func(c rune) bool { return strings.ContainsRune(separators, c) }) {
 			if part = strings.TrimSpace(part); part != "" {
 				parts = append(parts, part)
 			}
@@ -158,7 +161,8 @@ func stringList(node *yaml.Node) ([]string, error) {
 
 // zones returns a list of DNS zone names.
 func zones(field func(*Settings) *[]string) value {
-	return list{field, func(item string) bool { return isName(strings.TrimSuffix(item, ".")) }, "a list of DNS zones, such as corp.example"}
+	return list{field, func(item string) bool { return isName(strings.TrimSuffix(item, ".")) },
+		"a list of DNS zones, such as corp.example"}
 }
 
 // namePattern matches a DNS name of letters, digits, hyphens and underscores.

@@ -72,7 +72,8 @@ func TestShownValuesCanBeParsed(t *testing.T) {
 func TestPrecedenceAndOrigins(t *testing.T) {
 	src := config.Sources{
 		Name: "f", Text: []byte("http:\n  listen: 127.0.0.1:1\nlog:\n  level: warn\nlimits:\n  bulkDelete: 3\n"),
-		Environment: []string{"PATH=/bin", "ADGATEWAY_HTTP_LISTEN=127.0.0.1:2", "adgateway_log_level=error", "ADGATEWAY_SANDBOX_LDIF=[a, b]",
+		Environment: []string{"PATH=/bin", "ADGATEWAY_HTTP_LISTEN=127.0.0.1:2", "adgateway_log_level=error",
+			"ADGATEWAY_SANDBOX_LDIF=[a, b]",
 			"ADGATEWAY_ENGINE_KEY=internal", "ADGATEWAY_URL=http://x", "adgateway_token=x", "ADGATEWAY_CA_PATH=/x"},
 		Flags: []string{"http.listen=127.0.0.1:3"},
 		Amend: func(s *config.Settings, _ map[string]config.Origin) error {
@@ -92,10 +93,13 @@ func TestPrecedenceAndOrigins(t *testing.T) {
 	assert.Equal(t, config.FromFile, from["limits.bulkDelete"])
 	assert.Equal(t, config.FromDefault, from["http.dialect"])
 
-	src = config.Sources{Environment: []string{"ADGATEWAY_HTTP_LISTN=x", "ADGATEWAY_LIMITS_BULK_DELETE=none"}, Amend: func(*config.Settings, map[string]config.Origin) error { return errors.New("amended") }}
+	src = config.Sources{Environment: []string{"ADGATEWAY_HTTP_LISTN=x", "ADGATEWAY_LIMITS_BULK_DELETE=none"},
+		Amend: func(*config.Settings, map[string]config.Origin) error { return errors.New("amended") }}
 	_, _, err = src.Load()
-	assert.EqualError(t, err, "environment: ADGATEWAY_HTTP_LISTN does not set any setting; did you mean ADGATEWAY_HTTP_LISTEN?\n"+
-		"environment: ADGATEWAY_LIMITS_BULK_DELETE: \"none\" is not allowed here: it takes a whole number from 1 to 100000\namended")
+	assert.EqualError(t, err, "environment: ADGATEWAY_HTTP_LISTN does not set any setting; did you mean "+
+		"ADGATEWAY_HTTP_LISTEN?\n"+
+		"environment: ADGATEWAY_LIMITS_BULK_DELETE: \"none\" is not allowed here: it takes a whole number from "+
+		"1 to 100000\namended")
 }
 
 func TestShownSecretsAreMasked(t *testing.T) {

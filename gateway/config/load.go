@@ -170,7 +170,8 @@ func (r *reader) environment(variables []string) {
 	for _, variable := range variables {
 		name, value, _ := strings.Cut(variable, "=")
 		name = strings.ToUpper(name) // Windows ignores case
-		if !strings.HasPrefix(name, variablePrefix) || slices.Contains([]string{URLVariable, TokenVariable, CAPathVariable}, name) ||
+		if !strings.HasPrefix(name, variablePrefix) ||
+			slices.Contains([]string{URLVariable, TokenVariable, CAPathVariable}, name) ||
 			slices.ContainsFunc(internal, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
 			continue
 		}
@@ -180,7 +181,8 @@ func (r *reader) environment(variables []string) {
 		}
 		row, known := rows[name]
 		if !known {
-			r.faults = append(r.faults, fmt.Errorf("environment: %s does not set any setting%s", name, meant(name, names)))
+			r.faults = append(r.faults,
+				fmt.Errorf("environment: %s does not set any setting%s", name, meant(name, names)))
 			continue
 		}
 		r.setText(row, value, FromEnvironment, "environment: "+name)
@@ -192,7 +194,8 @@ func (r *reader) flag(text string) {
 	row, known := r.rows[key]
 	switch {
 	case !ok:
-		r.faults = append(r.faults, fmt.Errorf("--set %s: write KEY=VALUE, such as http.listen=127.0.0.1:8080", text))
+		r.faults = append(r.faults, fmt.Errorf("--set %s: write KEY=VALUE, such as http.listen=127.0.0.1:8080",
+			text))
 	case !known && r.formerText(key, value, FromFlag, "--set "+key):
 	case !known:
 		r.faults = append(r.faults, fmt.Errorf("--set %s: unknown setting%s", key, r.meant(key)))

@@ -437,7 +437,8 @@ func tokens(field func(*Settings) *[]Token) value {
 			"secretsInQuery": intoBoolean(&t.InQuery),
 			"limits":         intoLimits(&t.Limits),
 		}
-	}, nil, "a list of tokens with value (or the subject of a client certificate), scopes, dialect, secretsInQuery and limits"}
+	}, nil, "a list of tokens with value (or the subject of a client certificate), scopes, dialect, " +
+		"secretsInQuery and limits"}
 }
 
 func users(field func(*Settings) *[]User) value {
@@ -469,7 +470,8 @@ func webhooks(field func(*Settings) *[]Webhook) value {
 			"caFile":     intoText(&w.CAFile),
 			"types":      intoWords(&w.Types, "change", "job"),
 		}
-	}, []string{"name", "url", "secretFile"}, "a list of webhooks with name, url, secretFile, and perhaps caFile and types"}
+	}, []string{"name", "url", "secretFile"},
+		"a list of webhooks with name, url, secretFile, and perhaps caFile and types"}
 }
 
 func procedures(field func(*Settings) *[]Procedure) value {

@@ -32,7 +32,8 @@ func checkWebhookURL(text string) error {
 	case u.Scheme == "https", u.Scheme == "http" && ofThisMachine(u.Hostname()):
 		return nil
 	}
-	return errors.New("takes a URL that begins with https://, because others could read and alter what is sent; http:// only leads to this machine itself, such as http://127.0.0.1:9000/")
+	return errors.New("takes a URL that begins with https://, because others could read and alter what is " +
+		"sent; http:// only leads to this machine itself, such as http://127.0.0.1:9000/")
 }
 
 // ofThisMachine reports whether a host is a loopback address or localhost.
@@ -52,7 +53,8 @@ func (s *Settings) uselessWebhooks() []string {
 		seen[w.Name] = true
 	}
 	if len(seen) > 0 && s.Store.File == AuditOff {
-		faults = append(faults, "without a store (store.file is off) there is nothing to tell, and no place for how far it was told: set store.file")
+		faults = append(faults, "without a store (store.file is off) there is nothing to tell, and no place for "+
+			"how far it was told: set store.file")
 	}
 	return faults
 }

@@ -78,7 +78,8 @@ type list struct {
 
 // read returns the accounts in a store, oldest first.
 func read(ctx context.Context, db *store.Sealed) (*list, error) {
-	l := &list{document: &authn.Document{Version: 1}, raw: map[string]string{}, formats: map[string]store.Formatted{}, at: map[string]store.Revision{}}
+	l := &list{document: &authn.Document{Version: 1}, raw: map[string]string{},
+		formats: map[string]store.Formatted{}, at: map[string]store.Revision{}}
 	found, err := db.Get(ctx, headKind, headKey)
 	switch {
 	case errors.Is(err, store.ErrAbsent):
@@ -159,7 +160,8 @@ func Edit(ctx context.Context, db *store.Sealed, change func(*authn.Document) er
 func (l *list) changes(db *store.Sealed) (all []store.Change, err error) {
 	entry := logged{}
 	left := map[string]bool{}
-	for kind, accounts := range map[string][]*authn.Account{identity.KindToken: l.document.Tokens, identity.KindUser: l.document.Users} {
+	for kind, accounts := range map[string][]*authn.Account{identity.KindToken: l.document.Tokens,
+		identity.KindUser: l.document.Users} {
 		for _, a := range accounts {
 			left[a.ID] = true
 			same, err := json.Marshal(account{l.formats[a.ID], kind, a})
@@ -217,7 +219,8 @@ func Move(ctx context.Context, db *store.Sealed, from *authn.Document) (moved in
 	there.document.Tokens = append(there.document.Tokens, tokens...)
 	there.document.Users = append(there.document.Users, users...)
 	if err := there.document.Check(); err != nil {
-		return 0, fmt.Errorf("nothing was moved, because the cluster has such accounts already: rename or remove one of each two:\n%w", err)
+		return 0, fmt.Errorf("nothing was moved, because the cluster has such accounts already: rename or "+
+			"remove one of each two:\n%w", err)
 	}
 	for len(tokens)+len(users) > 0 {
 		tokenCount := min(len(tokens), mostEdit/2)
@@ -317,7 +320,8 @@ func (c *Credentials) Edit(ctx context.Context, change func(*authn.Document) err
 // State implements [authn.Shared].
 func (c *Credentials) State() error {
 	if age := c.Age(); age > c.o.StaleMax {
-		return fmt.Errorf("%w, and the accounts that this gateway knows are older than auth.staleMax (%s)", ErrUnreached, c.o.StaleMax)
+		return fmt.Errorf("%w, and the accounts that this gateway knows are older than auth.staleMax (%s)",
+			ErrUnreached, c.o.StaleMax)
 	}
 	return nil
 }
@@ -390,7 +394,8 @@ func (c *Credentials) refresh(ctx context.Context, changed func()) error {
 	if failed := err != nil; failed != c.failed && ctx.Err() == nil {
 		c.failed = failed
 		if failed {
-			c.o.Problem(fmt.Sprintf("the store of the credentials cannot be read; those from before remain valid for %s", c.o.StaleMax), err)
+			c.o.Problem(fmt.Sprintf("the store of the credentials cannot be read; those from before remain valid "+
+				"for %s", c.o.StaleMax), err)
 		} else {
 			c.o.Problem("the store of the credentials can be read again", nil)
 		}
@@ -410,7 +415,8 @@ func (c *Credentials) refresh(ctx context.Context, changed func()) error {
 		return err
 	}
 	if err := c.writeCopy(); err != nil {
-		c.o.Problem("the copy of the credentials cannot be written, so that the gateway cannot start without the store of the cluster", err)
+		c.o.Problem("the copy of the credentials cannot be written, so that the gateway cannot start without "+
+			"the store of the cluster", err)
 	}
 	return nil
 }

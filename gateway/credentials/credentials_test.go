@@ -79,7 +79,8 @@ func start(t testing.TB, inner store.Store, o Options) *gateway {
 	require.NoError(t, g.shared.Attach(t.Context(), g.store))
 	var err error
 	g.Store, err = authn.OpenStore(authn.StoreOptions{
-		File: authn.File{Path: filepath.Join(t.TempDir(), "credentials")}, Shared: g.shared, Cost: authn.Cost{Memory: 8, Time: 1, Threads: 1},
+		File: authn.File{Path: filepath.Join(t.TempDir(), "credentials")}, Shared: g.shared,
+		Cost: authn.Cost{Memory: 8, Time: 1, Threads: 1},
 		Log: func(_ bool, message string, fields map[string]any) {
 			if fields["names"] != nil {
 				g.events <- fmt.Sprint(message, ": ", fields["names"])
@@ -95,7 +96,8 @@ func start(t testing.TB, inner store.Store, o Options) *gateway {
 }
 
 func (g *gateway) try(token string) error {
-	_, err := g.Authenticate(context.Background(), authn.Credential{AuthToken: []string{"Bearer " + token}, Client: client})
+	_, err := g.Authenticate(context.Background(),
+		authn.Credential{AuthToken: []string{"Bearer " + token}, Client: client})
 	return err
 }
 

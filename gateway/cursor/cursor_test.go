@@ -16,7 +16,8 @@ func TestCursors(t *testing.T) {
 	assert.NotEqual(t, DigestOf("a", "b"), DigestOf("ab"))
 	assert.NotEqual(t, DigestOf("a", ""), DigestOf("a"))
 
-	for _, text := range []string{"", "x", c.String() + "A", c.String()[1:], "\n" + c.String(), Cursor{}.String()[:33] + "="} {
+	for _, text := range []string{"", "x", c.String() + "A", c.String()[1:], "\n" + c.String(),
+		Cursor{}.String()[:33] + "="} {
 		_, err := Parse(text)
 		assert.Error(t, err, text)
 	}

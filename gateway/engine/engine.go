@@ -119,7 +119,8 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 func serverOptions(o Options, admin nkeys.KeyPair) (*server.Options, error) {
 	options := &server.Options{}
 	if err := options.ProcessConfigString(Configuration(o)); err != nil {
-		return nil, fmt.Errorf("the engine's node cannot start: %w; check the certificate, its key and its authority in the folder of the cluster", err)
+		return nil, fmt.Errorf("the engine's node cannot start: %w; check the certificate, its key and its "+
+			"authority in the folder of the cluster", err)
 	}
 	options.NoSigs = true // the process handles signals itself
 	options.DisableJetStreamBanner = true
@@ -132,7 +133,8 @@ func serverOptions(o Options, admin nkeys.KeyPair) (*server.Options, error) {
 	if err != nil {
 		return nil, err
 	}
-	account := slices.IndexFunc(options.Accounts, func(a *server.Account) bool { return a.Name == stock.Account })
+	account := slices.IndexFunc(options.Accounts,
+		func(a *server.Account) bool { return a.Name == stock.Account })
 	options.Nkeys = append(options.Nkeys, &server.NkeyUser{
 		Nkey: public, Account: options.Accounts[account],
 		AllowedConnectionTypes: map[string]struct{}{jwt.ConnectionTypeInProcess: {}},
@@ -146,12 +148,14 @@ func portsAreFree(o stock.Options) error {
 	for _, listener := range []struct{ key, address string }{
 		{"engine.listen", o.Listen}, {"engine.cluster", o.ClusterListen}, {"engine.monitor", o.Monitor},
 	} {
-		if listener.address == "" || strings.HasSuffix(listener.address, ":-1") || listener.key == "engine.cluster" && len(o.Peers) == 0 {
+		if listener.address == "" || strings.HasSuffix(listener.address, ":-1") ||
+			listener.key == "engine.cluster" && len(o.Peers) == 0 {
 			continue
 		}
 		l, err := net.Listen("tcp", listener.address)
 		if err != nil {
-			return fmt.Errorf("%s: %s cannot be used: %w; end the program that has the port, or choose another", listener.key, listener.address, err)
+			return fmt.Errorf("%s: %s cannot be used: %w; end the program that has the port, or choose another",
+				listener.key, listener.address, err)
 		}
 		_ = l.Close()
 	}
@@ -167,7 +171,8 @@ func (n *Node) listening(ctx context.Context) error {
 		case message := <-n.log.fatal:
 			return fmt.Errorf("the engine's node cannot start: %s", message)
 		case <-ctx.Done():
-			return fmt.Errorf("the engine's node was still opening its streams when it was told to stop: %w", context.Cause(ctx))
+			return fmt.Errorf("the engine's node was still opening its streams when it was told to stop: %w",
+				context.Cause(ctx))
 		case <-tick.C:
 		}
 	}
@@ -188,7 +193,8 @@ func (n *Node) Ready(ctx context.Context) error {
 		case <-ctx.Done():
 			remedy := "restart the node, and if that does not help, wipe it and let it join anew"
 			if !n.single && n.server.NumRoutes() == 0 {
-				remedy = "no other node is reached: start the nodes of the other hosts, and open their port between the hosts"
+				remedy = "no other node is reached: start the nodes of the other hosts, and open their port between " +
+					"the hosts"
 			}
 			return fmt.Errorf("the engine's node is not ready: %s; %s", status.Error, remedy)
 		case <-tick.C:
@@ -217,7 +223,8 @@ func (n *Node) SetMembers(members []stock.Member, peers []string) error {
 	o := n.options
 	o.Members, o.Peers = members, peers
 	if n.single != (len(peers) == 0) {
-		return errors.New("the engine's node keeps the gateways that it knows: it cannot become one of several, or one alone")
+		return errors.New("the engine's node keeps the gateways that it knows: it cannot become one of several, " +
+			"or one alone")
 	}
 	if err := o.Check(); err != nil {
 		return err

@@ -31,7 +31,8 @@ const limit = 3 * time.Minute
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func alone(t *testing.T) engine.Options {
-	return engine.Options{Options: stock.Options{Node: "n1", Cluster: "corp", Listen: "127.0.0.1:-1", Store: filepath.Join(t.TempDir(), "store"), MaxStore: 1 << 30}}
+	return engine.Options{Options: stock.Options{Node: "n1", Cluster: "corp", Listen: "127.0.0.1:-1",
+		Store: filepath.Join(t.TempDir(), "store"), MaxStore: 1 << 30}}
 }
 
 func start(t *testing.T, o engine.Options) (*engine.Node, error) {
@@ -134,7 +135,8 @@ func TestWhatKeepsANodeFromStarting(t *testing.T) {
 // join with one for a name among the peers (facts J22).
 func TestMutualTLS(t *testing.T) {
 	ca := newAuthority(t)
-	node, gateway, other := ca.issue(t, "localhost"), ca.issue(t, "gw1.corp.example"), ca.issue(t, "pc7.corp.example")
+	node, gateway, other := ca.issue(t, "localhost"), ca.issue(t, "gw1.corp.example"), ca.issue(t,
+		"pc7.corp.example")
 	stranger := newAuthority(t).issue(t, "gw1.corp.example")
 	key, err := nkeys.CreateUser()
 	require.NoError(t, err)
@@ -143,9 +145,11 @@ func TestMutualTLS(t *testing.T) {
 	ports := freeport.Ports(t, 3)
 	options := func(i int, cert pair) engine.Options {
 		o := engine.Options{Options: stock.Options{
-			Node: fmt.Sprintf("n%d", i+1), Cluster: "corp", Listen: "localhost:-1", ClusterListen: fmt.Sprintf("localhost:%d", ports[i]),
-			Store: filepath.Join(t.TempDir(), "store"), MaxStore: 1 << 30,
-			Certificate: cert.certificate, Key: cert.key, CA: ca.file, Members: []stock.Member{{Gateway: "gw1", User: "gw1.corp.example"}, {Gateway: "gw2", User: public}},
+			Node: fmt.Sprintf("n%d", i+1), Cluster: "corp", Listen: "localhost:-1",
+			ClusterListen: fmt.Sprintf("localhost:%d", ports[i]),
+			Store:         filepath.Join(t.TempDir(), "store"), MaxStore: 1 << 30,
+			Certificate: cert.certificate, Key: cert.key, CA: ca.file,
+			Members: []stock.Member{{Gateway: "gw1", User: "gw1.corp.example"}, {Gateway: "gw2", User: public}},
 		}}
 		for j, port := range ports {
 			if j != i {
@@ -167,7 +171,8 @@ func TestMutualTLS(t *testing.T) {
 	assert.Contains(t, nodes[0].URL(), "tls://")
 
 	connect := func(options ...nats.Option) error {
-		connection, err := nats.Connect(fmt.Sprintf("tls://localhost:%d", nodes[0].Port()), append(options, nats.RootCAs(ca.file))...)
+		connection, err := nats.Connect(fmt.Sprintf("tls://localhost:%d", nodes[0].Port()),
+			append(options, nats.RootCAs(ca.file))...)
 		if err == nil {
 			connection.Close()
 		}
@@ -187,7 +192,8 @@ func TestAStockServerIsTheSameNode(t *testing.T) {
 	ca := newAuthority(t)
 	cert := ca.issue(t, "localhost")
 	o := stock.Options{
-		Node: "n1", Cluster: "corp", Listen: ":4222", ClusterListen: ":6222", Peers: []string{"n2.corp.example:6222", "n3.corp.example:6222"},
+		Node: "n1", Cluster: "corp", Listen: ":4222", ClusterListen: ":6222",
+		Peers: []string{"n2.corp.example:6222", "n3.corp.example:6222"},
 		Store: `D:\adgateway "engine"`, MaxStore: 20 << 30, Certificate: cert.certificate, Key: cert.key, CA: ca.file,
 		Members: []stock.Member{{Gateway: "gw1", User: "gw1.corp.example"}}, Monitor: "127.0.0.1:8222",
 	}
@@ -222,8 +228,11 @@ func TestAStockServerIsTheSameNode(t *testing.T) {
 	assert.Equal(t, stock.Account, got.Users[0].Account.Name)
 	assert.Contains(t, got.Users[0].Permissions.Publish.Allow, "$JS.API.STREAM.INFO.ADGW_corp_log")
 	assert.NotContains(t, got.Users[0].Permissions.Publish.Allow, "$JS.API.STREAM.DELETE.ADGW_corp_log")
-	assert.Equal(t, []string{"adgw.corp.inbox.gw1.>", "adgw.corp.beat.*"}, got.Users[0].Permissions.Subscribe.Allow)
-	assert.Contains(t, engine.Configuration(engine.Options{Options: stock.Options{Node: "n1", Certificate: "0123456789abcdef0123456789abcdef01234567"}}),
+	assert.Equal(t, []string{"adgw.corp.inbox.gw1.>", "adgw.corp.beat.*"},
+		got.Users[0].Permissions.Subscribe.Allow)
+	assert.Contains(t, engine.Configuration(
+		engine.Options{Options: stock.Options{Node: "n1",
+			Certificate: "0123456789abcdef0123456789abcdef01234567"}}),
 		`cert_match: "0123456789ABCDEF0123456789ABCDEF01234567"`)
 }
 
@@ -232,8 +241,10 @@ func TestAStockServerIsTheSameNode(t *testing.T) {
 func TestAStockServerGivesTheSameRights(t *testing.T) {
 	cert := newAuthority(t).issue(t, "localhost")
 	o := stock.Options{
-		Node: "n1", Cluster: "corp", Listen: ":4222", Store: "data", MaxStore: 1 << 30, Certificate: cert.certificate, Key: cert.key, CA: cert.certificate,
-		Members: []stock.Member{{Gateway: "gw1", User: "gw1.corp.adgateway.internal"}, {Gateway: "gw2", User: "gw2.corp.adgateway.internal"}},
+		Node: "n1", Cluster: "corp", Listen: ":4222", Store: "data", MaxStore: 1 << 30,
+		Certificate: cert.certificate, Key: cert.key, CA: cert.certificate,
+		Members: []stock.Member{{Gateway: "gw1", User: "gw1.corp.adgateway.internal"},
+			{Gateway: "gw2", User: "gw2.corp.adgateway.internal"}},
 	}
 	require.NoError(t, o.Check())
 	got := &server.Options{}

@@ -46,7 +46,8 @@ func OwnFolder(path string) (bool, error) {
 // process has it open.
 func claim(path string, want identity) (*folder, error) {
 	explain := func(err error) error {
-		return fmt.Errorf("engine.store: %s cannot be used: %w; it must be a folder on a local disk that the account of the engine may write", path, err)
+		return fmt.Errorf("engine.store: %s cannot be used: %w; it must be a folder on a local disk that the "+
+			"account of the engine may write", path, err)
 	}
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, explain(err)
@@ -57,7 +58,8 @@ func claim(path string, want identity) (*folder, error) {
 		return nil, explain(err)
 	}
 	if !locked {
-		return nil, fmt.Errorf("engine.store: %s is in use by another process: end it, or give this node a folder of its own", path)
+		return nil, fmt.Errorf("engine.store: %s is in use by another process: end it, or give this node a "+
+			"folder of its own", path)
 	}
 	f := &folder{lock: lock}
 	if err := f.identify(path, want); err != nil {
@@ -76,7 +78,8 @@ func (f *folder) identify(path string, want identity) error {
 			err = os.WriteFile(file, text, 0o600)
 		}
 		if err != nil {
-			return fmt.Errorf("engine.store: %s cannot be written: %w; the account of the engine needs the right to", path, err)
+			return fmt.Errorf("engine.store: %s cannot be written: %w; the account of the engine needs the right to",
+				path, err)
 		}
 		return nil
 	}
@@ -86,9 +89,11 @@ func (f *folder) identify(path string, want identity) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("engine.store: %s cannot be read: %w; if the disk lost power, empty the folder, and the node joins anew", file, err)
+		return fmt.Errorf("engine.store: %s cannot be read: %w; if the disk lost power, empty the folder, and "+
+			"the node joins anew", file, err)
 	case found != want:
-		return fmt.Errorf("engine.store: %s belongs to node %q of cluster %q, and this is node %q of cluster %q: correct engine.store, or empty the folder when its data is no longer needed",
+		return fmt.Errorf("engine.store: %s belongs to node %q of cluster %q, and this is node %q of cluster "+
+			"%q: correct engine.store, or empty the folder when its data is no longer needed",
 			path, found.Node, found.Cluster, want.Node, want.Cluster)
 	}
 	return nil

@@ -117,7 +117,8 @@ func cut(text string) (tag Tag, rest string, ok bool) {
 // Match reports whether the condition allows a change of a state, by strong comparison, which a
 // weak tag never passes. tag is empty for an object that does not exist.
 func (c Condition) Match(tag string) bool {
-	return tag != "" && (c.Any || slices.ContainsFunc(c.Tags, func(t Tag) bool { return !t.Weak && t.Text == tag }))
+	return tag != "" && (c.Any ||
+		slices.ContainsFunc(c.Tags, func(t Tag) bool { return !t.Weak && t.Text == tag }))
 }
 
 // Same reports whether the condition names a state, by weak comparison.

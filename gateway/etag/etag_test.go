@@ -83,7 +83,8 @@ func TestHash(t *testing.T) {
 	assert.Regexp(t, `^"u1-[A-Za-z0-9_-]{22}"$`, of("u1", "a"))
 	assert.Equal(t, of("u1", "a", "b"), of("u1", "a", "b"))
 	seen := map[string]bool{}
-	for _, tag := range []string{of("u1"), of("u1", ""), of("u1", "", ""), of("u1", "ab"), of("u1", "a", "b"), of("u1", "b", "a"), of("u2", "ab"), of("", "u1", "ab")} {
+	for _, tag := range []string{of("u1"), of("u1", ""), of("u1", "", ""), of("u1", "ab"), of("u1", "a", "b"),
+		of("u1", "b", "a"), of("u2", "ab"), of("", "u1", "ab")} {
 		assert.False(t, seen[tag], tag)
 		seen[tag] = true
 	}

@@ -83,8 +83,10 @@ func TestUsable(t *testing.T) {
 	file := filepath.Join(dir, "a")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	assert.NoError(t, filefault.Usable("audit.file", file))
-	assert.NoError(t, filefault.Usable("audit.file", filepath.Join(dir, "new", "b")), "it and its folder can be created")
+	assert.NoError(t, filefault.Usable("audit.file", filepath.Join(dir, "new", "b")),
+		"it and its folder can be created")
 	assert.NoDirExists(t, filepath.Join(dir, "new"))
-	assert.ErrorContains(t, filefault.Usable("audit.file", filepath.Join(file, "x", "y")), "audit.file: "+file+" is a file, not a folder")
+	assert.ErrorContains(t, filefault.Usable("audit.file", filepath.Join(file, "x", "y")),
+		"audit.file: "+file+" is a file, not a folder")
 	assert.ErrorContains(t, filefault.Usable("audit.file", dir), "is a folder")
 }

@@ -73,7 +73,8 @@ func slow(n *node) string {
 			if first == "" {
 				first = n.field.name
 			}
-			return top && n.field.indexed && n.op != NotEqual && n.op != Present && n.op != Contains && n.op != EndsWith
+			return top && n.field.indexed && n.op != NotEqual && n.op != Present && n.op != Contains &&
+				n.op != EndsWith
 		}
 		seeks := false
 		for _, sub := range n.subs {
@@ -231,7 +232,8 @@ func passwordsUntil(end int64) *clause {
 
 // expiring finds accounts whose passwords can expire.
 func expiring() *clause {
-	return join('&', negation(compare(accountControl, bitRule, neverExpires)), negation(compare(accountControl, bitRule, smartcard)), compare(passwordSet, ">=", "1"))
+	return join('&', negation(compare(accountControl, bitRule, neverExpires)),
+		negation(compare(accountControl, bitRule, smartcard)), compare(passwordSet, ">=", "1"))
 }
 
 func accountExpired(at moment) *clause {

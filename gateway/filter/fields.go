@@ -147,9 +147,11 @@ var Users = &Class{
 	Name: "users", Example: `enabled eq true and lastLogonApprox lt "-P60D"`,
 	fields: slices.Concat(
 		indexed(
-			text("username", "sAMAccountName"), text("samUsername", "sAMAccountName"), text("name", "name"), text("displayName", "displayName"),
+			text("username", "sAMAccountName"), text("samUsername", "sAMAccountName"), text("name", "name"),
+			text("displayName", "displayName"),
 			text("firstName", "givenName"), text("lastName", "sn"), text("emailAddress", "mail"),
-			text("userPrincipalName", "userPrincipalName"), text("office", "physicalDeliveryOfficeName"), text("city", "l"),
+			text("userPrincipalName", "userPrincipalName"), text("office", "physicalDeliveryOfficeName"),
+			text("city", "l"),
 		),
 		[]field{
 			text("department", "department"), text("company", "company"), text("jobTitle", "title"), text("description", "description"),
@@ -207,7 +209,8 @@ var Computers = &Class{
 	Name: "computers", Example: `stale eq true`,
 	fields: slices.Concat(
 		indexed(text("computerName", "name")),
-		[]field{text("dnsName", "dNSHostName"), text("description", "description"), text("operatingSystem", "operatingSystem"), bit("enabled", "2", true)},
+		[]field{text("dnsName", "dNSHostName"), text("description", "description"),
+			text("operatingSystem", "operatingSystem"), bit("enabled", "2", true)},
 		indexed(fileTime("lastLogonApprox", "lastLogonTimestamp")),
 		[]field{fileTime("passwordLastSet", "pwdLastSet")},
 		indexed(members),

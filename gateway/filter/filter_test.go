@@ -184,7 +184,8 @@ func TestDates(t *testing.T) {
 		require.True(t, ok, text)
 		assert.Equal(t, want, w.resolve(noon).Format(time.RFC3339), text)
 	}
-	for _, text := range []string{"", "P", "PT", "-P", "P1", "1D", "P1H", "PT1D", "P-1D", "P1D ", "2026-13-01", "2026-06-30T12:00:00", "12:00", "P1DT", "p1d"} {
+	for _, text := range []string{"", "P", "PT", "-P", "P1", "1D", "P1H", "PT1D", "P-1D", "P1D ", "2026-13-01",
+		"2026-06-30T12:00:00", "12:00", "P1DT", "p1d"} {
 		_, ok := parseWhen(text)
 		assert.False(t, ok, text)
 	}
@@ -307,7 +308,8 @@ func FuzzFiltersPrintAndParse(f *testing.F) {
 }
 
 func tooMuch(err error) bool {
-	return err != nil && (strings.Contains(err.Error(), "at most") || strings.Contains(err.Error(), "nested") || strings.Contains(err.Error(), "duration"))
+	return err != nil && (strings.Contains(err.Error(), "at most") || strings.Contains(err.Error(), "nested") ||
+		strings.Contains(err.Error(), "duration"))
 }
 
 func FuzzFiltersMeanTheirTree(f *testing.F) {
@@ -329,7 +331,8 @@ func FuzzFiltersMeanTheirTree(f *testing.F) {
 
 // FuzzValuesStayValues: no value becomes a part of the surrounding filter.
 func FuzzValuesStayValues(f *testing.F) {
-	for _, seed := range []string{"jdoe", "*)(objectClass=*", `\2a`, "a\\", "(", ")", "&|!", "é\U0001F600", "x)(|(a=b)", "\u0085", " "} {
+	for _, seed := range []string{"jdoe", "*)(objectClass=*", `\2a`, "a\\", "(", ")", "&|!", "é\U0001F600",
+		"x)(|(a=b)", "\u0085", " "} {
 		f.Add(seed, uint8(0))
 		f.Add(seed, uint8(3))
 	}
@@ -380,7 +383,8 @@ func sameTree(t *testing.T, tree *clause, segments []string) {
 func compareTrees(t *testing.T, tree *clause, packet *ber.Packet) {
 	t.Helper()
 	if tree.join != 0 {
-		require.EqualValues(t, map[byte]int{'&': ldap.FilterAnd, '|': ldap.FilterOr, '!': ldap.FilterNot}[tree.join], packet.Tag)
+		require.EqualValues(t, map[byte]int{'&': ldap.FilterAnd, '|': ldap.FilterOr,
+			'!': ldap.FilterNot}[tree.join], packet.Tag)
 		require.Len(t, packet.Children, len(tree.subs))
 		for i, sub := range tree.subs {
 			compareTrees(t, sub, packet.Children[i])
@@ -407,7 +411,8 @@ func compareTrees(t *testing.T, tree *clause, packet *ber.Packet) {
 				found = append(found, "")
 			}
 			found = append(found, data(part))
-			if part.Tag != ldap.FilterSubstringsFinal && part == packet.Children[1].Children[len(packet.Children[1].Children)-1] {
+			if part.Tag != ldap.FilterSubstringsFinal &&
+				part == packet.Children[1].Children[len(packet.Children[1].Children)-1] {
 				found = append(found, "")
 			}
 		}
@@ -420,7 +425,8 @@ func compareTrees(t *testing.T, tree *clause, packet *ber.Packet) {
 		}
 		require.Equal(t, []string{strings.Trim(bitRule, ":="), attr, parts[0]}, found[:3])
 	default:
-		require.EqualValues(t, map[string]int{"=": ldap.FilterEqualityMatch, ">=": ldap.FilterGreaterOrEqual, "<=": ldap.FilterLessOrEqual, "": ldap.FilterEqualityMatch}[tree.rule], packet.Tag)
+		require.EqualValues(t, map[string]int{"=": ldap.FilterEqualityMatch, ">=": ldap.FilterGreaterOrEqual,
+			"<=": ldap.FilterLessOrEqual, "": ldap.FilterEqualityMatch}[tree.rule], packet.Tag)
 		require.Equal(t, attr, data(packet.Children[0]))
 		require.Equal(t, parts, []string{data(packet.Children[1])})
 	}

@@ -182,7 +182,8 @@ func (c *Class) find(t *token) (*field, *Error) {
 	if near := nearest.Of(t.raw, names); near != "" {
 		return nil, t.wrong(fmt.Sprintf("this is no field to filter %s by; did you mean %s?", c.Name, near))
 	}
-	return nil, t.wrong(fmt.Sprintf("this is no field to filter %s by, which are %s", c.Name, strings.Join(names, ", ")))
+	return nil, t.wrong(fmt.Sprintf("this is no field to filter %s by, which are %s", c.Name,
+		strings.Join(names, ", ")))
 }
 
 // topOnly refuses fields that are checked after the search if they occur below "not" or "or", where

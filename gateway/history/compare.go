@@ -31,7 +31,8 @@ func (p *past) compare(shown *shownChange, sight change.Sight, states []settle.S
 
 // compareValue returns the current value, and whether the change wrote it.
 func compareValue(
-	from change.Announcement, object *ps.Intended, c ps.IntendedChange, planned change.Change, state settle.State,
+	from change.Announcement, object *ps.Intended, c ps.IntendedChange, planned change.Change,
+	state settle.State,
 ) (json.RawMessage, string) {
 	null := json.RawMessage("null")
 	now, known := state.Value(c.Name)

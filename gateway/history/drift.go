@@ -212,9 +212,11 @@ func (u *asRecorded) refusal(server string) error {
 	failed.Details = u.told()
 	if len(u.drift) == 0 {
 		failed.Code = schema.NotUndoable
-		failed.Message = fmt.Sprintf("Nothing was undone: the change '%s' cannot be taken back exactly.", u.record.ID)
+		failed.Message = fmt.Sprintf("Nothing was undone: the change '%s' cannot be taken back exactly.",
+			u.record.ID)
 		for _, name := range u.inexact {
-			failed.Details = append(failed.Details, problem.Detail{Field: name, Message: "would not become what it was"})
+			failed.Details = append(failed.Details,
+				problem.Detail{Field: name, Message: "would not become what it was"})
 		}
 	}
 	failed.Server, failed.Outcome = server, ps.OutcomeNone

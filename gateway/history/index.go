@@ -128,7 +128,8 @@ func (x *index) add(t terms) {
 
 // addTo adds terms to the block that covers their change. It returns false if none does.
 func (x *index) addTo(t terms) bool {
-	i, _ := slices.BinarySearchFunc(x.blocks, t.id, func(b block, id string) int { return cmp.Compare(b.last, id) })
+	i, _ := slices.BinarySearchFunc(x.blocks, t.id,
+		func(b block, id string) int { return cmp.Compare(b.last, id) })
 	if i == len(x.blocks) {
 		return false
 	}

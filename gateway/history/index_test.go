@@ -27,7 +27,9 @@ type rangeFault struct {
 	read  int // values
 }
 
-func (s *rangeFault) RangeBack(ctx context.Context, kind store.Kind, before string, visit func(store.Entry) bool) error {
+func (s *rangeFault) RangeBack(
+	ctx context.Context, kind store.Kind, before string, visit func(store.Entry) bool,
+) error {
 	if s.fault != nil {
 		return s.fault
 	}
@@ -68,8 +70,10 @@ func written(draw *rand.Rand, at time.Time) *changes.Record {
 // idAt returns an identity with a time, which need not be the present one.
 func idAt(draw *rand.Rand, at time.Time) string {
 	id := changes.NewID()
-	prefix, rest := id[:len(id)-36], []byte(fmt.Sprintf("%012x7%03x8%03x%012x", at.UnixMilli(), draw.IntN(1<<12), draw.IntN(1<<12), draw.Int64N(1<<48)))
-	return prefix + string(rest[:8]) + "-" + string(rest[8:12]) + "-" + string(rest[12:16]) + "-" + string(rest[16:20]) + "-" + string(rest[20:])
+	prefix, rest := id[:len(id)-36], []byte(fmt.Sprintf("%012x7%03x8%03x%012x", at.UnixMilli(), draw.IntN(1<<12),
+		draw.IntN(1<<12), draw.Int64N(1<<48)))
+	return prefix + string(rest[:8]) + "-" + string(rest[8:12]) + "-" + string(rest[12:16]) + "-" +
+		string(rest[16:20]) + "-" + string(rest[20:])
 }
 
 // searched returns the changes that pass the filters, newest first.
@@ -110,7 +114,8 @@ func TestASearchWithTheIndexFindsWhatAReadingOfAllFinds(t *testing.T) {
 	add(30, began.Add(time.Minute))                                   // between others
 	add(200, began.Add(30*time.Minute))                               // newer ones
 	for _, r := range []*changes.Record{all[3], all[500], all[899]} { // they learn a name
-		require.NoError(t, h.Update(t.Context(), r.ID, func(r *changes.Record) { r.Intent.Objects[0].Names = []string{"learned"} }))
+		require.NoError(t, h.Update(t.Context(), r.ID,
+			func(r *changes.Record) { r.Intent.Objects[0].Names = []string{"learned"} }))
 	}
 	require.NoError(t, s.extendIndex(t.Context()))
 	require.Len(t, s.index.blocks, 8)
@@ -132,7 +137,8 @@ func TestASearchWithTheIndexFindsWhatAReadingOfAllFinds(t *testing.T) {
 		}
 		at := all[draw.IntN(len(all))]
 		hits += check(at.Time, "", ops.Given{"Object": "kern" + kern})
-		hits += check(time.Time{}, at.ID, ops.Given{"Object": "guid-" + kern, "Caller": fmt.Sprintf("caller%d", n%7)})
+		hits += check(time.Time{}, at.ID,
+			ops.Given{"Object": "guid-" + kern, "Caller": fmt.Sprintf("caller%d", n%7)})
 	}
 	for _, caller := range []string{"caller3", "token:CALLER3", "id3", "token::id3", "user:caller3", "nobody"} {
 		check(time.Time{}, "", ops.Given{"Caller": caller})
@@ -165,7 +171,8 @@ func TestTheIndexIsBuiltBesideChanges(t *testing.T) {
 		read = append(read, s.termsOf(c))
 		return true
 	}))
-	require.NoError(t, h.Update(t.Context(), first.ID, func(r *changes.Record) { r.Intent.Objects[0].Names = []string{"late"} }))
+	require.NoError(t, h.Update(t.Context(), first.ID,
+		func(r *changes.Record) { r.Intent.Objects[0].Names = []string{"late"} }))
 	s.index.end(read, "")
 	require.Len(t, s.index.blocks, 2)
 	assert.Equal(t, []string{first.ID}, searched(t, s, time.Time{}, "", ops.Given{"Object": "late"}))
@@ -188,7 +195,10 @@ func TestTheIndexFollowsTheHistory(t *testing.T) {
 	for range 2 * changesOfBlock {
 		require.NoError(t, h.Complete(t.Context(), written(draw, time.Now()), ps.OutcomeDone))
 	}
-	require.Eventually(t, func() bool { return len(s.index.spans("", wanted{{0}})) == 1 && covered(s.index) > 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return len(s.index.spans("", wanted{{0}})) == 1 &&
+			covered(s.index) > 0
+	}, time.Minute, time.Millisecond)
 	stop()
 	<-ended
 	assert.Zero(t, covered(s.index))
@@ -217,7 +227,8 @@ func TestBlocksOfRemovedChangesAreDropped(t *testing.T) {
 
 // TestFoldAgreesWithEqualFold tries letters that have more than two cases.
 func TestFoldAgreesWithEqualFold(t *testing.T) {
-	letters := []string{"k", "K", "\u212a", "s", "S", "ſ", "ß", "ẞ", "σ", "ς", "Σ", "İ", "i", "I", "ı", "é", "É", "\xff", "\xfe", "ǆ", "ǅ"}
+	letters := []string{"k", "K", "\u212a", "s", "S", "ſ", "ß", "ẞ", "σ", "ς", "Σ", "İ", "i", "I", "ı", "é", "É",
+		"\xff", "\xfe", "ǆ", "ǅ"}
 	for _, a := range letters {
 		for _, b := range letters {
 			assert.Equal(t, strings.EqualFold(a, b), fold(a) == fold(b), "%q %q", a, b)

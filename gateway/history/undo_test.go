@@ -66,8 +66,10 @@ func undoTwo(t *testing.T, do func(n int, made *changes.Record) (call.Answer, er
 	op := ops.Find(ops.Table(), "change.undo")
 	bound, problems := op.Bind(ops.Given{ops.ChangeIDParam: past.ID})
 	require.Empty(t, problems)
-	of := &outer{Call: call.Call{ID: "r", Op: op, Principal: &identity.Principal{Name: "ops", Scopes: []identity.Scope{identity.All}}}}
-	answer, err := service.Local().Handlers[op.ID](t.Context(), call.Accepted{Call: of.Call, Bound: bound, As: of})
+	of := &outer{Call: call.Call{ID: "r", Op: op,
+		Principal: &identity.Principal{Name: "ops", Scopes: []identity.Scope{identity.All}}}}
+	answer, err := service.Local().Handlers[op.ID](t.Context(),
+		call.Accepted{Call: of.Call, Bound: bound, As: of})
 	assert.Equal(t, 2, of.parts)
 	require.Len(t, calls, 2)
 	assert.Equal(t, "r.1", calls[0].ID)

@@ -125,6 +125,7 @@ func Hidden(op *ops.Operation) error {
 	if op.Lane == ps.DNS {
 		code = schema.Limit
 	}
-	return problem.New(code, "The first call with this %s was answered, and the answer is about what lies outside "+
+	return problem.New(code, "The first call with this %s was answered, and the answer is about what lies "+
+		"outside "+
 		"the limits of the credential now, or may. Nothing was run again.", ops.KeyHeader)
 }

@@ -44,7 +44,8 @@ func (m *meter) with(q Quota) *gauge {
 	if err != nil {
 		limit, burst = 0, 0 // impossible in a checked quota; admit nothing
 	}
-	g := &gauge{meter: m, rate: m.bucket(allowance{limit, burst}), most: int64(numberOr(q.Concurrency, math.MaxInt))}
+	g := &gauge{meter: m, rate: m.bucket(allowance{limit, burst}),
+		most: int64(numberOr(q.Concurrency, math.MaxInt))}
 	g.perHour[Deletion] = q.DeletionsPerHour
 	g.perHour[PasswordReset] = q.PasswordResetsPerHour
 	g.perHour[Change] = q.ChangesPerHour

@@ -37,7 +37,8 @@ func (r Rate) parse() (limit rate.Limit, burst int, err error) {
 	count, unit, _ := strings.Cut(string(r), "/")
 	n, err := strconv.Atoi(count)
 	if err != nil || n < 1 || n > 1000000 || rateUnits[unit] == 0 {
-		return 0, 0, fmt.Errorf("%q is not a rate: write requests per second, minute or hour, such as 10/s, 600/m or 5000/h", string(r))
+		return 0, 0, fmt.Errorf("%q is not a rate: write requests per second, minute or hour, such as 10/s, "+
+			"600/m or 5000/h", string(r))
 	}
 	return rate.Limit(float64(n) / rateUnits[unit].Seconds()), n, nil
 }
@@ -59,7 +60,8 @@ func (q *Quota) Check() error {
 		{"changes per hour", q.ChangesPerHour}, {"reveals per hour", q.RevealsPerHour},
 	} {
 		if n.number != nil && (*n.number < 0 || *n.number > maxPerHour) {
-			faults = append(faults, fmt.Errorf("%d is not a number of %s: write 0 to %d", *n.number, n.what, maxPerHour))
+			faults = append(faults, fmt.Errorf("%d is not a number of %s: write 0 to %d", *n.number, n.what,
+				maxPerHour))
 		}
 	}
 	return errors.Join(faults...)

@@ -90,5 +90,6 @@ func Everything() []Scope {
 // may remove many.
 func (s Scope) Deletes() (deletes, many bool) {
 	_, verb, _ := strings.Cut(string(s), ":")
-	return strings.Contains(verb, "delete"), strings.Contains(verb, "delete-") || strings.Contains(verb, "-delete")
+	return strings.Contains(verb, "delete"),
+		strings.Contains(verb, "delete-") || strings.Contains(verb, "-delete")
 }

@@ -40,8 +40,9 @@ func ParseReference(text string) (Reference, error) {
 		return Reference{text: text}, nil
 	}
 	if kind = strings.ToLower(kind); !slices.Contains(Kinds(), kind) {
-		return Reference{}, fmt.Errorf("names the kind '%s', which no caller has: write a name, an id, or one of %s "+
-			"and a colon before it", kind, strings.Join(Kinds(), ", "))
+		return Reference{}, fmt.Errorf(
+			"names the kind '%s', which no caller has: write a name, an id, or one of %s "+
+				"and a colon before it", kind, strings.Join(Kinds(), ", "))
 	}
 	rest, exact := strings.CutPrefix(rest, ":")
 	if rest == "" {
@@ -59,7 +60,8 @@ func (r Reference) Means(w Who) bool {
 	if r.exact {
 		return ID{Kind: r.kind, ID: r.text} == w.Identity()
 	}
-	return (r.kind == "" || r.kind == w.Kind) && (strings.EqualFold(r.text, w.Name) || w.ID != "" && r.text == w.ID)
+	return (r.kind == "" || r.kind == w.Kind) &&
+		(strings.EqualFold(r.text, w.Name) || w.ID != "" && r.text == w.ID)
 }
 
 // Unqualified reports whether the reference is a text without a kind, which may be the name of

@@ -213,6 +213,7 @@ func (m *Manager) dropItems(ctx context.Context, job *Job) {
 		err = m.store.destroyKey(ctx, job.Root)
 	}
 	if err != nil {
-		m.Log.WithError(err).WithField("job", job.ID).Warn("the items of a job that ran nothing are kept until they expire")
+		m.Log.WithError(err).WithField("job",
+			job.ID).Warn("the items of a job that ran nothing are kept until they expire")
 	}
 }

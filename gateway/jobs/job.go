@@ -181,7 +181,9 @@ func (c Counts) retryable() int { return c.Refused + c.Unknown + c.NotRun }
 // ranNothing reports whether a finished job has run no item. A dry run does not run items.
 func (j *Job) ranNothing() bool {
 	return j.State == jobstate.Rejected ||
-		j.State == jobstate.Cancelled && (j.Started.IsZero() || j.Mode != jobstate.Run || j.Counts == (Counts{Skipped: j.Counts.Skipped, NotRun: j.Counts.NotRun}))
+		j.State == jobstate.Cancelled &&
+			(j.Started.IsZero() || j.Mode != jobstate.Run ||
+				j.Counts == (Counts{Skipped: j.Counts.Skipped, NotRun: j.Counts.NotRun}))
 }
 
 // keepNoList reduces the space that the job takes to that of its record.

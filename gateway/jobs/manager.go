@@ -106,7 +106,8 @@ func New(o Options) *Manager {
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
-	m := &Manager{Options: o, store: db{o.Store}, shelf: newShelf(&o), slots: map[ps.Lane]chan struct{}{}, active: map[string]*run{}}
+	m := &Manager{Options: o, store: db{o.Store}, shelf: newShelf(&o), slots: map[ps.Lane]chan struct{}{},
+		active: map[string]*run{}}
 	for lane, sessions := range o.Sessions {
 		m.slots[lane] = make(chan struct{}, max(1, int(float64(sessions)*o.Share)))
 	}
@@ -154,7 +155,8 @@ func (m *Manager) Load(ctx context.Context) error {
 	for _, job := range slices.Backward(open) { // oldest first
 		r, err := m.load(ctx, job)
 		if errors.Is(err, store.ErrUnreadable) {
-			m.Log.WithError(err).WithField("job", job.ID).Error("a job cannot go on, as something of it cannot be read any more")
+			m.Log.WithError(err).WithField("job",
+				job.ID).Error("a job cannot go on, as something of it cannot be read any more")
 			continue
 		}
 		if err != nil {
@@ -364,7 +366,8 @@ func (m *Manager) giveBack(ctx context.Context, job *Job) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
 	defer cancel()
 	if err := m.store.removeItems(ctx, job); err != nil {
-		m.Log.WithError(err).WithField("job", job.ID).Warn("items of a job that could not be added are kept until they expire")
+		m.Log.WithError(err).WithField("job",
+			job.ID).Warn("items of a job that could not be added are kept until they expire")
 	}
 }
 

@@ -105,7 +105,8 @@ func start(t *testing.T, file string, w *world, change func(*jobs.Options)) *gat
 func specs(n int, lane ps.Lane) []jobs.Spec {
 	all := make([]jobs.Spec, n)
 	for i := range all {
-		all[i] = jobs.Spec{Line: i + 1, ID: fmt.Sprint(i), Operation: "user.update", Lane: lane, Parameters: map[string]any{"City": "Rome"}}
+		all[i] = jobs.Spec{Line: i + 1, ID: fmt.Sprint(i), Operation: "user.update", Lane: lane,
+			Parameters: map[string]any{"City": "Rome"}}
 	}
 	return all
 }
@@ -228,7 +229,10 @@ func TestJobsStop(t *testing.T) {
 		"unknown are not told": {jobs.Job{StopAfter: 1}, jobstate.Unknown, jobstate.Done, "", 20},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(func(jobs.Call, int) jobs.Answer { return jobs.Answer{Result: jobs.Result{State: c.result}} })
+			w := newWorld(func(jobs.Call,
+				int) jobs.Answer {
+				return jobs.Answer{Result: jobs.Result{State: c.result}}
+			})
 			g := start(t, storeFile(t), w, nil)
 			job := g.await(t, g.submit(t, c.job, specs(20, ps.Directory)), c.want)
 			assert.Equal(t, c.why, job.Why)
@@ -298,7 +302,8 @@ func TestPlansAreBound(t *testing.T) {
 		got = append(got, string(result.State)+" "+result.Message)
 		return true
 	}))
-	assert.Equal(t, []string{"done plan 0", "done plan 1", "not_run ", "done "}, got, "the last one waits for what a dry run cannot make")
+	assert.Equal(t, []string{"done plan 0", "done plan 1", "not_run ", "done "}, got,
+		"the last one waits for what a dry run cannot make")
 	_, err = g.Start(t.Context(), id)
 	assert.ErrorIs(t, err, jobs.ErrState)
 	_, err = g.Get(t.Context(), "jb_of no job")
@@ -333,7 +338,8 @@ func TestSecretsAreDestroyed(t *testing.T) {
 			items = append(items, *spec)
 			return true
 		}))
-		return submit(&jobs.Job{Mode: jobstate.Run, Root: first.ID, Retries: first.ID, Secrets: true, All: true}, items, nil)
+		return submit(&jobs.Job{Mode: jobstate.Run, Root: first.ID, Retries: first.ID, Secrets: true, All: true},
+			items, nil)
 	}
 	fails = false
 	assert.Equal(t, 1, again().Counts.Made)
@@ -348,7 +354,8 @@ func TestSecretsAreDestroyed(t *testing.T) {
 func TestASubmissionThatIsRepeated(t *testing.T) {
 	g := start(t, storeFile(t), newWorld(nil), nil)
 	once := func() string {
-		added, err := g.Submit(t.Context(), jobs.Submission{Job: &jobs.Job{Mode: jobstate.Run}, Specs: specs(3, ps.Directory), Once: "call"})
+		added, err := g.Submit(t.Context(),
+			jobs.Submission{Job: &jobs.Job{Mode: jobstate.Run}, Specs: specs(3, ps.Directory), Once: "call"})
 		require.NoError(t, err)
 		return added.ID
 	}
@@ -364,13 +371,17 @@ func TestOpenJobsOfACallerAreLimited(t *testing.T) {
 	for range bounds.OpenJobs.Own {
 		ids = append(ids, g.submit(t, jobs.Job{Mode: jobstate.Validate}, specs(1, ps.Directory)))
 	}
-	_, err := g.Submit(t.Context(), jobs.Submission{Job: &jobs.Job{Mode: jobstate.Validate, Caller: jobs.Caller{Name: "token"}}, Specs: specs(1, ps.Directory)})
+	_, err := g.Submit(t.Context(),
+		jobs.Submission{Job: &jobs.Job{Mode: jobstate.Validate, Caller: jobs.Caller{Name: "token"}},
+			Specs: specs(1, ps.Directory)})
 	require.ErrorIs(t, err, jobs.ErrOpen)
 	g.submit(t, jobs.Job{Mode: jobstate.Validate, Caller: jobs.Caller{Name: "another"}}, specs(1, ps.Directory))
 	_, err = g.Cancel(t.Context(), ids[0])
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
-		_, err := g.Submit(t.Context(), jobs.Submission{Job: &jobs.Job{Mode: jobstate.Validate, Caller: jobs.Caller{Name: "token"}}, Specs: specs(1, ps.Directory)})
+		_, err := g.Submit(t.Context(),
+			jobs.Submission{Job: &jobs.Job{Mode: jobstate.Validate, Caller: jobs.Caller{Name: "token"}},
+				Specs: specs(1, ps.Directory)})
 		return err == nil
 	}, patience, time.Millisecond)
 }
@@ -386,12 +397,14 @@ func kindsOf(t *testing.T, db *store.Sealed) map[store.Kind]int {
 }
 
 func TestAJobThatRanNothingKeepsNoList(t *testing.T) {
-	for name, mode := range map[string]jobstate.Mode{"validated": jobstate.Validate, "dry run": jobstate.DryRun, "held": jobstate.Run} {
+	for name, mode := range map[string]jobstate.Mode{"validated": jobstate.Validate, "dry run": jobstate.DryRun,
+		"held": jobstate.Run} {
 		t.Run(name, func(t *testing.T) {
 			db := storetest.Seal(t, store.NewMemory(nil))
 			g := start(t, storeFile(t), newWorld(nil), func(o *jobs.Options) { o.Store = db })
 			added, err := g.Submit(t.Context(), jobs.Submission{
-				Job:   &jobs.Job{Mode: mode, NotBefore: map[bool]time.Time{true: time.Now().Add(time.Hour)}[mode == jobstate.Run]},
+				Job: &jobs.Job{Mode: mode,
+					NotBefore: map[bool]time.Time{true: time.Now().Add(time.Hour)}[mode == jobstate.Run]},
 				Specs: specs(1000, ps.Directory), Secrets: make([]map[string]string, 1000),
 			})
 			require.NoError(t, err)
@@ -456,9 +469,11 @@ func TestJobsAreRemoved(t *testing.T) {
 	assert.Equal(t, []string{jobs.ItemKey(first.ID, 1)}, forgotten, "the retry may try the other item again")
 	_, err = g.Get(t.Context(), first.ID)
 	require.ErrorIs(t, err, jobs.ErrAbsent)
-	assert.Equal(t, map[store.Kind]int{"job": 1, "jobspec": 1, "jobitem": 1, "jobkey": 1, "jobonce": 1}, kindsOf(t, db),
+	assert.Equal(t, map[store.Kind]int{"job": 1, "jobspec": 1, "jobitem": 1, "jobkey": 1, "jobonce": 1},
+		kindsOf(t, db),
 		"the retry has the key still")
-	_, err = g.Submit(t.Context(), jobs.Submission{Job: &jobs.Job{Mode: jobstate.Run}, Specs: specs(2, ps.Directory), Once: "call"})
+	_, err = g.Submit(t.Context(),
+		jobs.Submission{Job: &jobs.Job{Mode: jobstate.Run}, Specs: specs(2, ps.Directory), Once: "call"})
 	require.ErrorIs(t, err, jobs.ErrRemoved, "a repetition of the call does not run it again")
 	removed(again)
 	assert.Equal(t, []string{jobs.ItemKey(first.ID, 1), jobs.ItemKey(first.ID, 0)}, forgotten)
@@ -474,7 +489,9 @@ func TestJobsHaveABudget(t *testing.T) {
 	limit := func(most int64) func(*jobs.Options) { return func(o *jobs.Options) { o.MaxStored = most } }
 	g := start(t, file, newWorld(nil), limit(8<<20))
 	submit := func(caller string) (*jobs.Job, error) {
-		return g.Submit(t.Context(), jobs.Submission{Job: &jobs.Job{Mode: jobstate.Validate, Caller: jobs.Caller{Name: caller}}, Specs: specs(500, ps.Directory)})
+		return g.Submit(t.Context(),
+			jobs.Submission{Job: &jobs.Job{Mode: jobstate.Validate, Caller: jobs.Caller{Name: caller}},
+				Specs: specs(500, ps.Directory)})
 	}
 	var full *bounds.Full
 	first, err := submit("one")
@@ -523,7 +540,8 @@ func TestStateErrors(t *testing.T) {
 	g := start(t, storeFile(t), newWorld(nil), nil)
 	id := g.submit(t, jobs.Job{}, specs(1, ps.Directory))
 	g.await(t, id, jobstate.Done)
-	for _, control := range []func(context.Context, string) (*jobs.Job, error){g.Pause, g.Resume, g.Cancel, g.Start} {
+	for _, control := range []func(context.Context, string) (*jobs.Job,
+		error){g.Pause, g.Resume, g.Cancel, g.Start} {
 		require.Eventually(t, func() bool {
 			_, err := control(t.Context(), id)
 			var wrong *jobs.StateError

@@ -60,8 +60,10 @@ func newRun(m *Manager, job *Job) *run {
 		limit, burst = rate.Limit(m.Rate), max(1, m.Rate/4)
 	}
 	return &run{
-		m: m, id: job.ID, caller: job.Caller, job: *job, limiter: rate.NewLimiter(limit, burst), wake: make(chan struct{}, 1), ready: map[ps.Lane][]int{},
-		lanes: make([]ps.Lane, job.Total), waiting: make([]int, job.Total), followers: make([][]int, job.Total), needs: make([][]int, job.Total),
+		m: m, id: job.ID, caller: job.Caller, job: *job, limiter: rate.NewLimiter(limit, burst),
+		wake: make(chan struct{}, 1), ready: map[ps.Lane][]int{},
+		lanes: make([]ps.Lane, job.Total), waiting: make([]int, job.Total), followers: make([][]int, job.Total),
+		needs:   make([][]int, job.Total),
 		changed: map[int]bool{}, watchers: map[chan struct{}]bool{}, later: map[int]time.Time{},
 	}
 }
@@ -176,7 +178,8 @@ func (r *run) step(ctx context.Context) (nap time.Duration, ended bool) {
 // admit runs a held job when the reason for holding it has passed, and holds a job that has no
 // place.
 func (r *run) admit(mayRun bool) {
-	if r.job.State != jobstate.Held && r.job.State != jobstate.Running || r.job.Counts.Going > 0 && r.job.State == jobstate.Running {
+	if r.job.State != jobstate.Held && r.job.State != jobstate.Running || r.job.Counts.Going > 0 &&
+		r.job.State == jobstate.Running {
 		return
 	}
 	switch {
@@ -267,7 +270,8 @@ func (r *run) beginOne(ctx context.Context, lane ps.Lane) (begun bool, wait time
 
 // allowed reports whether the items that an item needs have succeeded.
 func (r *run) allowed(i int) bool {
-	return !slices.ContainsFunc(r.needs[i], func(before int) bool { return !r.results[before].State.Succeeded() })
+	return !slices.ContainsFunc(r.needs[i],
+		func(before int) bool { return !r.results[before].State.Succeeded() })
 }
 
 // call makes the call of an item.
@@ -308,12 +312,14 @@ func (r *run) answer(ctx context.Context, i int) Answer {
 	}
 	secrets, err := r.m.seals.open(ctx, r.m.store, job.Root, spec)
 	if errors.Is(err, ErrNoSecrets) {
-		return Answer{Result: Result{State: jobstate.Refused, Code: "expired", Message: "The secrets of the list are not kept any more. Submit it again."}}
+		return Answer{Result: Result{State: jobstate.Refused, Code: "expired",
+			Message: "The secrets of the list are not kept any more. Submit it again."}}
 	}
 	if err != nil {
 		return r.unreadable(ctx, err)
 	}
-	return r.m.Call(context.WithoutCancel(ctx), Call{Job: &job, Spec: spec, Secrets: secrets, DryRun: job.Mode == jobstate.DryRun, Plan: plan})
+	return r.m.Call(context.WithoutCancel(ctx),
+		Call{Job: &job, Spec: spec, Secrets: secrets, DryRun: job.Mode == jobstate.DryRun, Plan: plan})
 }
 
 // unreadable holds a job if the store cannot be read.
@@ -429,7 +435,8 @@ func (r *run) save(ctx context.Context) {
 	if err := r.m.store.put(ctx, &r.job, changed, r.results, r.revisions, r.m.entry(&r.job)...); err != nil {
 		r.saveAt = time.Now().Add(lookAgain)
 		if ctx.Err() == nil {
-			r.m.Log.WithError(err).WithField("job", r.id).Error("what became of items of a job cannot be kept; it is tried again")
+			r.m.Log.WithError(err).WithField("job",
+				r.id).Error("what became of items of a job cannot be kept; it is tried again")
 		}
 		return
 	}
@@ -445,7 +452,8 @@ func (r *run) bury(ctx context.Context) {
 	}
 	if r.job.Secrets && r.job.Counts.retryable() == 0 && (r.job.Retries == "" || r.job.All) {
 		if err := r.m.store.destroyKey(ctx, r.job.Root); err != nil {
-			r.m.Log.WithError(err).WithField("job", r.id).Error("the key of a job's secrets could not be destroyed; it expires with the job")
+			r.m.Log.WithError(err).WithField("job",
+				r.id).Error("the key of a job's secrets could not be destroyed; it expires with the job")
 		}
 	}
 	r.notify()

@@ -53,9 +53,11 @@ type db struct{ *store.Sealed }
 // everything.
 func (s db) items(job *Job, specs []Spec) (changes []store.Change) {
 	for i := range specs {
-		changes = append(changes, store.Change{Kind: specKind, Key: itemName(job.ID, i), Value: encode(s, storedSpec{Spec: specs[i]}), Expires: job.Expires})
+		changes = append(changes, store.Change{Kind: specKind, Key: itemName(job.ID, i),
+			Value: encode(s, storedSpec{Spec: specs[i]}), Expires: job.Expires})
 		if specs[i].Skip != nil {
-			changes = append(changes, store.Change{Kind: resultKind, Key: itemName(job.ID, i), Value: encode(s, storedResult{Result: *specs[i].Skip}), Expires: job.Expires})
+			changes = append(changes, store.Change{Kind: resultKind, Key: itemName(job.ID, i),
+				Value: encode(s, storedResult{Result: *specs[i].Skip}), Expires: job.Expires})
 		}
 	}
 	bytes := int64(ofAJob + len(encode(s, *job)) + job.Total*ofAResult)
@@ -69,7 +71,9 @@ func (s db) items(job *Job, specs []Spec) (changes []store.Change) {
 // add adds a new job with its items. The job itself is written last. Without it the items belong to
 // no job, and expire. once, if not empty, identifies the submitting call. also is stored together
 // with the job.
-func (s db) add(ctx context.Context, job *Job, items []store.Change, dataKey []byte, once string, also ...store.Change) error {
+func (s db) add(
+	ctx context.Context, job *Job, items []store.Change, dataKey []byte, once string, also ...store.Change,
+) error {
 	for part := range slices.Chunk(items, batch) {
 		if _, err := s.Apply(ctx, part...); err != nil {
 			return err
@@ -220,21 +224,25 @@ func (s db) decodeResult(e store.Entry) (Result, error) {
 // put stores a job, results of its items, and the changes in also, which are stored together with
 // the job. All decisions of a job except its last batch of results are also stored with the keys of
 // its calls.
-func (s db) put(ctx context.Context, job *Job, changed []int, results []Result, revisions []store.Revision, also ...store.Change) error {
+func (s db) put(ctx context.Context, job *Job, changed []int, results []Result, revisions []store.Revision,
+	also ...store.Change) error {
 	for len(changed) > batch { // write all batches except the last without the job
 		if err := s.putSome(ctx, nil, nil, job, changed[:batch], results, revisions); err != nil {
 			return err
 		}
 		changed = changed[batch:]
 	}
-	own := store.Change{Kind: jobKind, Key: job.ID, Expect: job.revision, Value: encode(s, *job), Expires: job.Expires}
+	own := store.Change{Kind: jobKind, Key: job.ID, Expect: job.revision, Value: encode(s, *job),
+		Expires: job.Expires}
 	return s.putSome(ctx, &own, also, job, changed, results, revisions)
 }
 
-func (s db) putSome(ctx context.Context, first *store.Change, also []store.Change, job *Job, changed []int, results []Result, revisions []store.Revision) error {
+func (s db) putSome(ctx context.Context, first *store.Change, also []store.Change, job *Job, changed []int,
+	results []Result, revisions []store.Revision) error {
 	changes := slices.Clone(also)
 	for _, i := range changed {
-		changes = append(changes, store.Change{Kind: resultKind, Key: itemName(job.ID, i), Expect: revisions[i], Value: encode(s, storedResult{Result: results[i]}), Expires: job.Expires})
+		changes = append(changes, store.Change{Kind: resultKind, Key: itemName(job.ID, i), Expect: revisions[i],
+			Value: encode(s, storedResult{Result: results[i]}), Expires: job.Expires})
 	}
 	if first != nil {
 		changes = append(changes, *first)

@@ -107,7 +107,8 @@ func TestAJobGoesOnInTheNextTerm(t *testing.T) {
 	assert.True(t, watch.Over())
 	_, err = b.Pause(t.Context(), added.ID)
 	var wrong *jobs.StateError
-	assert.True(t, errors.Is(err, store.ErrFollows) || errors.As(err, &wrong), "it may have ended by now: %v", err)
+	assert.True(t, errors.Is(err, store.ErrFollows) || errors.As(err, &wrong), "it may have ended by now: %v",
+		err)
 	for range watch.Changed { // the channel is closed
 	}
 	require.Eventually(t, func() bool {

@@ -156,7 +156,8 @@ func FuzzDecode(f *testing.F) {
 	e := entry(1, 1, store.Hash{}, "abcd")
 	all, err := split(&e, 2)
 	require.NoError(f, err)
-	for _, plain := range append(all, nil, []byte{0}, []byte{1}, []byte{2}, []byte{1, 0xff}, []byte{1, 2, '{', '}'}, []byte("\x01\x04nullx")) {
+	for _, plain := range append(all, nil, []byte{0}, []byte{1}, []byte{2}, []byte{1, 0xff},
+		[]byte{1, 2, '{', '}'}, []byte("\x01\x04nullx")) {
 		f.Add(plain)
 	}
 	f.Fuzz(func(t *testing.T, plain []byte) {

@@ -300,7 +300,8 @@ func TestWhereAFileCanGoOn(t *testing.T) {
 		b := newGateway(m, "b")
 		reaches := func(at store.Point) error { return b.Reaches(t.Context(), at) }
 		require.NoError(t, reaches(at))
-		require.NoError(t, reaches(store.Point{Sequence: 7}), "the stream goes on with any file that has its origin")
+		require.NoError(t, reaches(store.Point{Sequence: 7}),
+			"the stream goes on with any file that has its origin")
 		require.ErrorIs(t, reaches(other), journal.ErrRewound)
 		require.ErrorIs(t, reaches(alone), journal.ErrBehind)
 		m.Forget(3)

@@ -49,7 +49,8 @@ func KeyFile(path string) (Wrapper, error) {
 	}
 	secret, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(text)))
 	if err != nil || len(secret) != store.KeyLength {
-		return nil, fmt.Errorf("%s is not a key file of a cluster, which has one line of 44 characters: %s", path, Copy)
+		return nil, fmt.Errorf("%s is not a key file of a cluster, which has one line of 44 characters: %s", path,
+			Copy)
 	}
 	aead, err := newAEAD(secret)
 	return &keyFile{path, aead}, err

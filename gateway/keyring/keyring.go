@@ -382,8 +382,10 @@ func (s *Status) warn(now time.Time) {
 	const remedy = "run 'adgateway cluster rotate-key'"
 	switch age := now.Sub(s.Since); {
 	case age >= MostAge:
-		s.Warning = fmt.Sprintf("version %d of the cluster's key is %d days old: %s", s.Current, int(age/(24*time.Hour)), remedy)
+		s.Warning = fmt.Sprintf("version %d of the cluster's key is %d days old: %s", s.Current,
+			int(age/(24*time.Hour)), remedy)
 	case s.Seals >= MostSeals:
-		s.Warning = fmt.Sprintf("version %d of the cluster's key has sealed %d values: %s", s.Current, s.Seals, remedy)
+		s.Warning = fmt.Sprintf("version %d of the cluster's key has sealed %d values: %s", s.Current, s.Seals,
+			remedy)
 	}
 }

@@ -82,7 +82,8 @@ func set(t *testing.T, s *store.Sealed, key, value string) {
 	if !errors.Is(err, store.ErrAbsent) {
 		require.NoError(t, err)
 	}
-	_, err = s.Apply(t.Context(), store.Change{Kind: lasting, Key: key, Expect: found.Revision, Value: []byte(value)})
+	_, err = s.Apply(t.Context(),
+		store.Change{Kind: lasting, Key: key, Expect: found.Revision, Value: []byte(value)})
 	require.NoError(t, err)
 }
 
@@ -236,7 +237,8 @@ func TestWarnings(t *testing.T) {
 		age   time.Duration
 		seals uint64
 		want  string
-	}{{MostAge - time.Hour, MostSeals - 1, ""}, {MostAge, 0, "is 90 days old"}, {time.Hour, MostSeals, "has sealed 1073741824 values"}} {
+	}{{MostAge - time.Hour, MostSeals - 1, ""}, {MostAge, 0, "is 90 days old"},
+		{time.Hour, MostSeals, "has sealed 1073741824 values"}} {
 		s := Status{Current: 3, Since: now.Add(-c.age), Seals: c.seals}
 		s.warn(now)
 		if c.want == "" {

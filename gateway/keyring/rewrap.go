@@ -51,5 +51,6 @@ func StoreKey(path string) (Wrapper, error) {
 type storeKey struct{ keyFile }
 
 func (f *storeKey) Remedy() string {
-	return fmt.Sprintf("the key file of the store, %s, which is another one or was changed: restore it from the backup", f.path)
+	return fmt.Sprintf("the key file of the store, %s, which is another one or was changed: restore it from "+
+		"the backup", f.path)
 }

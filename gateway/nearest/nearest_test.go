@@ -10,7 +10,8 @@ import (
 )
 
 func TestOf(t *testing.T) {
-	fields := []string{"City", "Company", "Country", "DNS_HostName", "ZoneName", "Username", "LastName", "DisplayName", "OUPath"}
+	fields := []string{"City", "Company", "Country", "DNS_HostName", "ZoneName", "Username", "LastName",
+		"DisplayName", "OUPath"}
 	flags := []string{"max-deletions", "max-password-resets", "max-changes", "rate", "concurrency", "network"}
 	scopes := []string{"user:read", "user:write", "user:delete", "group:read", "dns:delete", "*"}
 	segments := []string{"Jobs", "OU", "ADUser", "Computers", "Changes"}

@@ -34,7 +34,8 @@ func guards(op *ops.Operation, o *openapi3.Operation) {
 	}
 	for _, name := range []string{ops.IfMatch, ops.IfNoneMatch} {
 		if honours(op, name) {
-			o.AddParameter(openapi3.NewHeaderParameter(name).WithSchema(openapi3.NewStringSchema()).WithDescription(about[name]))
+			o.AddParameter(openapi3.NewHeaderParameter(name).WithSchema(openapi3.NewStringSchema()).WithDescription(
+				about[name]))
 		}
 	}
 }

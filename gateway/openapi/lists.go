@@ -23,7 +23,8 @@ func listBody(op *ops.Operation) *openapi3.RequestBodyRef {
 		WithProperty("ifMatch", openapi3.NewStringSchema()).
 		WithProperty("after", texts())
 	item.Properties["id"].Value.Description = "A name of the item, for after and for the result."
-	item.Properties["operation"].Value.Description = "The operationId of the call, unless Operation names it for all."
+	item.Properties["operation"].Value.Description = "The operationId of the call, unless Operation names it " +
+		"for all."
 	item.Properties["ifMatch"].Value.Description = "The call is made only if the object has this entity tag."
 	item.Properties["after"].Value.Description = "The ids of items that must have been done before."
 	content := openapi3.Content{}
@@ -31,14 +32,17 @@ func listBody(op *ops.Operation) *openapi3.RequestBodyRef {
 		list, example := openapi3.NewStringSchema(), any("UserName,Department\r\njdoe,Sales\r\n")
 		switch media {
 		case ops.MediaJSON:
-			list = openapi3.NewObjectSchema().WithoutAdditionalProperties().WithProperty("items", openapi3.NewArraySchema().WithItems(item))
+			list = openapi3.NewObjectSchema().WithoutAdditionalProperties().WithProperty("items",
+				openapi3.NewArraySchema().WithItems(item))
 			list.Required = []string{"items"}
 			example = map[string]any{"items": []any{exampleItem}}
 		case ops.MediaNDJSON:
 			example = string(exampleItem) + "\n"
 			list.Description = "One item a line: an object as those of items in application/json."
 		default:
-			list.Description = "The first row has the names of the parameters, and may have Id, Operation, After and IfMatch; separated by commas, semicolons or tabs. An empty cell is not given, <clear> is an empty text."
+			list.Description = "The first row has the names of the parameters, and may have Id, Operation, After " +
+				"and IfMatch; separated by commas, semicolons or tabs. An empty cell is not given, <clear> is an " +
+				"empty text."
 		}
 		content[media] = openapi3.NewMediaType().WithSchema(list)
 		content[media].Extensions = map[string]any{xExample: example}

@@ -37,7 +37,8 @@ type Options struct {
 
 // Document describes the operations of a table. The same input yields the same bytes.
 func Document(table []*ops.Operation, o Options) ([]byte, error) {
-	b := &builder{Options: o, schemas: openapi3.Schemas{}, answers: openapi3.ResponseBodies{}, partial: map[*schema.Shape]bool{}}
+	b := &builder{Options: o, schemas: openapi3.Schemas{}, answers: openapi3.ResponseBodies{},
+		partial: map[*schema.Shape]bool{}}
 	for _, op := range table {
 		for i := range op.Params {
 			if schema.ChoosesFields(op.Params[i].Kind) {
@@ -75,7 +76,8 @@ func Document(table []*ops.Operation, o Options) ([]byte, error) {
 		}
 	}
 	b.operational(document)
-	document.Components = &openapi3.Components{Schemas: b.schemas, Responses: b.answers, SecuritySchemes: b.securitySchemes(), Headers: headers()}
+	document.Components = &openapi3.Components{Schemas: b.schemas, Responses: b.answers,
+		SecuritySchemes: b.securitySchemes(), Headers: headers()}
 	text, err := json.Marshal(document)
 	if err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
@@ -96,13 +98,18 @@ const introduction = `Active Directory users, groups, memberships, OUs and compu
 `
 
 const (
-	standardDialect = "This is the standard dialect. A credential of the classic dialect gets `result` as one object, a boolean or a date-time where there is one record, and every success as 200: `?dialect=classic` describes that."
-	classicDialect  = "This is the classic dialect: `result` is one object, a boolean or a date-time where there is one record, and every success is 200. It needs a credential of that dialect; `?dialect=standard` describes the other one."
-	simulated       = "**This is a sandbox**: a simulated domain. Nothing real is read or changed.\n\n"
+	standardDialect = "This is the standard dialect. A credential of the classic dialect gets `result` as " +
+		"one object, a boolean or a date-time where there is one record, and every success as 200: " +
+		"`?dialect=classic` describes that."
+	classicDialect = "This is the classic dialect: `result` is one object, a boolean or a date-time where " +
+		"there is one record, and every success is 200. It needs a credential of that dialect; " +
+		"`?dialect=standard` describes the other one."
+	simulated = "**This is a sandbox**: a simulated domain. Nothing real is read or changed.\n\n"
 )
 
 func (b *builder) info() *openapi3.Info {
-	info := &openapi3.Info{Title: "adgateway", Version: b.Version, License: &openapi3.License{Name: "MIT", Identifier: "MIT"}}
+	info := &openapi3.Info{Title: "adgateway", Version: b.Version,
+		License: &openapi3.License{Name: "MIT", Identifier: "MIT"}}
 	info.Description = introduction + standardDialect
 	if b.Classic {
 		info.Description = introduction + classicDialect
@@ -186,18 +193,23 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 	}
 	if op.Reply.Mark == ops.Events {
 		last := openapi3.NewHeaderParameter(ops.LastEventHeader).WithSchema(openapi3.NewStringSchema())
-		o.AddParameter(last.WithDescription("Go on after the event with this id. Clients for events send it by themselves when they connect again."))
+		o.AddParameter(last.WithDescription(
+			"Go on after the event with this id. Clients for events send it by themselves when they connect again."))
 	}
 	if op.Effect.Writes() {
-		key := openapi3.NewHeaderParameter(ops.KeyHeader).WithSchema(openapi3.NewStringSchema().WithPattern("^" + ops.KeyPattern + "$"))
-		o.AddParameter(key.WithDescription("Any name for this call, such as a UUID: repeated with it, the call is not run again and has the same answer."))
+		key := openapi3.NewHeaderParameter(ops.KeyHeader).WithSchema(
+			openapi3.NewStringSchema().WithPattern("^" + ops.KeyPattern + "$"))
+		o.AddParameter(key.WithDescription(
+			"Any name for this call, such as a UUID: repeated with it, the call is not run again and has the same " +
+				"answer."))
 	}
 	guards(op, o)
 	if op.Takes != nil {
 		o.RequestBody = listBody(op)
 	}
 	if len(body.Properties) > 0 {
-		content := openapi3.NewContentWithSchema(body, []string{"application/json", "application/x-www-form-urlencoded"})
+		content := openapi3.NewContentWithSchema(body,
+			[]string{"application/json", "application/x-www-form-urlencoded"})
 		for _, media := range content {
 			// Pages fill in examples, and people quickly send them.
 			media.Extensions = map[string]any{xExample: example}
@@ -208,7 +220,8 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 		if p := op.PhotoParam(); p != nil {
 			addImages(content, schema.PhotoTypes(p.Kind))
 		}
-		o.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithContent(content).WithRequired(len(body.Required) > 0)}
+		o.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithContent(content).WithRequired(
+			len(body.Required) > 0)}
 	}
 	return o
 }
@@ -226,7 +239,9 @@ func (b *builder) placeholder(op *ops.Operation, p *ops.Param) string {
 
 // parameter completes a parameter. It moves the example from the schema to where pages look for
 // values to fill in, except for parameters of changes.
-func (b *builder) parameter(o *openapi3.Parameter, op *ops.Operation, p *ops.Param, value *openapi3.Schema) *openapi3.Parameter {
+func (b *builder) parameter(
+	o *openapi3.Parameter, op *ops.Operation, p *ops.Param, value *openapi3.Schema,
+) *openapi3.Parameter {
 	o.Description, o.Required = about(op, p), p.Required
 	example := value.Example
 	if len(value.Examples) > 0 {
@@ -278,7 +293,8 @@ func about(op *ops.Operation, p *ops.Param) string {
 	if p.Scope != "" {
 		parts = append(parts, "Asks for the scope `"+string(p.Scope)+"`, too.")
 	}
-	if !p.Required && op.Effect == ops.Update && p.Default == "" && p.Generated == "" && len(p.Kind.Parts()) > 0 {
+	if !p.Required && op.Effect == ops.Update && p.Default == "" && p.Generated == "" &&
+		len(p.Kind.Parts()) > 0 {
 		parts = append(parts, "Absent: left as it is.")
 	}
 	switch {
@@ -294,7 +310,8 @@ func about(op *ops.Operation, p *ops.Param) string {
 // input returns the schema of a parameter.
 func (b *builder) input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
 	doc := p.Kind.Doc()
-	s := &openapi3.Schema{Type: &openapi3.Types{doc.Type}, Format: doc.Format, Pattern: doc.Pattern, WriteOnly: p.Kind.Secret()}
+	s := &openapi3.Schema{Type: &openapi3.Types{doc.Type}, Format: doc.Format, Pattern: doc.Pattern,
+		WriteOnly: p.Kind.Secret()}
 	if doc.MaxLength > 0 {
 		s.WithMaxLength(int64(doc.MaxLength))
 	}
@@ -381,7 +398,8 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 			continue // it is a success with warnings
 		}
 		if status == schema.Partial.Status() {
-			all.Set(fmt.Sprint(status), answer(strings.Join(lines, "\n\n"), b.partialEnvelope(op), headersOfSuccess(op, "207")...))
+			all.Set(fmt.Sprint(status),
+				answer(strings.Join(lines, "\n\n"), b.partialEnvelope(op), headersOfSuccess(op, "207")...))
 			continue
 		}
 		name := strings.Join(names[status], ".")
@@ -412,7 +430,8 @@ func (b *builder) successes(op *ops.Operation) map[string]string {
 	case op.Makes:
 		return map[string]string{"201": "Created.", "200": "Changed, or so already; or a dry run."}
 	case op.Unchanged != "":
-		return map[string]string{"201": "Created.", "200": "It was so already, and nothing was changed; or a dry run."}
+		return map[string]string{"201": "Created.",
+			"200": "It was so already, and nothing was changed; or a dry run."}
 	default:
 		return map[string]string{"201": "Created.", "200": "A dry run."}
 	}
@@ -425,7 +444,8 @@ func codes(op *ops.Operation) []schema.Code {
 		schema.RateLimited, schema.Internal, schema.Backend, schema.Overloaded, schema.Unavailable, schema.Timeout,
 	}
 	if op.Effect.Writes() {
-		common = append(common, schema.NotSupported, schema.InProgress, schema.OutcomeUnknown, schema.KeyReused, schema.PreconditionRequired)
+		common = append(common, schema.NotSupported, schema.InProgress, schema.OutcomeUnknown, schema.KeyReused,
+			schema.PreconditionRequired)
 		if op.Lane == ps.Directory && slices.Contains(op.Fails, schema.Conflict) { // it may assign a name
 			common = append(common, schema.NamePending)
 		}

@@ -85,7 +85,8 @@ func TestDocumentIsValid(t *testing.T) {
 // TestEveryVariantIsValid checks the documents for older generators and for clients of the classic
 // dialect.
 func TestEveryVariantIsValid(t *testing.T) {
-	for _, o := range []openapi.Options{{V30: true}, {Classic: true}, {V30: true, Classic: true}, {V30: true, Sandbox: true}, {Tickets: true}, {V30: true, Tickets: true}} {
+	for _, o := range []openapi.Options{{V30: true}, {Classic: true}, {V30: true, Classic: true},
+		{V30: true, Sandbox: true}, {Tickets: true}, {V30: true, Tickets: true}} {
 		o.Version = "1.2.3"
 		text, err := openapi.Document(ops.Table(), o)
 		require.NoError(t, err)

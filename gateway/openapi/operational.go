@@ -11,16 +11,20 @@ const monitoring = "monitoring"
 
 // operational adds the endpoints that are not rows of the table.
 func (b *builder) operational(document *openapi3.T) {
-	document.Tags = append(document.Tags, &openapi3.Tag{Name: monitoring, Description: "State and figures of the gateway itself"})
+	document.Tags = append(document.Tags,
+		&openapi3.Tag{Name: monitoring, Description: "State and figures of the gateway itself"})
 	check := openapi3.NewObjectSchema().WithoutAdditionalProperties()
 	check.WithProperty("name", openapi3.NewStringSchema())
 	check.WithProperty("ok", openapi3.NewBoolSchema())
-	check.WithProperty("degraded", described(openapi3.NewBoolSchema(), "Something is wrong that does not hinder"))
+	check.WithProperty("degraded",
+		described(openapi3.NewBoolSchema(), "Something is wrong that does not hinder"))
 	check.WithProperty("reason", described(openapi3.NewStringSchema(), "Only with the scope ops:read"))
 	check.Required = []string{"name", "ok"}
 	checks := b.plainList("Check", check)
 	version := texts("version", "commit", "built", "go", "engine")
-	version.WithProperty("features", described(openapi3.NewArraySchema().WithItems(openapi3.NewStringSchema()), "What an older gateway would not honour"))
+	version.WithProperty("features",
+		described(openapi3.NewArraySchema().WithItems(openapi3.NewStringSchema()),
+			"What an older gateway would not honour"))
 	version.Required = []string{"version", "engine", "features"} // unknown callers only get these
 	for _, e := range []struct {
 		path, id, summary string
@@ -35,7 +39,8 @@ func (b *builder) operational(document *openapi3.T) {
 			map[int]*openapi3.SchemaRef{http.StatusOK: b.plainList("Version", version)}, "", true},
 		{"/metrics", "metrics", "Figures for Prometheus.", map[int]*openapi3.SchemaRef{http.StatusOK: openapi3.NewStringSchema().NewRef()}, "text/plain", false},
 	} {
-		o := &openapi3.Operation{OperationID: "monitoring." + e.id, Summary: e.summary, Tags: []string{monitoring}, Responses: openapi3.NewResponsesWithCapacity(2)}
+		o := &openapi3.Operation{OperationID: "monitoring." + e.id, Summary: e.summary, Tags: []string{monitoring},
+			Responses: openapi3.NewResponsesWithCapacity(2)}
 		for status, body := range e.answers {
 			r := openapi3.NewResponse().WithDescription(http.StatusText(status))
 			r.Headers = openapi3.Headers{}
@@ -50,7 +55,9 @@ func (b *builder) operational(document *openapi3.T) {
 			o.AddResponse(status, r)
 		}
 		if e.id == "ready" {
-			lane := openapi3.NewQueryParameter("lane").WithDescription("Report only what concerns calls of the directory or of DNS, or, with changes, not ready when only reads are served.")
+			lane := openapi3.NewQueryParameter("lane").WithDescription(
+				"Report only what concerns calls of the directory or of DNS, or, with changes, not ready when only " +
+					"reads are served.")
 			lane.Schema = openapi3.NewStringSchema().WithEnum("directory", "dns", "changes").NewRef()
 			o.Parameters = openapi3.Parameters{{Value: lane}}
 		}
@@ -58,7 +65,9 @@ func (b *builder) operational(document *openapi3.T) {
 			o.Security = &openapi3.SecurityRequirements{{}}
 		} else {
 			o.Description = "Asks for the scope `ops:read`, or for a client on the gateway's own machine."
-			o.AddResponse(http.StatusForbidden, openapi3.NewResponse().WithDescription("The credential lacks the scope.").WithContent(openapi3.NewContentWithJSONSchemaRef(ref("Error"))))
+			o.AddResponse(http.StatusForbidden,
+				openapi3.NewResponse().WithDescription("The credential lacks the scope.").WithContent(
+					openapi3.NewContentWithJSONSchemaRef(ref("Error"))))
 		}
 		document.Paths.Set(e.path, &openapi3.PathItem{Get: o})
 	}

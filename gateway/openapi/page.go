@@ -53,7 +53,8 @@ var samples = sync.OnceValue(func() []byte {
 
 // Policy is the Content-Security-Policy of the page. The page may only load from this server and
 // call it. Swagger UI uses data: URLs for icons, and inline styles.
-const Policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' " +
+	"data:; " +
 	"connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 // Page serves the page that shows the document, which it loads from ../openapi.json. Paths consist

@@ -40,7 +40,8 @@ func (b *builder) foreign(op *ops.Operation, o *openapi3.Operation) {
 	if input != nil {
 		content := openapi3.NewContentWithSchema(input, []string{p.Media})
 		content[p.Media].Extensions = map[string]any{xExample: example}
-		o.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithContent(content).WithRequired(true)}
+		o.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithContent(content).WithRequired(
+			true)}
 	}
 	o.Responses = b.foreignResponses(op)
 }

@@ -49,7 +49,8 @@ func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
 		}
 		if shape.Tag != nil {
 			s.WithProperty(schema.TagMember, &openapi3.Schema{
-				Type: &openapi3.Types{"string"}, Description: "The entity tag, with its quotes; in lists, with " + ops.WithETag + ".",
+				Type:        &openapi3.Types{"string"},
+				Description: "The entity tag, with its quotes; in lists, with " + ops.WithETag + ".",
 			})
 		}
 		if generated != "" {
@@ -200,7 +201,9 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 func (b *builder) events(op *ops.Operation) *openapi3.ResponseRef {
 	b.record(op)
 	name := op.Reply.Shape.Name
-	r := answer("A stream of server-sent events (text/event-stream), which does not end by itself. The data of each is a `"+name+"`, as JSON in one line; its id is for "+ops.LastEventHeader+". A comment comes each 15 seconds when there is nothing else.", nil)
+	r := answer("A stream of server-sent events (text/event-stream), which does not end by itself. The data "+
+		"of each is a `"+name+"`, as JSON in one line; its id is for "+ops.LastEventHeader+
+		". A comment comes each 15 seconds when there is nothing else.", nil)
 	stream := openapi3.NewStringSchema()
 	stream.Extensions = map[string]any{"x-event-data": "#/components/schemas/" + name}
 	r.Value.Content = openapi3.NewContentWithSchema(stream, []string{"text/event-stream"})
@@ -229,7 +232,8 @@ func (b *builder) orNull(s *openapi3.SchemaRef) *openapi3.SchemaRef {
 	if b.V30 {
 		return (&openapi3.Schema{AllOf: openapi3.SchemaRefs{s}, Nullable: true}).NewRef()
 	}
-	return (&openapi3.Schema{AnyOf: openapi3.SchemaRefs{s, (&openapi3.Schema{Type: &openapi3.Types{"null"}}).NewRef()}}).NewRef()
+	return (&openapi3.Schema{AnyOf: openapi3.SchemaRefs{s,
+		(&openapi3.Schema{Type: &openapi3.Types{"null"}}).NewRef()}}).NewRef()
 }
 
 // plan returns the schema of the plan in the answer to a dry run.
@@ -325,7 +329,9 @@ func errorBody() *openapi3.Schema {
 	s.WithProperty("code", described(code, "For programs"))
 	s.WithProperty("message", openapi3.NewStringSchema())
 	s.WithProperty("outcome", outcome)
-	s.WithProperty("directoryCode", described(openapi3.NewStringSchema(), "The directory's or DNS server's own code, such as AD:8305 or WIN32 9711"))
+	s.WithProperty("directoryCode",
+		described(openapi3.NewStringSchema(),
+			"The directory's or DNS server's own code, such as AD:8305 or WIN32 9711"))
 	s.WithProperty("details", details)
 	s.WithProperty("requestId", openapi3.NewStringSchema())
 	s.Required = []string{"code", "message", "details", "requestId"}

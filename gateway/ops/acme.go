@@ -100,7 +100,8 @@ var oneMode = Rule{
 		var problems []schema.FieldError
 		for _, name := range wanted {
 			if !b.Has(name) {
-				problems = append(problems, schema.FieldError{Field: name, Code: schema.InvalidRequest, Message: "is required"})
+				problems = append(problems,
+					schema.FieldError{Field: name, Code: schema.InvalidRequest, Message: "is required"})
 			}
 		}
 		return problems
@@ -162,7 +163,9 @@ func (b *Bound) challenge(c Context, name, value string, presents bool) *schema.
 		return Fold(name) == zone || strings.HasSuffix(Fold(name), "."+zone)
 	})
 	if Fold(label) != ChallengeLabel && !inZone {
-		return &schema.FieldError{Code: schema.Limit, Message: "The name does not begin with " + ChallengeLabel + ", and lies in none of the zones of acme.zones."}
+		return &schema.FieldError{Code: schema.Limit,
+			Message: "The name does not begin with " + ChallengeLabel +
+				", and lies in none of the zones of acme.zones."}
 	}
 	b.document.names = []string{name}
 	b.supply("Name", ps.Text(name))
@@ -180,7 +183,8 @@ func completeAccount(b *Bound, c Context) *schema.FieldError {
 			return b.challenge(c, account.Name, b.Text("txt"), true)
 		}
 	}
-	return &schema.FieldError{Field: "subdomain", Code: schema.Limit, Message: "is no account of this credential (acme.accounts)"}
+	return &schema.FieldError{Field: "subdomain", Code: schema.Limit,
+		Message: "is no account of this credential (acme.accounts)"}
 }
 
 // meansCaller reports whether an account's credential is the caller's.

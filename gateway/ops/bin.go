@@ -83,5 +83,6 @@ var binRows = []*Operation{
 }
 
 func deletedGUID(example string) Param {
-	return Param{Name: binGUID, Path: binGUID, Kind: schema.GUID, Required: true, Example: example, Doc: "The objectGUID, which it keeps."}
+	return Param{Name: binGUID, Path: binGUID, Kind: schema.GUID, Required: true, Example: example,
+		Doc: "The objectGUID, which it keeps."}
 }

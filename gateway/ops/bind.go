@@ -117,7 +117,8 @@ func (op *Operation) Bind(given Given, problems ...schema.FieldError) (*Bound, [
 	before := problems
 	for i := range op.Params {
 		name := op.Params[i].Name
-		if problem := b.bind(&op.Params[i], given); problem != nil && !slices.ContainsFunc(before, func(p schema.FieldError) bool { return p.Field == name }) {
+		if problem := b.bind(&op.Params[i], given); problem != nil &&
+			!slices.ContainsFunc(before, func(p schema.FieldError) bool { return p.Field == name }) {
 			problem.Field = name
 			problems = append(problems, *problem)
 		}
@@ -162,7 +163,8 @@ func (b *Bound) bind(p *Param, given Given) *schema.FieldError {
 			b.accept(p, &schema.Decoded{Values: p.Kind.Clear()})
 			return nil
 		case Refused:
-			return &schema.FieldError{Code: schema.InvalidRequest, Message: "must not be empty: leave it out or fill it in"}
+			return &schema.FieldError{Code: schema.InvalidRequest,
+				Message: "must not be empty: leave it out or fill it in"}
 		}
 	}
 	switch {

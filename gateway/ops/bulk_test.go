@@ -38,7 +38,8 @@ func TestSentencesWithCountsAndChanges(t *testing.T) {
 	op = Find(Table(), "ou.delete")
 	bound, _ = op.Bind(Given{"OUPath": "OU=a,DC=b"})
 	result := &ps.Result{Counts: map[string]int{"user": 2, "organizationalUnit": 1, "computer": 10}}
-	assert.Equal(t, "The OU 'OU=a,DC=b' was removed: 10 computers, 1 organizationalUnit, 2 users.", op.Sentence(op.Success, bound, 1, result))
+	assert.Equal(t, "The OU 'OU=a,DC=b' was removed: 10 computers, 1 organizationalUnit, 2 users.",
+		op.Sentence(op.Success, bound, 1, result))
 }
 
 func TestAFlagRequiresItsScopeOnlyIfTrue(t *testing.T) {

@@ -134,7 +134,8 @@ func (c *checker) operation(op *Operation) {
 	if op.ID == "" || op.Summary == "" || op.Subject == "" {
 		fault("has no id, summary or subject")
 	}
-	if op.Scope == "" && !op.Local || op.Scope != "" && !slices.Contains(identity.Scopes(), op.Scope) || op.Scope == identity.All {
+	if op.Scope == "" && !op.Local || op.Scope != "" && !slices.Contains(identity.Scopes(), op.Scope) ||
+		op.Scope == identity.All {
 		fault("has no specific scope (%q)", op.Scope)
 	}
 	if op.Effect < Read || op.Effect > Rename {
@@ -156,7 +157,8 @@ func (c *checker) operation(op *Operation) {
 			fault("has %s twice in its records: directory.userAttributes must name others", name)
 		}
 	}
-	if op.Script != "" && (op.Reply.Shape == nil || !slices.Contains([]Mark{List, Single, Exists, Moment}, op.Reply.Mark)) {
+	if op.Script != "" && (op.Reply.Shape == nil ||
+		!slices.Contains([]Mark{List, Single, Exists, Moment}, op.Reply.Mark)) {
 		fault("has no reply")
 	}
 	for _, code := range op.Fails {
@@ -182,7 +184,8 @@ var segment = regexp.MustCompile(`\{[^}]*\}`)
 func routeKey(path string) string { return segment.ReplaceAllString(Fold(path), "{}") }
 
 func (c *checker) path(op *Operation, fault func(string, ...any)) {
-	if !strings.HasPrefix(op.Path, "/api/") || strings.HasSuffix(op.Path, "/") || strings.Contains(op.Path, "//") {
+	if !strings.HasPrefix(op.Path, "/api/") || strings.HasSuffix(op.Path, "/") ||
+		strings.Contains(op.Path, "//") {
 		fault("has invalid path %q", op.Path)
 	}
 	fed := map[string]bool{}
@@ -251,7 +254,9 @@ func (c *checker) sentences(op *Operation, fault func(string, ...any)) {
 		}
 		for _, name := range names {
 			name = strings.Trim(name, "{}")
-			if name == "records" || name == "counts" || name == "also" || name == expiryWord && op.Param(accountExpires) != nil || name == "subject" && sentence != op.Subject || strings.HasPrefix(name, "count:") {
+			if name == "records" || name == "counts" || name == "also" || name == expiryWord &&
+				op.Param(accountExpires) != nil || name == "subject" && sentence != op.Subject ||
+				strings.HasPrefix(name, "count:") {
 				continue
 			}
 			if p := op.Param(name); p == nil || p.Name != name || p.Kind.Secret() {
@@ -365,7 +370,8 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 				fault("parameter %s feeds %s, which the script does not declare", p.Name, name)
 			case declared.Type != part.Type:
 				fault("parameter %s yields %s, but the script's %s is %s", p.Name, part.Type, name, declared.Type)
-			case declared.Mandatory && !p.Required && p.Default == "" && p.Generated == "" && (p.Item == 0 || op.fed(name) == ""):
+			case declared.Mandatory && !p.Required && p.Default == "" && p.Generated == "" &&
+				(p.Item == 0 || op.fed(name) == ""):
 				fault("parameter %s may be absent, but the script's %s is mandatory", p.Name, name)
 			}
 			if _, fixed := op.Fixed[name]; fixed {
@@ -435,7 +441,8 @@ func (op *Operation) FieldOf(arg string) string {
 			return p.Name
 		}
 		for _, part := range p.Parts() {
-			if arg != "" && strings.EqualFold(p.arg()+part.Suffix, arg) || arg != "" && strings.EqualFold(p.arg(), arg) {
+			if arg != "" && strings.EqualFold(p.arg()+part.Suffix, arg) || arg != "" &&
+				strings.EqualFold(p.arg(), arg) {
 				return p.Name
 			}
 		}

@@ -204,8 +204,9 @@ var computerRows = []*Operation{
 // existingComputer is the target of a row. The name of the placeholder differs between rows.
 func existingComputer(placeholder string) Param {
 	return Param{
-		Name: computerName, Path: placeholder, Arg: "Identity", Kind: schema.Identity, Required: true, Example: "FS1",
-		Doc: "The computer; its name may be written without $.",
+		Name: computerName, Path: placeholder, Arg: "Identity", Kind: schema.Identity, Required: true,
+		Example: "FS1",
+		Doc:     "The computer; its name may be written without $.",
 	}
 }
 
@@ -217,7 +218,8 @@ var patternOrOU = Rule{
 		if strings.Trim(b.Text(wildCard), "*") != "" || b.Has("OUPath") {
 			return nil
 		}
-		return []schema.FieldError{{Field: wildCard, Code: schema.InvalidRequest, Message: "must say more than * where no OUPath below the domain root is given"}}
+		return []schema.FieldError{{Field: wildCard, Code: schema.InvalidRequest,
+			Message: "must say more than * where no OUPath below the domain root is given"}}
 	},
 }
 

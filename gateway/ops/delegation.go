@@ -75,11 +75,14 @@ var delegationRows = []*Operation{
 	},
 }
 
-var delegatingZone = Param{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone that delegates."}
+var delegatingZone = Param{Name: zoneParam, Kind: schema.Zone, Required: true,
+	Doc: "The zone that delegates."}
 
 // childName returns the parameter for the name to delegate.
 func childName(example string) Param {
-	return Param{Name: childParam, Kind: schema.ChildZone, Required: true, Example: example, Doc: "The name: relative to the zone, or a full name inside it, which ends with the zone's name or with a dot."}
+	return Param{Name: childParam, Kind: schema.ChildZone, Required: true, Example: example,
+		Doc: "The name: relative to the zone, or a full name inside it, which ends with the zone's name or with " +
+			"a dot."}
 }
 
 // delegationFits rejects names that, completed by the zone, are too long.
@@ -89,13 +92,16 @@ var delegationFits = Rule{
 		child, server, zone := b.Text(childParam), b.Text(serverParam), b.Text(zoneParam)
 		var problems []schema.FieldError
 		if message := unmeantOwner(child, zone); message != "" && b.Op.Effect.Creates() {
-			problems = append(problems, schema.FieldError{Field: childParam, Code: schema.Unprocessable, Message: message})
+			problems = append(problems,
+				schema.FieldError{Field: childParam, Code: schema.Unprocessable, Message: message})
 		}
 		if !insideZone(child, zone) && len(child)+1+len(zone) > schema.DomainLimit {
-			problems = append(problems, schema.FieldError{Field: childParam, Code: schema.Unprocessable, Message: tooLong})
+			problems = append(problems,
+				schema.FieldError{Field: childParam, Code: schema.Unprocessable, Message: tooLong})
 		}
 		if !strings.Contains(server, ".") && len(server)+1+len(zone) > schema.DomainLimit {
-			problems = append(problems, schema.FieldError{Field: serverParam, Code: schema.Unprocessable, Message: tooLong})
+			problems = append(problems,
+				schema.FieldError{Field: serverParam, Code: schema.Unprocessable, Message: tooLong})
 		}
 		return problems
 	},

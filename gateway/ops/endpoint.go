@@ -77,7 +77,8 @@ func keeps(kind string) bool {
 }
 
 func printableType(name string) string {
-	if len(name) > 16 || name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if len(name) > 16 || name == "" ||
+		strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "of a record is unknown"
 	}
 	return name
@@ -126,11 +127,14 @@ func adjusted(wanted []*endpoint) (left []*endpoint, notes []string) {
 	for _, e := range wanted {
 		name := e.DNSName
 		if err := e.normalise(); err != nil {
-			notes = append(notes, fmt.Sprintf("ExternalDNS: '%s' was left out: the DNS server does not keep %s", name, err))
+			notes = append(notes, fmt.Sprintf("ExternalDNS: '%s' was left out: the DNS server does not keep %s", name,
+				err))
 			continue
 		}
 		if seen[e.key()] {
-			notes = append(notes, fmt.Sprintf("ExternalDNS: '%s' was left out: the DNS server has one set of the type %s for a name, without identifiers", name, e.RecordType))
+			notes = append(notes, fmt.Sprintf(
+				"ExternalDNS: '%s' was left out: the DNS server has one set of the type %s for a name, without "+
+					"identifiers", name, e.RecordType))
 			continue
 		}
 		seen[e.key()] = true
@@ -212,7 +216,8 @@ type setChange struct {
 // after it. A problem does not name values.
 func (c *endpointChanges) setChanges() ([]setChange, *schema.FieldError) {
 	if len(c.UpdateOld) != len(c.UpdateNew) {
-		return nil, &schema.FieldError{Code: schema.InvalidRequest, Message: "updateOld and updateNew do not have the same length."}
+		return nil, &schema.FieldError{Code: schema.InvalidRequest,
+			Message: "updateOld and updateNew do not have the same length."}
 	}
 	c.parted()
 	var removed, updated, created []setChange
@@ -323,11 +328,13 @@ func appendChange(all *[]setChange, from, to *endpoint) *schema.FieldError {
 		}
 		if _, problem := schema.RecordName.Decode(e.DNSName); problem != nil {
 			if _, wildcard := schema.CertificateName.Decode(e.DNSName); wildcard != nil {
-				return &schema.FieldError{Code: schema.InvalidRequest, Message: "The dnsName of a record " + problem.Message + "."}
+				return &schema.FieldError{Code: schema.InvalidRequest,
+					Message: "The dnsName of a record " + problem.Message + "."}
 			}
 		}
 		if change.kind != "" && (change.kind != e.RecordType || change.name != e.DNSName) {
-			return &schema.FieldError{Code: schema.InvalidRequest, Message: "A record of updateNew has another name or type than that of updateOld."}
+			return &schema.FieldError{Code: schema.InvalidRequest,
+				Message: "A record of updateNew has another name or type than that of updateOld."}
 		}
 		change.name, change.kind = e.DNSName, e.RecordType
 	}
@@ -369,7 +376,8 @@ const fieldSeparator = "\x1d"
 // missing afterwards.
 func (c *setChange) encoded(number int) []string {
 	line := func(action string, data []string) string {
-		return strings.Join(slices.Concat([]string{action, fmt.Sprint(number), c.kind, fmt.Sprint(c.ttl), c.name}, data), fieldSeparator)
+		return strings.Join(slices.Concat([]string{action, fmt.Sprint(number), c.kind, fmt.Sprint(c.ttl), c.name},
+			data), fieldSeparator)
 	}
 	var lines []string
 	for _, data := range c.add {

@@ -87,7 +87,8 @@ var externalDNSRows = []*Operation{
 	},
 }
 
-var exampleEndpoint = &endpoint{DNSName: "app.corp.example", Targets: []string{"10.0.1.80"}, RecordType: "A", RecordTTL: 300}
+var exampleEndpoint = &endpoint{DNSName: "app.corp.example", Targets: []string{"10.0.1.80"}, RecordType: "A",
+	RecordTTL: 300}
 
 // external completes a row of the ExternalDNS webhook protocol.
 func external(p Protocol) *Protocol {
@@ -119,7 +120,9 @@ type domainFilter struct {
 // externalZones refuses a caller that is not limited to zones.
 func externalZones(_ *Bound, c Context) *schema.FieldError {
 	if len(c.Caller.Limits.Zones) == 0 {
-		return &schema.FieldError{Code: schema.Limit, Message: "The credential must be limited to zones (--zone): they are what ExternalDNS manages, and all zones of the server are not offered."}
+		return &schema.FieldError{Code: schema.Limit,
+			Message: "The credential must be limited to zones (--zone): they are what ExternalDNS manages, and all " +
+				"zones of the server are not offered."}
 	}
 	return nil
 }
@@ -139,7 +142,8 @@ var nullEndpoint = &schema.FieldError{Code: schema.InvalidRequest, Message: "A r
 // readJSON decodes a body. It ignores unknown members.
 func readJSON(body []byte, into any) *schema.FieldError {
 	if err := json.Unmarshal(body, into); err != nil {
-		return &schema.FieldError{Code: schema.InvalidRequest, Message: "The body is not the JSON that the protocol asks for."}
+		return &schema.FieldError{Code: schema.InvalidRequest,
+			Message: "The body is not the JSON that the protocol asks for."}
 	}
 	return nil
 }

@@ -110,7 +110,8 @@ var (
 
 // forwarded returns the parameter for the names to forward.
 func forwarded(example string, kind schema.Kind) Param {
-	return Param{Name: zoneParam, Path: "ZoneName", Kind: kind, Required: true, Example: example, Doc: "The domain whose names are forwarded."}
+	return Param{Name: zoneParam, Path: "ZoneName", Kind: kind, Required: true, Example: example,
+		Doc: "The domain whose names are forwarded."}
 }
 
 // aboutScopes explains the replication scopes of forwarders.

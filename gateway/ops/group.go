@@ -192,8 +192,9 @@ var (
 )
 
 var existingGroup = Param{
-	Name: "GroupName", Path: "GroupName", Kind: schema.Identity, Required: true, Group: true, Example: "VPN Users",
-	Doc: "The group.",
+	Name: "GroupName", Path: "GroupName", Kind: schema.Identity, Required: true, Group: true,
+	Example: "VPN Users",
+	Doc:     "The group.",
 }
 
 // groupSearch are the parameters of group lists.

@@ -89,14 +89,20 @@ var historyRows = []*Operation{
 
 // Filters of changes.
 var (
-	aboutObject = Param{Name: "Object", Kind: schema.Identity, Unsent: true, Doc: "Changes of this object, by a name that it had before or has after: its GUID, SID, distinguished name, account, UPN or name; of DNS a zone, or the name of a record."}
-	byOperation = Param{Name: "Operation", Kind: schema.Word, Unsent: true, Example: "user.update", Doc: "Changes by this operation, or by all of a resource."}
-	byCaller    = Param{
+	aboutObject = Param{Name: "Object", Kind: schema.Identity, Unsent: true,
+		Doc: "Changes of this object, by a name that it had before or has after: its GUID, SID, distinguished " +
+			"name, account, UPN or name; of DNS a zone, or the name of a record."}
+	byOperation = Param{Name: "Operation", Kind: schema.Word, Unsent: true, Example: "user.update",
+		Doc: "Changes by this operation, or by all of a resource."}
+	byCaller = Param{
 		Name: CallerName, Kind: schema.Word, Unsent: true, Example: "token:portal",
-		Doc: "Changes by this caller: a name, or the id of an account or a SID, alone or as kind:name and kind:id, " +
-			"where the kind is token, user, certificate, person or gateway; kind::id is no name. A name means every caller that has or had it.",
+		Doc: "Changes by this caller: a name, or the id of an account or a SID, alone or as kind:name and " +
+			"kind:id, " +
+			"where the kind is token, user, certificate, person or gateway; kind::id is no name. A name means " +
+			"every caller that has or had it.",
 	}
-	ofOutcome = Param{Name: "Outcome", Kind: schema.OneOf("What became of it.", "done", "partial", "unknown"), Unsent: true, Doc: "Changes that ended so."}
+	ofOutcome = Param{Name: "Outcome", Kind: schema.OneOf("What became of it.", "done", "partial", "unknown"),
+		Unsent: true, Doc: "Changes that ended so."}
 )
 
 // waitsForward refuses parameters that only make sense for a list of past changes.
@@ -104,7 +110,8 @@ var waitsForward = Rule{
 	Doc: "Wait looks forward: it takes no Until",
 	Apply: func(b *Bound) []schema.FieldError {
 		if b.Has(WaitName) && b.Has("Until") {
-			return []schema.FieldError{{Field: "Until", Code: schema.InvalidRequest, Message: "cannot be together with Wait, which looks forward"}}
+			return []schema.FieldError{{Field: "Until", Code: schema.InvalidRequest,
+				Message: "cannot be together with Wait, which looks forward"}}
 		}
 		return nil
 	},
@@ -112,4 +119,5 @@ var waitsForward = Rule{
 
 const changeSubject = "change '{ChangeId}'"
 
-var changeID = Param{Name: ChangeIDParam, Path: ChangeIDParam, Kind: schema.ChangeID, Required: true, Unsent: true, Doc: "The change, as X-Change-Id shows it."}
+var changeID = Param{Name: ChangeIDParam, Path: ChangeIDParam, Kind: schema.ChangeID, Required: true,
+	Unsent: true, Doc: "The change, as X-Change-Id shows it."}

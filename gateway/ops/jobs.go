@@ -43,7 +43,8 @@ const (
 
 const jobSubject = "job '{JobId}'"
 
-var jobID = Param{Name: JobIDParam, Path: JobIDParam, Kind: schema.JobID, Required: true, Unsent: true, Example: "jb_019ab3f0-0000-7000-8000-000000000000", Doc: "The job."}
+var jobID = Param{Name: JobIDParam, Path: JobIDParam, Kind: schema.JobID, Required: true, Unsent: true,
+	Example: "jb_019ab3f0-0000-7000-8000-000000000000", Doc: "The job."}
 
 // stopParams determine when a job stops.
 var stopParams = []Param{
@@ -269,7 +270,8 @@ func (b *Bound) Touches() (changes, uses []string) {
 			uses = append(uses, schema.Texts(text).List()...)
 		case p.Path != "":
 			changes = append(changes, text)
-		case p.Kind != schema.DN && p.Kind != schema.GUID && p.Kind != schema.GUIDOrSID && p.Kind != schema.Reference && p.Kind != schema.Identity:
+		case p.Kind != schema.DN && p.Kind != schema.GUID && p.Kind != schema.GUIDOrSID &&
+			p.Kind != schema.Reference && p.Kind != schema.Identity:
 		case p.Required || isOU:
 			changes = append(changes, text)
 		default:

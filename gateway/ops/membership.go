@@ -153,12 +153,14 @@ var throughGroups = Param{
 }
 
 var parentGroup = Param{
-	Name: "ParentGroupName", Path: "ParentGroupName", Arg: "GroupName", Kind: schema.Identity, Required: true, Group: true, Example: "All Staff",
+	Name: "ParentGroupName", Path: "ParentGroupName", Arg: "GroupName", Kind: schema.Identity, Required: true,
+	Group: true, Example: "All Staff",
 	Doc: "The group that has the member.",
 }
 
 var childGroup = Param{
-	Name: "ChildGroupName", Path: "ChildGroupName", Arg: "MemberName", Kind: schema.Identity, Required: true, Group: true, Example: "Sales Staff",
+	Name: "ChildGroupName", Path: "ChildGroupName", Arg: "MemberName", Kind: schema.Identity, Required: true,
+	Group: true, Example: "Sales Staff",
 	Doc: "The group that is the member.",
 }
 

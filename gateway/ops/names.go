@@ -51,7 +51,8 @@ func (b *Bound) NamesChanged() []string {
 		names = append(names, zone)
 	}
 	address = cmp.Or(b.first(newAddressParams), address)
-	if address != "" && slices.ContainsFunc(ptrParams, func(name string) bool { return b.Text(name) == "true" }) {
+	if address != "" && slices.ContainsFunc(ptrParams,
+		func(name string) bool { return b.Text(name) == "true" }) {
 		names = append(names, reverseName(address))
 	}
 	return names

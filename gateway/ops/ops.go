@@ -26,9 +26,10 @@ type Operation struct {
 	Path    string           // e.g. "/api/ADUser/{UserName}"
 	Scope   identity.Scope   // required of the caller; empty if none is
 	Or      []identity.Scope // alternatives to Scope; the operation then does only what the caller may do
-	Effect  Effect           // decides what an empty string means and whether a run is cancelled when the client leaves
-	Params  []Param
-	Rules   []Rule // constraints across parameters, in order
+	// decides what an empty string means and whether a run is cancelled when the client leaves
+	Effect Effect
+	Params []Param
+	Rules  []Rule // constraints across parameters, in order
 
 	Script string  // e.g. "New-GatewayUser"
 	Fixed  ps.Args // constant arguments, such as {"Category": "Security"}
@@ -252,7 +253,9 @@ func Find(table []*Operation, id string) *Operation {
 }
 
 var table = tagged(undoable(slices.Concat(
-	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, membersRows, userRows, ouRows, groupRows, computerRows, localAdminRows, recoveryRows, taskRows, lockoutRows, staleRows, binRows)),
+	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows,
+		delegationRows, membershipRows, membersRows, userRows, ouRows, groupRows, computerRows, localAdminRows,
+		recoveryRows, taskRows, lockoutRows, staleRows, binRows)),
 	acmeRows, externalDNSRows, planRows, historyRows, jobRows, clusterRows,
 )))
 

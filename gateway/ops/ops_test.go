@@ -26,9 +26,10 @@ func wanted(table []*Operation) []ps.Script {
 		at := slices.IndexFunc(scripts, func(s ps.Script) bool { return s.Name == op.Script })
 		if at < 0 {
 			at = len(scripts)
-			scripts = append(scripts, ps.Script{Name: op.Script, Lane: op.Lane, Writes: op.Effect.Writes(), Params: []ps.Param{
-				{Name: "AllowedOU", Type: "string[]"}, {Name: "Server", Type: "string", Mandatory: true},
-			}})
+			scripts = append(scripts, ps.Script{Name: op.Script, Lane: op.Lane, Writes: op.Effect.Writes(),
+				Params: []ps.Param{
+					{Name: "AllowedOU", Type: "string[]"}, {Name: "Server", Type: "string", Mandatory: true},
+				}})
 		}
 		for name, value := range op.Fixed {
 			if _, has := scripts[at].Param(name); !has {
@@ -82,7 +83,11 @@ func TestUserInputsAreThoseOfTheContract(t *testing.T) {
 		names = append(names, p.Name)
 	}
 	slices.Sort(names)
-	want := strings.Fields("Password FirstName Initials LastName DisplayName Description EmailAddress Department Office Company JobTitle OUPath ChangePasswordNextLogon PasswordNeverExpired Manager Street POBox City State ZipCode Country OfficePhone HomePhone MobilePhone ProfilePath ProfileLogonScript HomeFolderDirectory HomeFolderDrive HomeFolderPath RdsProfilePath RdsHomeFolderPath RdsHomeFolderDrive RdsConnectDrive RdsAllowLogon")
+	want := strings.Fields("Password FirstName Initials LastName DisplayName Description EmailAddress " +
+		"Department Office Company JobTitle OUPath ChangePasswordNextLogon PasswordNeverExpired Manager Street " +
+		"POBox City State ZipCode Country OfficePhone HomePhone MobilePhone ProfilePath ProfileLogonScript " +
+		"HomeFolderDirectory HomeFolderDrive HomeFolderPath RdsProfilePath RdsHomeFolderPath RdsHomeFolderDrive " +
+		"RdsConnectDrive RdsAllowLogon")
 	slices.Sort(want)
 	assert.Equal(t, want, names)
 }
@@ -218,7 +223,8 @@ func TestCheckFindsConflictsBetweenRows(t *testing.T) {
 	b.Params[0].Path = "Other"
 	faults := Check([]*Operation{a, b}, []ps.Script{goodScript(), goodScript()})
 	require.Len(t, faults, 3)
-	for i, want := range []string{"script Get-Thing: declared twice", "the same id thing.get", "the same route GET /api/thing/{}"} {
+	for i, want := range []string{"script Get-Thing: declared twice", "the same id thing.get",
+		"the same route GET /api/thing/{}"} {
 		assert.ErrorContains(t, faults[i], want)
 	}
 }
@@ -314,7 +320,8 @@ func TestCreatingAUser(t *testing.T) {
 			delete(bound.Args, "Kept")
 			assert.Equal(t, "map["+c.args+"]", fmt.Sprint(map[string]ps.Value(bound.Args)))
 			_, password := c.given["Password"]
-			assert.Equal(t, password && c.given["Password"] != "", slices.Contains(bound.Scopes, identity.UserPassword))
+			assert.Equal(t, password && c.given["Password"] != "",
+				slices.Contains(bound.Scopes, identity.UserPassword))
 			assert.Empty(t, bound.Text("Password"))
 		})
 	}
@@ -337,7 +344,8 @@ func TestNamesThatAreTooLongTogetherWithTheirZone(t *testing.T) {
 		{"cname.create", "longer-than-ten", "longer-than-ten", long, "unprocessable DNS_HostName,unprocessable DNS_HostName_Alias"},
 		{"cname.create", "www", "longer-than-ten.", long, ""},
 	} {
-		_, problems := Find(Table(), c.id).Bind(Given{"DNS_HostName": c.owner, "DNS_HostName_Alias": c.target, "ZoneName": c.zone})
+		_, problems := Find(Table(),
+			c.id).Bind(Given{"DNS_HostName": c.owner, "DNS_HostName_Alias": c.target, "ZoneName": c.zone})
 		var got []string
 		for _, problem := range problems {
 			got = append(got, string(problem.Code)+" "+problem.Field)
@@ -351,15 +359,18 @@ func TestSentences(t *testing.T) {
 	bound, problems := op.Bind(Given{"NetworkIDOrZoneName": "10.0.0.0/8"})
 	require.Empty(t, problems)
 	assert.Equal(t, "reverse zone '10.in-addr.arpa'", op.SubjectOf(bound))
-	assert.Equal(t, "The reverse zone '10.in-addr.arpa' was removed with 2 records.", op.Sentence(op.Success, bound, 1, &ps.Result{Counts: map[string]int{"records": 2}}))
+	assert.Equal(t, "The reverse zone '10.in-addr.arpa' was removed with 2 records.",
+		op.Sentence(op.Success, bound, 1, &ps.Result{Counts: map[string]int{"records": 2}}))
 	assert.Equal(t, "1 record found", op.Sentence("{records} found", bound, 1, nil))
 	assert.Equal(t, "0 records found", op.Sentence("{records} found", bound, 0, nil))
 
 	op = Find(Table(), "user.get")
 	bound, _ = op.Bind(Given{"Username": strings.Repeat("ä", 300) + "{subject}"})
-	assert.Equal(t, "The user '"+strings.Repeat("ä", 200)+"…' was found.", op.Sentence("The {subject} was found.", bound, 1, nil))
+	assert.Equal(t, "The user '"+strings.Repeat("ä", 200)+"…' was found.",
+		op.Sentence("The {subject} was found.", bound, 1, nil))
 	bound, _ = op.Bind(Given{"Username": "{records}$1"})
-	assert.Equal(t, "The user '{records}$1' was found.", op.Sentence("The {subject} was found.", bound, 1, nil), "placeholders in values are not replaced")
+	assert.Equal(t, "The user '{records}$1' was found.", op.Sentence("The {subject} was found.", bound, 1, nil),
+		"placeholders in values are not replaced")
 	op = Find(Table(), "aaaa.listAddress")
 	bound, problems = op.Bind(Given{"IPv6_Address": "2001:db8::1"})
 	require.Empty(t, problems)
@@ -368,7 +379,8 @@ func TestSentences(t *testing.T) {
 
 func TestFieldOf(t *testing.T) {
 	op := Find(Table(), "user.create")
-	for arg, want := range map[string]string{"UserName": "Username", "CountryCode2": "Country", "Country": "Country", "Field": "ShowFields", "OUPath": "OUPath", "Server": "", "": ""} {
+	for arg, want := range map[string]string{"UserName": "Username", "CountryCode2": "Country",
+		"Country": "Country", "Field": "ShowFields", "OUPath": "OUPath", "Server": "", "": ""} {
 		assert.Equal(t, want, op.FieldOf(arg), arg)
 	}
 }

@@ -163,8 +163,10 @@ var ouRows = []*Operation{
 	},
 }
 
-var ouPath = Param{Name: "OUPath", Kind: schema.DN, Required: true, Example: "OU=Empty,OU=Corp,DC=corp,DC=example", Doc: "The distinguished name of the OU."}
+var ouPath = Param{Name: "OUPath", Kind: schema.DN, Required: true,
+	Example: "OU=Empty,OU=Corp,DC=corp,DC=example", Doc: "The distinguished name of the OU."}
 
 func ouDestination(doc string) Param {
-	return Param{Name: "OUDestinationPath", Kind: schema.DN, Required: true, Example: "OU=Staff,OU=Corp,DC=corp,DC=example", Doc: doc}
+	return Param{Name: "OUDestinationPath", Kind: schema.DN, Required: true,
+		Example: "OU=Staff,OU=Corp,DC=corp,DC=example", Doc: doc}
 }

@@ -62,7 +62,8 @@ var shownOrMade = Rule{
 		if b.Text(DryRun) != "true" || !b.Has(PlanID) {
 			return nil
 		}
-		return []schema.FieldError{{Field: PlanID, Code: schema.InvalidRequest, Message: "applies a plan, while " + DryRun + " makes a new one: leave one of them out"}}
+		return []schema.FieldError{{Field: PlanID, Code: schema.InvalidRequest,
+			Message: "applies a plan, while " + DryRun + " makes a new one: leave one of them out"}}
 	},
 }
 

@@ -51,7 +51,8 @@ func namesFit(code schema.Code, targets ...string) Rule {
 				problems = append(problems, schema.FieldError{Field: ownerParam, Code: code, Message: tooLong})
 			}
 			for _, name := range targets {
-				if target := b.Text(name); !strings.Contains(target, ".") && len(target)+1+len(zone) > schema.DomainLimit {
+				if target := b.Text(name); !strings.Contains(target, ".") && len(target)+1+
+					len(zone) > schema.DomainLimit {
 					problems = append(problems, schema.FieldError{Field: name, Code: code, Message: tooLong})
 				}
 			}
@@ -69,7 +70,8 @@ func targetsAreFull(targets []string) Rule {
 			for _, name := range targets {
 				if target := b.Text(name); target != "" && !strings.Contains(target, ".") {
 					problems = append(problems, schema.FieldError{Field: name, Code: schema.Unprocessable,
-						Message: "must be a full name such as web1.corp.example: without a dot it would be completed inside the reverse zone"})
+						Message: "must be a full name such as web1.corp.example: without a dot it would be completed inside " +
+							"the reverse zone"})
 				}
 			}
 			return problems
@@ -88,7 +90,8 @@ func standsForName(writes bool) Rule {
 				problems = append(problems, schema.FieldError{Field: field, Code: code, Message: message})
 			}
 			if writes && zone != "" && !schema.IsReverse(zone) {
-				wrong(schema.Unprocessable, zoneParam, "must be a reverse zone: PTR records are found by the names of addresses")
+				wrong(schema.Unprocessable, zoneParam,
+					"must be a reverse zone: PTR records are found by the names of addresses")
 			}
 			if address == "" {
 				for name, given := range map[string]string{ownerParam: owner, zoneParam: zone} {
@@ -100,7 +103,8 @@ func standsForName(writes bool) Rule {
 				return problems
 			}
 			reverse := schema.ReverseName(netip.MustParseAddr(address))
-			if owner != "" && Fold(FullName(owner, zone)) != reverse && Fold(strings.TrimSuffix(owner, ".")) != reverse {
+			if owner != "" && Fold(FullName(owner, zone)) != reverse &&
+				Fold(strings.TrimSuffix(owner, ".")) != reverse {
 				wrong(schema.InvalidRequest, ownerParam, "names another address than IP_Address: give one of them")
 			}
 			if zone != "" && len(problems) == 0 && !insideZone(reverse, zone) {
@@ -129,7 +133,8 @@ func somethingNew(r recordType) Rule {
 				return nil
 			}
 			return []schema.FieldError{{Code: schema.InvalidRequest,
-				Message: "Nothing new is given: say what to change with " + strings.Join(names, ", ") + " or MakeStatic."}}
+				Message: "Nothing new is given: say what to change with " + strings.Join(names, ", ") +
+					" or MakeStatic."}}
 		},
 	}
 }
@@ -195,7 +200,9 @@ func newOwnerDoubt(t *schema.RecordType, owner, zone string) string {
 }
 
 // readValue returns the fields of a value, and its fault, which counts if the value is new.
-func readValue(t *schema.RecordType, value, zone string) (fields []string, doubt string, problem *schema.FieldError) {
+func readValue(
+	t *schema.RecordType, value, zone string,
+) (fields []string, doubt string, problem *schema.FieldError) {
 	if _, problem := t.Parse(value); problem != nil {
 		doubt = problem.Message
 	}
@@ -270,7 +277,8 @@ func unmeantOwner(owner, zone string) string {
 		name := schema.ReverseName(address.Unmap())
 		inside := strings.HasSuffix(name, "."+Fold(zone))
 		if !inside {
-			return fmt.Sprintf("must be a name, not an address, and %s does not lie in the zone: its name is %s", address, name)
+			return fmt.Sprintf("must be a name, not an address, and %s does not lie in the zone: its name is %s",
+				address, name)
 		}
 		return fmt.Sprintf("must be a name, not an address: the name of %s in this zone is %q", address,
 			strings.TrimSuffix(name, "."+Fold(zone)))
@@ -295,7 +303,8 @@ func unmeantOctets(labels []string) string {
 		}
 	}
 	if len(labels) > labelsOfIPv4 {
-		return fmt.Sprintf("has more labels than the zone has room for: with the zone it has %d numbers, and an address has %d",
+		return fmt.Sprintf("has more labels than the zone has room for: with the zone it has %d numbers, and an "+
+			"address has %d",
 			len(labels), labelsOfIPv4)
 	}
 	for _, label := range labels {
@@ -324,10 +333,12 @@ func unmeantNibbles(labels []string) string {
 		}
 	}
 	if strings.ContainsAny(long, "0123456789") {
-		return fmt.Sprintf("has the label %q, and each label of the name of an IPv6 address is one hexadecimal digit", long)
+		return fmt.Sprintf("has the label %q, and each label of the name of an IPv6 address is one hexadecimal "+
+			"digit", long)
 	}
 	if len(labels) > labelsOfIPv6 {
-		return fmt.Sprintf("has more labels than the zone has room for: with the zone it has %d digits, and an address has %d",
+		return fmt.Sprintf("has more labels than the zone has room for: with the zone it has %d digits, and an "+
+			"address has %d",
 			len(labels), labelsOfIPv6)
 	}
 	return ""

@@ -137,8 +137,9 @@ var controllerRow = &Operation{
 }
 
 var namedHost = Param{
-	Name: hostParam, Path: hostParam, Arg: "Named", Kind: schema.Owner, Required: true, Example: "web1.corp.example",
-	Doc: "The name of the host in full. A name of one label has a dot at its end.",
+	Name: hostParam, Path: hostParam, Arg: "Named", Kind: schema.Owner, Required: true,
+	Example: "web1.corp.example",
+	Doc:     "The name of the host in full. A name of one label has a dot at its end.",
 }
 
 var hostTypes = Param{Name: "Type", Kind: schema.RecordTypeList, Doc: "Only records of these types."}
@@ -254,7 +255,8 @@ func (r recordType) subject() string {
 	if r.Reverse {
 		subject += "[ of '{IP_Address}']"
 	}
-	what := "the " + map[schema.RecordForm]string{schema.NameForm: "target", schema.AddressForm: "address", schema.TextForm: "text", schema.HexForm: "data"}[r.target().Form]
+	what := "the " + map[schema.RecordForm]string{schema.NameForm: "target", schema.AddressForm: "address",
+		schema.TextForm: "text", schema.HexForm: "data"}[r.target().Form]
 	return fmt.Sprintf("%s with %s '{%s}'[ in zone '{ZoneName}']", subject, what, r.target().Name)
 }
 
@@ -308,7 +310,8 @@ func (r recordType) listHostName() *Operation {
 	return r.row("listHostName", Operation{
 		Summary: "Lists the " + r.Name + " records of an owner name in all zones.",
 		Effect:  Read, Path: "HostName/{DNS_HostName}",
-		Params:  []Param{{Name: ownerParam, Path: ownerParam, Arg: "Name", Kind: schema.Owner, Required: true, Example: r.Example, Doc: "The owner name, relative to its zone or in full."}},
+		Params: []Param{{Name: ownerParam, Path: ownerParam, Arg: "Name", Kind: schema.Owner, Required: true,
+			Example: r.Example, Doc: "The owner name, relative to its zone or in full."}},
 		Reply:   Reply{Mark: List},
 		Subject: "name '{DNS_HostName}'",
 		Sample:  Given{ownerParam: r.Example},
@@ -318,7 +321,8 @@ func (r recordType) listHostName() *Operation {
 // listData returns the row that lists records by their target.
 func (r recordType) listData() *Operation {
 	f := r.target()
-	p := Param{Name: f.Name, Path: f.Name, Arg: "Data", Item: len(r.Fields), Kind: f.Kind, Required: true, Example: f.Example, Doc: "The address."}
+	p := Param{Name: f.Name, Path: f.Name, Arg: "Data", Item: len(r.Fields), Kind: f.Kind, Required: true,
+		Example: f.Example, Doc: "The address."}
 	subject, with := "address", "an address"
 	if f.Form == schema.NameForm {
 		p.Doc, subject, with = "The target; without any dot it is a name in each record's own zone.", "target", "a target"
@@ -400,8 +404,10 @@ func (r recordType) change() *Operation {
 // identity returns the parameters that identify a record, or that describe a new one. The kinds
 // keep a trailing dot, because the scripts complete names from the zone.
 func (r recordType) identity(isNew bool) []Param {
-	owner := Param{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Required: !r.Reverse, Example: r.Example, Doc: ownerDoc}
-	zone := Param{Name: zoneParam, Kind: schema.Zone, Required: !r.Reverse && (isNew || !r.Address), Example: r.Zone, Doc: "The zone."}
+	owner := Param{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Required: !r.Reverse, Example: r.Example,
+		Doc: ownerDoc}
+	zone := Param{Name: zoneParam, Kind: schema.Zone, Required: !r.Reverse && (isNew || !r.Address),
+		Example: r.Zone, Doc: "The zone."}
 	if isNew {
 		owner.Kind, owner.Example = schema.NewOwner, r.Another
 	}
@@ -410,12 +416,14 @@ func (r recordType) identity(isNew bool) []Param {
 	}
 	params := []Param{owner}
 	if r.Reverse {
-		params = append(params, Param{Name: addressParam, Arg: "Address", Kind: schema.Address, Example: addressOf(owner.Example, r.Zone), Doc: "The address, in place of DNS_HostName and ZoneName."})
+		params = append(params, Param{Name: addressParam, Arg: "Address", Kind: schema.Address,
+			Example: addressOf(owner.Example, r.Zone), Doc: "The address, in place of DNS_HostName and ZoneName."})
 	}
 	var numbers []Param
 	for i := range r.Fields {
 		f := &r.Fields[i]
-		p := Param{Name: f.Name, Arg: "Data", Item: i + 1, Kind: f.Kind, Required: f.Default == "", Doc: f.Doc, Example: f.Example}
+		p := Param{Name: f.Name, Arg: "Data", Item: i + 1, Kind: f.Kind, Required: f.Default == "", Doc: f.Doc,
+			Example: f.Example}
 		if isNew {
 			p.Kind, p.Default, p.Example = f.NewKind, f.Default, f.Another
 		} else if f.Form == schema.NumberForm {

@@ -44,7 +44,8 @@ var afterLimit = Rule{
 		if !b.Has(AfterName) || b.Has(LimitName) {
 			return nil
 		}
-		return []schema.FieldError{{Field: AfterName, Code: schema.InvalidRequest, Message: "needs Limit: a list without it is whole"}}
+		return []schema.FieldError{{Field: AfterName, Code: schema.InvalidRequest,
+			Message: "needs Limit: a list without it is whole"}}
 	},
 }
 

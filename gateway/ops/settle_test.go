@@ -14,7 +14,8 @@ import (
 func goodWrite() *Operation {
 	op := good()
 	op.Method, op.Effect, op.Success, op.Script = http.MethodPost, Create, "The {subject} was created.", "New-Thing"
-	op.Settle = Settle{Script: "Confirm-Thing", CleanUp: "Remove-Thing", Fixed: ps.Args{"Class": ps.Text("thing")}}
+	op.Settle = Settle{Script: "Confirm-Thing", CleanUp: "Remove-Thing",
+		Fixed: ps.Args{"Class": ps.Text("thing")}}
 	op.Undo, op.Guard = Undo{Never: "things stay"}, Guard{Never: "things have no tags"}
 	return op
 }
@@ -45,7 +46,8 @@ func TestCheckOfHowWritesAreSettled(t *testing.T) {
 		"clean-up that only reads":    {func(_ *Operation, _, remove *ps.Script) { remove.Writes = false }, []string{"script Remove-Thing: writes is false"}},
 		"clean-up of an update":       {func(op *Operation, _, _ *ps.Script) { op.Effect = Update }, []string{"cleans up after a update"}},
 		"argument not fed": {func(_ *Operation, confirm, _ *ps.Script) {
-			confirm.Params = append(confirm.Params, ps.Param{Name: "LandName", Type: "string", Mandatory: true}) // may be absent
+			// may be absent
+			confirm.Params = append(confirm.Params, ps.Param{Name: "LandName", Type: "string", Mandatory: true})
 		}, []string{"nothing feeds LandName of Confirm-Thing"}},
 		"argument of other type": {func(_ *Operation, _, remove *ps.Script) { remove.Params[1].Type = "string" }, []string{"MaxAge of Remove-Thing is string, not int"}},
 		"fixed argument lacking": {func(_ *Operation, confirm, _ *ps.Script) { confirm.Params = confirm.Params[1:] }, []string{"fixes Class, which Confirm-Thing does not declare"}},
@@ -75,6 +77,7 @@ func TestArgumentsOfSettlingScripts(t *testing.T) {
 	bound := &Bound{Args: ps.Args{"Name": ps.Text("jdoe"), "Class": ps.Text("not this"), "Land": ps.Text("GR")}}
 	offered := ps.Args{SettleGuid: ps.Text("g"), SettleGuids: ps.List([]string{"g"}), SettleMaxAge: ps.Int(3)}
 	scripts := goodSettling()
-	assert.Equal(t, ps.Args{"Class": ps.Text("thing"), "Guid": ps.Text("g"), "Name": ps.Text("jdoe")}, settle.Args(scripts[1], offered, bound))
+	assert.Equal(t, ps.Args{"Class": ps.Text("thing"), "Guid": ps.Text("g"), "Name": ps.Text("jdoe")},
+		settle.Args(scripts[1], offered, bound))
 	assert.Equal(t, ps.Args{"Guid": ps.Text("g"), "MaxAge": ps.Int(3)}, settle.Args(scripts[2], offered, bound))
 }

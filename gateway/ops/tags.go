@@ -37,7 +37,8 @@ func (g Guard) Matches() bool { return g.Never == "" }
 // Tagged reports whether the answer of a row can have entity tags.
 func (op *Operation) Tagged() bool {
 	tag := op.tagging()
-	return tag != nil && op.Protocol == nil && op.Effect != Delete && (op.Reply.Mark == Single || op.Reply.Mark == List && !tag.Alone)
+	return tag != nil && op.Protocol == nil && op.Effect != Delete &&
+		(op.Reply.Mark == Single || op.Reply.Mark == List && !tag.Alone)
 }
 
 func (op *Operation) tagging() *schema.Tagging {
@@ -49,7 +50,8 @@ func (op *Operation) tagging() *schema.Tagging {
 
 var withETagParam = Param{
 	Name: WithETag, Kind: schema.Flag, Implied: "false",
-	Doc: "Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.",
+	Doc: "Answer with the entity tag: of one record in the header ETag, in a list as the last member of each " +
+		"record.",
 }
 
 // tagged adds the parameter to the operations whose answers can have tags, and declares the guards
@@ -126,7 +128,8 @@ func (c *checker) guards(op *Operation, table []*Operation, fault func(string, .
 	}
 	reader := table[at]
 	script := c.scripts[reader.Script]
-	if reader.Effect != Read || reader.Reply.Mark != Single || reader.tagging() == nil || reader.Lane != op.Lane {
+	if reader.Effect != Read || reader.Reply.Mark != Single || reader.tagging() == nil ||
+		reader.Lane != op.Lane {
 		fault("has a guard whose reader %s does not read one record with a tag in its lane", g.Reader)
 	}
 	own := c.scripts[op.Script]

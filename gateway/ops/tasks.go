@@ -258,7 +258,8 @@ func undoCopy(d Done) []Undoing {
 				row = "membership.add"
 			}
 			member := MemberOf(d.Intent)
-			calls = append(calls, Undoing{Row: row, Given: Given{usernameName: member.GUID, existingGroup.Name: group.GUID},
+			calls = append(calls, Undoing{Row: row,
+				Given:  Given{usernameName: member.GUID, existingGroup.Name: group.GUID},
 				Undone: []ps.Intended{group, member}})
 		}
 	}

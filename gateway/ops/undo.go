@@ -239,7 +239,8 @@ func restored(row string, target func(Done) Given) Undo {
 // inputsFor returns the inputs of a row that restore the previous value of an announced change.
 func inputsFor(op *Operation, c ps.IntendedChange) Given {
 	given := Given{}
-	for _, change := range op.Reply.Shape.Changes(schema.Announced{Attribute: c.Name, Before: c.Before, After: c.After}) {
+	for _, change := range op.Reply.Shape.Changes(schema.Announced{Attribute: c.Name, Before: c.Before,
+		After: c.After}) {
 		if p := op.inputOf(change.Field); p != nil {
 			given[p.Name] = wire(change.Before)
 			if text, is := given[p.Name].(string); is {
@@ -293,7 +294,8 @@ func wire(value json.RawMessage) any {
 var undoOfUser = func() Undo {
 	byInputs := restored("user.updateByGuid", func(d Done) Given { return Given{"UserGuid": d.object().GUID} })
 	country := func(d Done, c ps.IntendedChange) bool {
-		return (c.Name == "co" || c.Name == "countryCode") && slices.ContainsFunc(d.object().Changes, func(other ps.IntendedChange) bool { return other.Name == "c" })
+		return (c.Name == "co" || c.Name == "countryCode") &&
+			slices.ContainsFunc(d.object().Changes, func(other ps.IntendedChange) bool { return other.Name == "c" })
 	}
 	undo := byInputs
 	undo.Covers = func(d Done, c ps.IntendedChange) bool {

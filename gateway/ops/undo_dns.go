@@ -72,13 +72,15 @@ func undoOfRecord(t *schema.RecordType, verb string) Undo {
 			var calls []Undoing
 			for _, record := range ImageOf(d.object()).Records {
 				if given := recordGiven(record); given != nil {
-					calls = append(calls, Undoing{Row: rowOfType(record.Type) + ".create", Given: given, Undone: d.ofType(record.Type)})
+					calls = append(calls, Undoing{Row: rowOfType(record.Type) + ".create", Given: given,
+						Undone: d.ofType(record.Type)})
 				}
 			}
 			return calls
 		}}
 	case "change":
-		return Undo{Rows: []string{t.Resource + ".change"}, Loss: stampLost, Calls: func(d Done) []Undoing { return undoRecordChange(t, d) }}
+		return Undo{Rows: []string{t.Resource + ".change"}, Loss: stampLost,
+			Calls: func(d Done) []Undoing { return undoRecordChange(t, d) }}
 	}
 	return Undo{}
 }
@@ -130,7 +132,8 @@ func undoRecordChange(t *schema.RecordType, d Done) []Undoing {
 	if problem != nil {
 		return nil
 	}
-	given := Given{ownerParam: images[0].Name, zoneParam: images[0].Zone, ttlParam: strconv.FormatInt(images[0].TTL, 10)}
+	given := Given{ownerParam: images[0].Name, zoneParam: images[0].Zone,
+		ttlParam: strconv.FormatInt(images[0].TTL, 10)}
 	now := slices.Clone(old)
 	for i, f := range t.Fields {
 		if text := d.Texts["New"+f.Name]; text != "" {
@@ -248,7 +251,8 @@ func zoneLoss(image Image, row string) string {
 		if scope := image.Attributes["replicationScope"]; scope != "Domain" && !isFile {
 			lost = append(lost, "the replication scope "+scope)
 		}
-		if update := image.Attributes["dynamicUpdate"]; update != map[bool]string{true: "None", false: "Secure"}[isFile] {
+		if update := image.Attributes["dynamicUpdate"]; update != map[bool]string{true: "None",
+			false: "Secure"}[isFile] {
 			lost = append(lost, "the dynamic updates "+update)
 		}
 	}
@@ -276,7 +280,8 @@ func zoneLoss(image Image, row string) string {
 func zoneCalls(d Done, row string) []Undoing {
 	image := ImageOf(d.object())
 	name := image.Attributes["zoneName"]
-	given := Given{zoneParam: name, "ReplicationScope": image.Attributes["replicationScope"], "DynamicUpdate": image.Attributes["dynamicUpdate"]}
+	given := Given{zoneParam: name, "ReplicationScope": image.Attributes["replicationScope"],
+		"DynamicUpdate": image.Attributes["dynamicUpdate"]}
 	if partition := image.Attributes["directoryPartition"]; partition != "" {
 		given["DirectoryPartition"] = partition
 	}
@@ -303,7 +308,8 @@ func zoneCalls(d Done, row string) []Undoing {
 			data = append(data, record.Data)
 		}
 		calls = append(calls, Undoing{Row: "recordSet.put", Blind: true, Given: Given{
-			zoneParam: name, ownerParam: records[0].Name, "Type": records[0].Type, "Data": schema.TextsOf(data), ttlParam: strconv.FormatInt(records[0].TTL, 10),
+			zoneParam: name, ownerParam: records[0].Name, "Type": records[0].Type, "Data": schema.TextsOf(data),
+			ttlParam: strconv.FormatInt(records[0].TTL, 10),
 		}})
 	}
 	return calls
@@ -357,8 +363,9 @@ func forwarderBack(d Done) Given {
 	}
 	_ = json.Unmarshal(d.object().Record, &record) // without it the call is refused
 	given := Given{
-		zoneParam: record.ZoneName, "MasterServers": schema.ListOf(record.MasterServers), "ForwarderTimeout": strconv.FormatInt(record.ForwarderTimeout, 10),
-		"UseRecursion": strconv.FormatBool(record.UseRecursion), "ReplicationScope": record.ReplicationScope,
+		zoneParam: record.ZoneName, "MasterServers": schema.ListOf(record.MasterServers),
+		"ForwarderTimeout": strconv.FormatInt(record.ForwarderTimeout, 10),
+		"UseRecursion":     strconv.FormatBool(record.UseRecursion), "ReplicationScope": record.ReplicationScope,
 	}
 	if record.ReplicationScope == "Custom" {
 		given["DirectoryPartition"] = record.Partition
@@ -381,7 +388,8 @@ func delegationBack(d Done) []Undoing {
 		}
 		calls = append(calls, Undoing{
 			Row: "delegation.create", Undone: []ps.Intended{object},
-			Given: Given{zoneParam: record.ZoneName, childParam: record.ChildName, serverParam: record.NameServer, "IP_Address": schema.ListOf(record.IPAddresses)},
+			Given: Given{zoneParam: record.ZoneName, childParam: record.ChildName, serverParam: record.NameServer,
+				"IP_Address": schema.ListOf(record.IPAddresses)},
 		})
 	}
 	return calls

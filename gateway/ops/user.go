@@ -370,7 +370,8 @@ var userRows = []*Operation{
 }
 
 // updateFails are the failures of an update, including a move to another OU.
-var updateFails = []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Policy, schema.Unprocessable}
+var updateFails = []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Policy,
+	schema.Unprocessable}
 
 var userGuid = Param{
 	Name: "UserGuid", Arg: "UserName", Kind: schema.GUIDOrSID, Required: true,
@@ -474,7 +475,8 @@ func renamedTo(about string) Param {
 // The script compares it with the names of guarded accounts.
 func unmistakable(name, arg string) Rule {
 	return Rule{
-		Doc: "A name must not look like that of a guarded account: differ from it by blanks, width or invisible characters only",
+		Doc: "A name must not look like that of a guarded account: differ from it by blanks, width or invisible " +
+			"characters only",
 		Apply: func(b *Bound) []schema.FieldError {
 			if plain := schema.Plain(b.Text(name)); plain != "" {
 				b.Args[arg] = ps.Text(plain)
@@ -487,7 +489,8 @@ func unmistakable(name, arg string) Rule {
 // homeFolder handles two parameters for one attribute. Clients that send every input leave one of
 // them empty.
 var homeFolder = Rule{
-	Doc: "HomeFolderPath and HomeFolderDirectory are two names of one attribute: give one of them, or both with the same value",
+	Doc: "HomeFolderPath and HomeFolderDirectory are two names of one attribute: give one of them, or both " +
+		"with the same value",
 	Apply: func(b *Bound) []schema.FieldError {
 		directory, path := b.Text(homeDirectory), b.Text(homePath)
 		switch {
@@ -497,7 +500,8 @@ var homeFolder = Rule{
 		case path == "" && b.Has(homePath):
 			b.Args[homePath] = ps.Text(directory)
 		case directory != "" && path != "":
-			return []schema.FieldError{{Field: homePath, Code: schema.InvalidRequest, Message: "is another name of " + homeDirectory + " and must not differ from it"}}
+			return []schema.FieldError{{Field: homePath, Code: schema.InvalidRequest,
+				Message: "is another name of " + homeDirectory + " and must not differ from it"}}
 		}
 		return nil
 	},

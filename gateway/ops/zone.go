@@ -178,9 +178,11 @@ var zoneRows = []*Operation{
 
 var (
 	anyZone     = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.Zone, Required: true, Doc: "The zone."}
-	forwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.NewForwardZone, Required: true, Example: "lab2.example", Doc: "The zone."}
+	forwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.NewForwardZone, Required: true,
+		Example: "lab2.example", Doc: "The zone."}
 	// The example is a zone that exists in the sandbox.
-	existingForwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.ForwardZone, Required: true, Example: "shop.example", Doc: "The zone."}
+	existingForwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.ForwardZone, Required: true,
+		Example: "shop.example", Doc: "The zone."}
 
 	zoneScope     = schema.OneOf("All but File are in the directory; in any case.", zoneScopes...)
 	zoneScopes    = []string{"Domain", "Forest", "Legacy", "Custom", "File"}
@@ -195,7 +197,8 @@ var secureInDirectory = Rule{
 		if b.Text("ReplicationScope") != "File" || b.Text("DynamicUpdate") != "Secure" {
 			return nil
 		}
-		return []schema.FieldError{{Field: "DynamicUpdate", Code: schema.Unprocessable, Message: "must not be Secure for a zone in a file: secure updates need a zone in the directory"}}
+		return []schema.FieldError{{Field: "DynamicUpdate", Code: schema.Unprocessable,
+			Message: "must not be Secure for a zone in a file: secure updates need a zone in the directory"}}
 	},
 }
 

@@ -137,7 +137,8 @@ func (a *Application) drifted(server string) error {
 // told returns a difference with only those values that the caller may read.
 func (a *Application) told(d change.Difference) problem.Detail {
 	if row := a.plans.operation(a.plan.Row); row == nil || !a.sight.Reads(row) {
-		return problem.Detail{Field: d.Field, Message: fmt.Sprintf("of '%s' differs from what the plan shows", d.Object)}
+		return problem.Detail{Field: d.Field,
+			Message: fmt.Sprintf("of '%s' differs from what the plan shows", d.Object)}
 	}
 	if change.NamesObject(d.Field) {
 		d.Expected, d.Found = a.sight.Hidden(d.Expected), a.sight.Hidden(d.Found)

@@ -179,7 +179,8 @@ func (p *Plans) Apply(ctx context.Context, a Applying) (*Application, error) {
 		found.Used = nil // used by the call that is repeated, which may have changed nothing
 	case StateExpired:
 		return nil, problem.New(schema.Expired,
-			"The plan '%s' could be applied until %s. Make a new one with %s.", found.ID, found.Expires.Format(time.RFC3339), ops.DryRun)
+			"The plan '%s' could be applied until %s. Make a new one with %s.", found.ID,
+			found.Expires.Format(time.RFC3339), ops.DryRun)
 	}
 	return &Application{
 		plans: p, plan: found, requestID: a.RequestID, sight: change.SightOf(a.Caller),
@@ -205,8 +206,9 @@ func usedBy(p *Plan) error {
 
 // mismatch returns the refusal of a plan that belongs to another call, and names the differences.
 func mismatch(p *Plan, a Applying) error {
-	failed := problem.New(schema.PlanMismatch, "The plan belongs to another call: of another operation, or with "+
-		"other parameters. Send those of the dry run again, secrets included.")
+	failed := problem.New(schema.PlanMismatch,
+		"The plan belongs to another call: of another operation, or with "+
+			"other parameters. Send those of the dry run again, secrets included.")
 	op := a.Bound.Op
 	if p.Operation != op.ID {
 		failed.Details = []problem.Detail{{Field: ops.PlanID, Message: "is for the operation " + p.Operation}}

@@ -14,7 +14,8 @@ import (
 func TestPlansHaveABudget(t *testing.T) {
 	now := time.Now()
 	s := newShelf(Limits{Bytes: 400}, func() time.Time { return now })
-	one, other := identity.Who{Kind: "token", Name: "one", ID: "1"}, identity.Who{Kind: "token", Name: "other", ID: "2"}
+	one, other := identity.Who{Kind: "token", Name: "one", ID: "1"}, identity.Who{Kind: "token", Name: "other",
+		ID: "2"}
 	put := func(by identity.Who, id string, bytes int64) []string {
 		return s.put(by, shelved{id: id, bytes: bytes, expires: now.Add(time.Hour)})
 	}
@@ -34,12 +35,15 @@ func TestPlansHaveABudget(t *testing.T) {
 	many := newShelf(Limits{}, time.Now)
 	var surplus []string
 	for i := range bounds.Plans.Own + 2 {
-		surplus = append(surplus, many.put(one, shelved{id: fmt.Sprint(i), bytes: 1, expires: time.Now().Add(time.Hour)})...)
+		surplus = append(surplus, many.put(one,
+			shelved{id: fmt.Sprint(i), bytes: 1, expires: time.Now().Add(time.Hour)})...)
 	}
 	assert.Equal(t, []string{"0", "1"}, surplus)
 
 	low := bounds.NewRoom(func() (int64, error) { return 0, nil }, 0, time.Now)
 	short := newShelf(Limits{Bytes: 1 << 30, Room: low}, time.Now)
 	short.put(one, shelved{id: "a", bytes: bounds.Least, expires: time.Now().Add(time.Hour)})
-	assert.Equal(t, []string{"a"}, short.put(one, shelved{id: "b", bytes: 1, expires: time.Now().Add(time.Hour)}), "as little is left on the disk")
+	assert.Equal(t, []string{"a"},
+		short.put(one, shelved{id: "b", bytes: 1, expires: time.Now().Add(time.Hour)}),
+		"as little is left on the disk")
 }

@@ -33,7 +33,8 @@ func TestOfFindsTheProblem(t *testing.T) {
 }
 
 func TestTheAuditMayHaveAnotherCode(t *testing.T) {
-	hidden := &Error{Code: schema.NotFound, Message: "The user was not found.", Audited: schema.Limit, Cause: errors.New("outside")}
+	hidden := &Error{Code: schema.NotFound, Message: "The user was not found.", Audited: schema.Limit,
+		Cause: errors.New("outside")}
 	assert.Equal(t, schema.Limit, hidden.AuditCode())
 	assert.Equal(t, schema.NotFound, New(schema.NotFound, "").AuditCode())
 	assert.Equal(t, "limit: The user was not found. (outside)", hidden.Error())

@@ -94,7 +94,8 @@ func TestWhatIsOlderThanAnHourDoesNotCount(t *testing.T) {
 	require.NoError(t, err)
 	spent, err := l.Spent(t.Context(), deletions)
 	require.NoError(t, err)
-	assert.Equal(t, []Spent{{start.Add(40 * time.Second), 6}, {start.Add(time.Minute), 4}, {start.Add(31 * time.Minute), 1}}, spent,
+	assert.Equal(t, []Spent{{start.Add(40 * time.Second), 6}, {start.Add(time.Minute), 4},
+		{start.Add(31 * time.Minute), 1}}, spent,
 		"a number for each minute, by its end")
 	require.NoError(t, slow.settle(t.Context(), map[Budget]int{deletions: 3}))
 	assert.Equal(t, 10, total(t, l, deletions), "it is corrected where it was reserved")

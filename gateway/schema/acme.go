@@ -3,16 +3,19 @@ package schema
 import "regexp"
 
 // RecordName is a full record name. A trailing dot is kept.
-var RecordName Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "record name", example: "_acme-challenge.www.corp.example.", dot: true}
+var RecordName Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "record name",
+	example: "_acme-challenge.www.corp.example.", dot: true}
 
 // CertificateName is a name as in certificates: a full name or a wildcard.
-var CertificateName Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "host name", example: "www.corp.example", dot: true}
+var CertificateName Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "host name",
+	example: "www.corp.example", dot: true}
 
 // Challenge is the text of a record that answers a challenge: a SHA-256 digest in
 // base64url without padding (RFC 8555, 8.4).
 var Challenge Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`), limit: 43,
-	must: "must be a digest in base64url: 43 letters, digits, hyphens and underscores", example: "LPsIwTo7o8BoG0-vjCyGQGBWSVIPxI-i_X336eUOQZo",
+	must:    "must be a digest in base64url: 43 letters, digits, hyphens and underscores",
+	example: "LPsIwTo7o8BoG0-vjCyGQGBWSVIPxI-i_X336eUOQZo",
 }
 
 // ChallengeToken and KeyAuthorization are agreed between an authority and its client. The record's
@@ -24,7 +27,8 @@ var (
 	}
 	KeyAuthorization Kind = patternKind{
 		base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{1,512}\.[A-Za-z0-9_-]{43}$`), limit: 512 + 44,
-		must: "must be a token, a dot and the thumbprint of a key in base64url", example: "DGyRejmCefe7v4NfDGDKfA.9jg46WB3rR_AHD-EBXdN7cBkH1WOu0tA3M9fm21mqTI",
+		must:    "must be a token, a dot and the thumbprint of a key in base64url",
+		example: "DGyRejmCefe7v4NfDGDKfA.9jg46WB3rR_AHD-EBXdN7cBkH1WOu0tA3M9fm21mqTI",
 	}
 )
 

@@ -55,13 +55,15 @@ func hostAddress(s string) (netip.Addr, *FieldError) {
 	case address.Is4In6():
 		return address, invalid("must not have an IPv4 address written as IPv6")
 	case address.IsUnspecified() || address.IsMulticast() || address.IsLoopback() || address == broadcast:
-		return address, unprocessable("must be addresses of other hosts: not an unspecified, loopback, multicast or broadcast address")
+		return address, unprocessable(
+			"must be addresses of other hosts: not an unspecified, loopback, multicast or broadcast address")
 	}
 	return address, nil
 }
 
 func (addressesKind) Doc() Doc {
-	return Doc{Type: "string", Text: "Up to 20 IPv4 and IPv6 addresses, separated by commas; in JSON also an array.", Example: "10.9.0.53"}
+	return Doc{Type: "string", Text: "Up to 20 IPv4 and IPv6 addresses, separated by commas; in JSON also an " +
+		"array.", Example: "10.9.0.53"}
 }
 
 // TakesList reports whether the kind accepts a JSON array of strings.

@@ -30,7 +30,8 @@ func (s *Shape) Changes(announced Announced) []FieldChange {
 		return append(changes, FieldChange{photoField, announced.Attribute, before, after})
 	}
 	for _, field := range s.announcedBy(announced) {
-		change := FieldChange{field.Name, announced.Attribute, field.announced(announced.Before), field.announced(announced.After)}
+		change := FieldChange{field.Name, announced.Attribute, field.announced(announced.Before),
+			field.announced(announced.After)}
 		if field.Packed == nil || !bytes.Equal(change.Before, change.After) {
 			changes = append(changes, change)
 		}
@@ -123,5 +124,6 @@ const (
 
 // ChangeKinds returns all kinds of changes.
 func ChangeKinds() []ChangeKind {
-	return []ChangeKind{SetsValue, ClearsValue, Creates, Removes, Renames, Moves, SetsMember, SetsFlag, SetsSecret, ServerChooses}
+	return []ChangeKind{SetsValue, ClearsValue, Creates, Removes, Renames, Moves, SetsMember, SetsFlag,
+		SetsSecret, ServerChooses}
 }

@@ -31,12 +31,13 @@ var deletedFields = []Field{
 // DeletedObject is a deleted object. DeletedDetails also contains the objects that belong to it.
 var (
 	DeletedObject  = &Shape{Name: "DeletedObject", Fields: deletedFields}
-	DeletedDetails = &Shape{Name: "DeletedDetails", Fields: append(deletedFields[:len(deletedFields):len(deletedFields)],
-		Field{Name: "memberOf", Type: TextListField, Doc: "groups that it was a direct member of"},
-		Field{Name: "children", Type: ObjectListField, Doc: "what lay directly below it", Of: []Field{
-			{Name: "guid", Type: GUIDField}, {Name: "type"}, {Name: "name"},
-		}},
-	)}
+	DeletedDetails = &Shape{Name: "DeletedDetails",
+		Fields: append(deletedFields[:len(deletedFields):len(deletedFields)],
+			Field{Name: "memberOf", Type: TextListField, Doc: "groups that it was a direct member of"},
+			Field{Name: "children", Type: ObjectListField, Doc: "what lay directly below it", Of: []Field{
+				{Name: "guid", Type: GUIDField}, {Name: "type"}, {Name: "name"},
+			}},
+		)}
 )
 
 // RestoredObject is a restored object in its current state, as the record of its class. The fields

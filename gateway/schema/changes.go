@@ -11,7 +11,8 @@ import (
 // ChangeID is the id of a change in the history, in the format of [adgateway/gateway/changes].
 var ChangeID Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^ch_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`), limit: 39,
-	must: "must be the id of a change, as X-Change-Id shows it", example: "ch_019ab3f0-0000-7000-8000-000000000000",
+	must:    "must be the id of a change, as X-Change-Id shows it",
+	example: "ch_019ab3f0-0000-7000-8000-000000000000",
 }
 
 // ChangeCursor is the position where the list of changes continues: the member next of the previous
@@ -33,13 +34,15 @@ func (feedStartKind) Decode(raw any) (*Decoded, *FieldError) {
 	}
 	cursor, problem := ChangeCursor.Decode(raw)
 	if problem != nil {
-		return nil, invalid("must be the id of an event, the next of an answer, or a time such as 2026-11-22T12:40:00Z")
+		return nil, invalid("must be the id of an event, the next of an answer, or a time such as " +
+			"2026-11-22T12:40:00Z")
 	}
 	return cursor, nil
 }
 
 func (feedStartKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: 256, Text: "The id of an event, the next of an answer, or a time (RFC 3339).", Example: "2026-11-22T12:40:00Z"}
+	return Doc{Type: "string", MaxLength: 256,
+		Text: "The id of an event, the next of an answer, or a time (RFC 3339).", Example: "2026-11-22T12:40:00Z"}
 }
 
 // Word is a name that is compared as a whole, such as the name of an operation, a credential or a
@@ -84,7 +87,8 @@ func (namesKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (namesKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: namesLimit, Pattern: namesPattern.String(), Text: "Names, separated by commas."}
+	return Doc{Type: "string", MaxLength: namesLimit, Pattern: namesPattern.String(),
+		Text: "Names, separated by commas."}
 }
 
 // Moment is a point in time.

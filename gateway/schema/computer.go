@@ -14,7 +14,8 @@ import (
 var ComputerName Kind = patternKind{
 	base: base{"string"}, limit: 15,
 	pattern: regexp.MustCompile(`^(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)$`),
-	must:    "must be a computer name: letters, digits, hyphens and underscores, no hyphen at either end, and not only digits",
+	must: "must be a computer name: letters, digits, hyphens and underscores, no hyphen at either end, " +
+		"and not only digits",
 	refuses: regexp.MustCompile(`^[0-9]+$`),
 	example: "PC042",
 	meant:   []misuse{distinguished, downLevel, accountOfComputer, hostName},
@@ -52,5 +53,7 @@ func (wildcardKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (wildcardKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: wildcardLimit, Text: "A pattern for names: * stands for any characters, everything else for itself. A whole number is taken as its text.", Example: "WEB*"}
+	return Doc{Type: "string", MaxLength: wildcardLimit,
+		Text: "A pattern for names: * stands for any characters, everything else for itself. A whole number is " +
+			"taken as its text.", Example: "WEB*"}
 }

@@ -11,8 +11,9 @@ import (
 
 func TestKindsOfComputersAndOUs(t *testing.T) {
 	const (
-		notComputer = "invalid_request: must be a computer name: letters, digits, hyphens and underscores, no hyphen at either end, and not only digits"
-		notName     = "invalid_request: must be a name, not only blanks"
+		notComputer = "invalid_request: must be a computer name: letters, digits, hyphens and underscores, no " +
+			"hyphen at either end, and not only digits"
+		notName = "invalid_request: must be a name, not only blanks"
 	)
 	for _, c := range []struct {
 		kind Kind

@@ -68,7 +68,8 @@ var countryTable = sync.OnceValue(func() map[string]country {
 			}
 			others[alpha2][i] = name
 		}
-		for _, name := range append(others[alpha2], found.name, code.String(), unicodeNames.Name(region), alpha2, code.Alpha3()) {
+		for _, name := range append(others[alpha2], found.name, code.String(), unicodeNames.Name(region), alpha2,
+			code.Alpha3()) {
 			table[foldCountry(name)] = found
 		}
 	}
@@ -101,9 +102,11 @@ func (countryKind) Decode(raw any) (*Decoded, *FieldError) {
 	}
 	found, known := countryTable()[foldCountry(s)]
 	if !known {
-		return nil, invalid("must be a country: its ISO 3166-1 code such as GR or GRC, or its name in English such as Greece")
+		return nil, invalid("must be a country: its ISO 3166-1 code such as GR or GRC, or its name in English " +
+			"such as Greece")
 	}
-	return &Decoded{Values: []ps.Value{ps.Text(found.code), ps.Text(found.name), ps.Int(found.number)}, Text: found.code}, nil
+	return &Decoded{Values: []ps.Value{ps.Text(found.code), ps.Text(found.name), ps.Int(found.number)},
+		Text: found.code}, nil
 }
 
 func (countryKind) Parts() []Part {
@@ -113,7 +116,8 @@ func (countryKind) Parts() []Part {
 func (countryKind) Clear() []ps.Value { return []ps.Value{ps.Text(""), ps.Text(""), ps.Int(0)} }
 
 func (countryKind) Doc() Doc {
-	return Doc{Type: "string", Text: "A country: ISO 3166-1 alpha-2 or alpha-3 code, or its English short, official or common name.", Example: "GR"}
+	return Doc{Type: "string", Text: "A country: ISO 3166-1 alpha-2 or alpha-3 code, or its English short, " +
+		"official or common name.", Example: "GR"}
 }
 
 // countryName returns the English name for a code, or the code if it is unknown.

@@ -50,10 +50,12 @@ func (k forwardZoneKind) Decode(raw any) (*Decoded, *FieldError) {
 	decoded, problem := k.Kind.Decode(raw)
 	if problem == nil {
 		if _, err := netip.ParsePrefix(decoded.Text); err == nil || isAddress(decoded.Text) {
-			return nil, invalid("must be the name of a forward lookup zone, not an address: a network has a reverse lookup zone")
+			return nil, invalid("must be the name of a forward lookup zone, not an address: a network has a " +
+				"reverse lookup zone")
 		}
 	}
-	if problem == nil && (strings.EqualFold(decoded.Text, "arpa") || strings.HasSuffix(strings.ToLower(decoded.Text), ".arpa")) {
+	if problem == nil && (strings.EqualFold(decoded.Text, "arpa") ||
+		strings.HasSuffix(strings.ToLower(decoded.Text), ".arpa")) {
 		return nil, invalid("must be a forward lookup zone: names under arpa are reverse ones")
 	}
 	return decoded, problem
@@ -121,7 +123,8 @@ func (k domainKind) check(name string) *FieldError {
 		if k.pattern == listedPattern {
 			return invalid("must be a DNS %s: labels with dots between them, as lists show it", k.what)
 		}
-		return invalid("must be a DNS %s of letters, digits, hyphens, underscores and slashes (other letters as punycode)", k.what)
+		return invalid("must be a DNS %s of letters, digits, hyphens, underscores and slashes (other letters as "+
+			"punycode)", k.what)
 	}
 	if octets(name) > DomainLimit {
 		return invalid("must be at most %d characters long", DomainLimit)
@@ -155,8 +158,9 @@ func octets(name string) int {
 }
 
 func (k domainKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: DomainLimit + 1, Pattern: strings.TrimSuffix(k.pattern.String(), "$") + `\.?$`,
-		Text: "A DNS " + k.what + ".", Example: k.example}
+	return Doc{Type: "string", MaxLength: DomainLimit + 1,
+		Pattern: strings.TrimSuffix(k.pattern.String(), "$") + `\.?$`,
+		Text:    "A DNS " + k.what + ".", Example: k.example}
 }
 
 // Network is a network in CIDR form. The script receives the name of its reverse
@@ -191,7 +195,8 @@ func (k networkKind) Decode(raw any) (*Decoded, *FieldError) {
 	}
 	decoded, problem := Zone.Decode(s)
 	if problem != nil || !IsReverse(decoded.Text) && !strings.EqualFold(decoded.Text, trustAnchors) {
-		return nil, invalid("must be a network in CIDR form such as 10.0.0.0/8, or a reverse zone such as 10.in-addr.arpa")
+		return nil, invalid("must be a network in CIDR form such as 10.0.0.0/8, or a reverse zone such as " +
+			"10.in-addr.arpa")
 	}
 	return decoded, nil
 }
@@ -228,9 +233,11 @@ func reverseZone(cidr string) (string, *FieldError) {
 	case addr.Is4In6():
 		return "", unprocessable("must not be an IPv4 network written as IPv6")
 	case addr.Is4() && bits != 8 && bits != 16 && bits != 24:
-		return "", unprocessable("must have the prefix /8, /16 or /24: a reverse zone for IPv4 ends at a whole octet")
+		return "", unprocessable("must have the prefix /8, /16 or /24: a reverse zone for IPv4 ends at a whole " +
+			"octet")
 	case addr.Is6() && (bits < 16 || bits%4 != 0):
-		return "", unprocessable("must have a prefix from /16 to /128 that is a multiple of 4: a reverse zone for IPv6 ends at a whole nibble")
+		return "", unprocessable("must have a prefix from /16 to /128 that is a multiple of 4: a reverse zone " +
+			"for IPv6 ends at a whole nibble")
 	case prefix.Masked() != prefix:
 		return "", unprocessable("must not have host bits set: the network of that prefix is %s", prefix.Masked())
 	}

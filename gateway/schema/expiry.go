@@ -40,7 +40,8 @@ func (k expiryKind) Decode(raw any) (*Decoded, *FieldError) {
 	at, err := time.Parse(time.RFC3339, s)
 	if err != nil {
 		if at, err = time.ParseInLocation(time.DateOnly, s, k.zone); err != nil {
-			return nil, invalid("must be a date such as 2026-06-30, of which the end is meant, a date and time with an offset such as 2026-06-30T18:00:00+02:00, or empty for never")
+			return nil, invalid("must be a date such as 2026-06-30, of which the end is meant, a date and time " +
+				"with an offset such as 2026-06-30T18:00:00+02:00, or empty for never")
 		}
 		at = at.AddDate(0, 0, 1)
 	}
@@ -59,5 +60,6 @@ func (expiryKind) Parts() []Part {
 func (expiryKind) Clear() []ps.Value { return []ps.Value{ps.Text(""), ps.Text(neverTicks)} }
 
 func (expiryKind) Doc() Doc {
-	return Doc{Type: "string", Text: "A date, of which the end in `time.zone` is meant; a date and time with an offset; empty: never.", Example: "2030-06-30"}
+	return Doc{Type: "string", Text: "A date, of which the end in `time.zone` is meant; a date and time with " +
+		"an offset; empty: never.", Example: "2030-06-30"}
 }

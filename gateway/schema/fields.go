@@ -80,7 +80,8 @@ func (k fieldListKind) choose(list string) (*Selection, *FieldError) {
 		unknown = append(unknown[:shown], fmt.Sprintf("%d more", n-shown))
 		fallthrough
 	case n > 0:
-		return nil, invalid("must be names of fields separated by commas; unknown: %s; known: %s", strings.Join(unknown, ", "), strings.Join(k.names, ", "))
+		return nil, invalid("must be names of fields separated by commas; unknown: %s; known: %s",
+			strings.Join(unknown, ", "), strings.Join(k.names, ", "))
 	}
 	selection := &Selection{Shape: k.shape, index: map[string]int{}}
 	for i := range wanted {

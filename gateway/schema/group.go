@@ -43,7 +43,8 @@ func (scopeKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (scopeKind) Doc() Doc {
-	doc := Doc{Type: "string", Text: "The scope, in any case; DomainLocal is taken for Domain_Local.", Example: "Global"}
+	doc := Doc{Type: "string", Text: "The scope, in any case; DomainLocal is taken for Domain_Local.",
+		Example: "Global"}
 	for _, words := range scopes {
 		doc.Enum = append(doc.Enum, words[0])
 	}

@@ -42,7 +42,8 @@ func (k identityKind) Clear() []ps.Value {
 }
 
 func (identityKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: identityLimit, Text: "GUID, SID, distinguished name or sAMAccountName.", Example: "aschmidt"}
+	return Doc{Type: "string", MaxLength: identityLimit,
+		Text: "GUID, SID, distinguished name or sAMAccountName.", Example: "aschmidt"}
 }
 
 // DN is a well-formed distinguished name (RFC 4514, facts C20). It is passed on unchanged, except
@@ -77,7 +78,8 @@ func (dnKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (dnKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: dnLimit, Text: "A distinguished name; LDAP:// before it is ignored.", Example: "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"}
+	return Doc{Type: "string", MaxLength: dnLimit, Text: "A distinguished name; LDAP:// before it is ignored.",
+		Example: "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"}
 }
 
 // domainPart matches the part that is in the name of every object of a domain.

@@ -10,7 +10,8 @@ import (
 // JobID is the id of a job, in the format of [adgateway/gateway/jobs].
 var JobID Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^jb_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`), limit: 39,
-	must: "must be the id of a job, as its submission shows it", example: "jb_019ab3f0-0000-7000-8000-000000000000",
+	must:    "must be the id of a job, as its submission shows it",
+	example: "jb_019ab3f0-0000-7000-8000-000000000000",
 }
 
 // ResultKey is an X25519 public key in base64, which generated secrets are sealed for.
@@ -32,7 +33,8 @@ func (resultKeyKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (resultKeyKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: 44, Text: "A public key of X25519, 32 bytes in base64.", Example: "ZGVtbyBrZXkgb2YgdGhpcnR5LXR3byBieXRlcyAuLi4="}
+	return Doc{Type: "string", MaxLength: 44, Text: "A public key of X25519, 32 bytes in base64.",
+		Example: "ZGVtbyBrZXkgb2YgdGhpcnR5LXR3byBieXRlcyAuLi4="}
 }
 
 // Job is the record of a job: a list of calls and its progress.

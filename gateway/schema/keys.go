@@ -21,7 +21,8 @@ func IsKey(name string) bool { return slices.Contains(keyFields, name) }
 func (s *Selection) Keys() *Selection {
 	keys := &Selection{Shape: s.Shape, index: map[string]int{}}
 	for i := range s.Shape.Fields {
-		if field := &s.Shape.Fields[i]; IsKey(field.Name) && slices.Contains(s.fields[:len(s.fields)-s.hidden], field) {
+		if field := &s.Shape.Fields[i]; IsKey(field.Name) &&
+			slices.Contains(s.fields[:len(s.fields)-s.hidden], field) {
 			keys.add(i)
 		}
 	}

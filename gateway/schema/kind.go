@@ -250,9 +250,11 @@ func (k guidKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (k guidKind) Doc() Doc {
-	doc := Doc{Type: "string", Pattern: guidPattern, Text: "A GUID, with or without braces.", Example: "897be383-0d4f-5fd1-b27f-461bf3bb4b03"}
+	doc := Doc{Type: "string", Pattern: guidPattern, Text: "A GUID, with or without braces.",
+		Example: "897be383-0d4f-5fd1-b27f-461bf3bb4b03"}
 	if k.orSID {
-		doc.Pattern, doc.Text = strings.TrimSuffix(doc.Pattern, ")$")+"|"+sidPattern+")$", "A GUID, with or without braces, or a SID."
+		doc.Pattern, doc.Text = strings.TrimSuffix(doc.Pattern, ")$")+"|"+sidPattern+
+			")$", "A GUID, with or without braces, or a SID."
 	}
 	return doc
 }

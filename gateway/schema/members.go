@@ -108,7 +108,8 @@ func splitEscaped(list string) []string {
 }
 
 func (k membersKind) Doc() Doc {
-	about := "Up to 1,000 members, separated by commas; in JSON also an array. Each is named by GUID, SID, distinguished name, " +
+	about := "Up to 1,000 members, separated by commas; in JSON also an array. Each is named by GUID, SID, " +
+		"distinguished name, " +
 		`sAMAccountName or DOMAIN\name, and may be of another domain of the forest if the group's scope allows it.`
 	if k.empty {
 		about += " The array [] stands for no members."

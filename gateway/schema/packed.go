@@ -74,7 +74,8 @@ func unpackUserParameters(text string) (map[string]json.RawMessage, *ps.Warning)
 	settings, decodeErr := tsparams.Decode(raw)
 	if err != nil || decodeErr != nil {
 		return nil, &ps.Warning{Code: "rds_unreadable", Target: guid,
-			Message: "The Remote Desktop settings of this user are stored in a form that cannot be read; their fields are null."}
+			Message: "The Remote Desktop settings of this user are stored in a form that cannot be read; their " +
+				"fields are null."}
 	}
 	return rdsFields(settings), nil
 }

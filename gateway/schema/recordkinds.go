@@ -86,7 +86,8 @@ func (recordTextKind) Decode(raw any) (*Decoded, *FieldError) {
 		return nil, invalid("must not be empty: the next text of that name would replace it")
 	}
 	if len(s) > textLimit {
-		return nil, unprocessable("must be at most %d octets long: Windows PowerShell cannot write a longer text", textLimit)
+		return nil, unprocessable("must be at most %d octets long: Windows PowerShell cannot write a longer text",
+			textLimit)
 	}
 	return textValue(s), nil
 }

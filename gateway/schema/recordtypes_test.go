@@ -60,8 +60,10 @@ func scriptTypes() string {
 
 // writeTables writes the PowerShell tables of the types.
 func writeTables(b *strings.Builder) {
-	b.WriteString("# The types of records, generated from the table RecordTypes of gateway/schema: do not edit.\n")
-	b.WriteString("#     go test ./gateway/schema -run TestScriptsKnowTheTypes -update\n\n$GatewayRecordTypes = @{\n")
+	b.WriteString("# The types of records, generated from the table RecordTypes of gateway/schema: do not " +
+		"edit.\n")
+	b.WriteString("#     go test ./gateway/schema -run TestScriptsKnowTheTypes -update\n\n" +
+		"$GatewayRecordTypes = @{\n")
 	for _, t := range RecordTypes {
 		fmt.Fprintf(b, "    %s = @{\n", quoted(t.Name))
 		fmt.Fprintf(b, "        writable = $%t; alone = $%t; brief = $%t; address = $%t; reverse = $%t; "+
@@ -80,7 +82,8 @@ func writeTables(b *strings.Builder) {
 	}
 	b.WriteString("}\n\n# The members of records that only some types have.\n")
 	fmt.Fprintf(b, "$GatewayRecordMembers = @(%s)\n", strings.Join(members, ", "))
-	b.WriteString("\n# The types that the module has no name for, by their numbers.\n$GatewayNumberedTypes = @{\n")
+	b.WriteString("\n# The types that the module has no name for, by their numbers.\n" +
+		"$GatewayNumberedTypes = @{\n")
 	for _, t := range RecordTypes {
 		if t.Number != 0 {
 			fmt.Fprintf(b, "    '%d' = %s\n", t.Number, quoted(t.Name))
@@ -117,7 +120,8 @@ function Get-GatewayRecordField {
 		}
 		fmt.Fprintf(b, "        %s {\n", quoted(t.Name))
 		if t.Number != 0 {
-			fmt.Fprintf(b, "            $fields = @(Get-GatewayWiredField -Hex ([string]$data.Data) -Wire %s)\n", wires(t))
+			fmt.Fprintf(b, "            $fields = @(Get-GatewayWiredField -Hex ([string]$data.Data) -Wire %s)\n",
+				wires(t))
 			b.WriteString("            if ($fields.Length -gt 0) { return $fields }\n        }\n")
 			continue
 		}

@@ -46,7 +46,8 @@ func (k filterKind) Doc() Doc {
 		line := fmt.Sprintf("`%s` (%s): %s.", strings.Join(row.Fields, " "), row.Values, row.Operators)
 		lines = append(lines, line)
 	}
-	return Doc{Type: "string", MaxLength: filter.MaxLength, Text: strings.Join(lines, " "), Example: k.class.Example}
+	return Doc{Type: "string", MaxLength: filter.MaxLength, Text: strings.Join(lines, " "),
+		Example: k.class.Example}
 }
 
 // SearchText returns the kind of texts for searching objects of a class. The script receives an
@@ -79,8 +80,10 @@ func (k searchTextKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (searchTextKind) Doc() Doc {
-	return Doc{Type: "string", Text: fmt.Sprintf("%d to %d characters, with which a name, account name, mail address or office begins; "+
-		"or a first and a last name, in either order. `DOMAIN\\name` is the account name; ä, ö and ü are ae, oe and ue, too.",
+	return Doc{Type: "string", Text: fmt.Sprintf(
+		"%d to %d characters, with which a name, account name, mail address or office begins; "+
+			"or a first and a last name, in either order. `DOMAIN\\name` is the account name; ä, ö and ü are ae, oe "+
+			"and ue, too.",
 		filter.MinText, filter.MaxText), Example: "schmidt"}
 }
 

@@ -33,7 +33,8 @@ const (
 )
 
 func (t FieldType) String() string {
-	return [...]string{"text", "a boolean", "a GUID", "a time in UTC", "a country code", "a list of text", "a whole number", "an object", "a list of objects", "a value", "a number"}[t]
+	return [...]string{"text", "a boolean", "a GUID", "a time in UTC", "a country code", "a list of text",
+		"a whole number", "an object", "a list of objects", "a value", "a number"}[t]
 }
 
 // Field is one member of a record.
@@ -241,7 +242,9 @@ func (s *Selection) Render(to []byte, batch json.RawMessage, style Style) ([]byt
 }
 
 // render makes a single pass over the batch.
-func (s *Selection) render(to []byte, batch json.RawMessage, style Style) (rendered []byte, records int, err error) {
+func (s *Selection) render(
+	to []byte, batch json.RawMessage, style Style,
+) (rendered []byte, records int, err error) {
 	w := scanner{data: batch}
 	if w.peek() != '[' {
 		return nil, 0, ps.ErrInvalidRecords
@@ -406,7 +409,8 @@ func (f *Field) fits(value json.RawMessage) bool {
 		return fitsAll(f.Of, value)
 	case f.Type == ObjectListField:
 		var list []json.RawMessage
-		return json.Unmarshal(value, &list) == nil && !slices.ContainsFunc(list, func(item json.RawMessage) bool { return !fitsAll(f.Of, item) })
+		return json.Unmarshal(value, &list) == nil &&
+			!slices.ContainsFunc(list, func(item json.RawMessage) bool { return !fitsAll(f.Of, item) })
 	case value[0] != '"':
 		return false
 	case f.Type == GUIDField:

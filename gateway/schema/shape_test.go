@@ -69,7 +69,8 @@ func TestRenderWritesTheDeclaredOrder(t *testing.T) {
 }
 
 func TestRenderRejectsRecordsOfAnotherShape(t *testing.T) {
-	good := map[string]string{"id": `"` + testGUID + `"`, "name": `"a"`, "note": "null", "on": "true", "at": "null", "land": "null", "list": "[]"}
+	good := map[string]string{"id": `"` + testGUID + `"`, "name": `"a"`, "note": "null", "on": "true",
+		"at": "null", "land": "null", "list": "[]"}
 	record := func(change map[string]string) string {
 		var members []string
 		for _, field := range testShape.Fields {

@@ -73,13 +73,15 @@ var (
 
 	Group = &Shape{Name: "Group", Tag: &Tagging{Kind: "g1", Except: []string{"modified"}}, Fields: groupFields}
 
-	Membership = &Shape{Name: "Membership", Tag: &Tagging{Kind: "m1", Only: []string{"guid", "direct", "primary"}}, Fields: append(groupFields[:len(groupFields):len(groupFields)],
-		Field{Name: "memberName"},
-		Field{Name: "memberType"},
-		Field{Name: "memberDistinguishedName"},
-		Field{Name: "direct", Type: BoolField},
-		Field{Name: "primary", Type: BoolField},
-	)}
+	Membership = &Shape{Name: "Membership",
+		Tag: &Tagging{Kind: "m1", Only: []string{"guid", "direct", "primary"}},
+		Fields: append(groupFields[:len(groupFields):len(groupFields)],
+			Field{Name: "memberName"},
+			Field{Name: "memberType"},
+			Field{Name: "memberDistinguishedName"},
+			Field{Name: "direct", Type: BoolField},
+			Field{Name: "primary", Type: BoolField},
+		)}
 
 	OU = &Shape{Name: "OU", Tag: &Tagging{Kind: "o1", Except: []string{"modified"}}, Fields: []Field{
 		{Name: "guid", Type: GUIDField},
@@ -92,30 +94,32 @@ var (
 		{Name: "container", Type: BoolField, Doc: "a container, not an OU"},
 	}}
 
-	Computer = &Shape{Name: "Computer", Tag: &Tagging{Kind: "c1", Except: []string{"lastLogon", "passwordLastSet", "modified"}}, Fields: []Field{
-		{Name: "guid", Type: GUIDField},
-		{Name: "sid"},
-		{Name: "computerName", Attribute: "name"},
-		{Name: "samName", Attribute: "sAMAccountName"},
-		{Name: "operatingSystem", Null: true},
-		{Name: "operatingSystemVersion", Null: true},
-		{Name: "description", Null: true, Input: "ComputerDescription"},
-		{Name: "dnsName", Attribute: "dNSHostName", Null: true},
-		{Name: "path", Attribute: "parent"},
-		{Name: "distinguishedName"},
-		{Name: "enabled", Type: BoolField},
-		{Name: "lastLogon", Type: TimeField, Null: true},
-		{Name: "passwordLastSet", Type: TimeField, Null: true},
-		{Name: "created", Type: TimeField, Null: true},
-		{Name: "modified", Type: TimeField, Null: true},
-	}}
+	Computer = &Shape{Name: "Computer",
+		Tag: &Tagging{Kind: "c1", Except: []string{"lastLogon", "passwordLastSet", "modified"}}, Fields: []Field{
+			{Name: "guid", Type: GUIDField},
+			{Name: "sid"},
+			{Name: "computerName", Attribute: "name"},
+			{Name: "samName", Attribute: "sAMAccountName"},
+			{Name: "operatingSystem", Null: true},
+			{Name: "operatingSystemVersion", Null: true},
+			{Name: "description", Null: true, Input: "ComputerDescription"},
+			{Name: "dnsName", Attribute: "dNSHostName", Null: true},
+			{Name: "path", Attribute: "parent"},
+			{Name: "distinguishedName"},
+			{Name: "enabled", Type: BoolField},
+			{Name: "lastLogon", Type: TimeField, Null: true},
+			{Name: "passwordLastSet", Type: TimeField, Null: true},
+			{Name: "created", Type: TimeField, Null: true},
+			{Name: "modified", Type: TimeField, Null: true},
+		}}
 
-	ReverseZone = &Shape{Name: "ReverseZone", Tag: &Tagging{Kind: "z1", Beside: []string{"serial"}, Alone: true}, Fields: []Field{
-		{Name: "distinguishedName", Doc: "empty for a zone in a file"},
-		{Name: "zoneName"},
-		{Name: "zoneType", Enum: ZoneTypes},
-		{Name: "type", Doc: "DS for a zone in the directory, else File", Enum: []string{"DS", "File"}},
-	}}
+	ReverseZone = &Shape{Name: "ReverseZone", Tag: &Tagging{Kind: "z1", Beside: []string{"serial"}, Alone: true},
+		Fields: []Field{
+			{Name: "distinguishedName", Doc: "empty for a zone in a file"},
+			{Name: "zoneName"},
+			{Name: "zoneType", Enum: ZoneTypes},
+			{Name: "type", Doc: "DS for a zone in the directory, else File", Enum: []string{"DS", "File"}},
+		}}
 
 	DNSZone = &Shape{Name: "DnsZone", Tag: &Tagging{
 		Kind: "y1", Except: []string{"directoryPartition"}, Beside: []string{"serial"}, Alone: true,
@@ -324,7 +328,8 @@ var (
 	HitTypes        = []string{"user", "group", "computer"}
 	MemberTypes     = []string{"user", "group", "computer", "contact", "serviceAccount", "foreign", "other"}
 	clusterRoles    = []string{"follower", "claiming", "leader", "leaving", "deposed"}
-	clusterPosition = []Field{{Name: "sequence", Type: NumberField}, {Name: "hash", Doc: "of all entries up to there"}}
+	clusterPosition = []Field{{Name: "sequence", Type: NumberField},
+		{Name: "hash", Doc: "of all entries up to there"}}
 
 	PolicySources = []string{"pso", "domain", "unknown"}
 )

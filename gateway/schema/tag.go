@@ -99,7 +99,8 @@ func (s *Shape) place(field *Field) int {
 // TagOf returns the tag of one record as emitted by a script. The error does not contain a value.
 func (s *Shape) TagOf(record json.RawMessage) (string, error) {
 	var tag string
-	_, n, err := s.All().Render(nil, slices.Concat(json.RawMessage("["), record, json.RawMessage("]")), Style{Tagged: func(found string) { tag = found }})
+	_, n, err := s.All().Render(nil, slices.Concat(json.RawMessage("["), record, json.RawMessage("]")),
+		Style{Tagged: func(found string) { tag = found }})
 	switch {
 	case err != nil:
 		return "", err

@@ -35,7 +35,8 @@ func Range(attribute string) int {
 
 // Text returns the kind of free text for an attribute, given its LDAP name.
 func Text(attribute string) Kind {
-	return textKind{base: base{"string"}, attribute: attribute, limit: Range(attribute), lines: attribute == "description" || attribute == "streetAddress"}
+	return textKind{base: base{"string"}, attribute: attribute, limit: Range(attribute),
+		lines: attribute == "description" || attribute == "streetAddress"}
 }
 
 type textKind struct {
@@ -88,7 +89,8 @@ func (passwordKind) Decode(raw any) (*Decoded, *FieldError) {
 func (passwordKind) Secret() bool { return true }
 
 func (passwordKind) Doc() Doc {
-	return Doc{Type: "string", Format: "password", MaxLength: passwordLimit, Text: "A password. It is never shown again."}
+	return Doc{Type: "string", Format: "password", MaxLength: passwordLimit,
+		Text: "A password. It is never shown again."}
 }
 
 // patternKind is text that matches a regular expression.

@@ -73,7 +73,8 @@ func TestJudge(t *testing.T) {
 			got := judge(intent, c.steps, seen)
 			assert.Equal(t, c.want, got.outcome, "%q", got.notes)
 			assert.Len(t, got.objects, len(c.objects))
-			assert.Equal(t, c.want == ps.OutcomePartial || c.want == ps.OutcomeUnknown && len(c.seen) > 0, len(got.notes) > 0, "%q", got.notes)
+			assert.Equal(t, c.want == ps.OutcomePartial || c.want == ps.OutcomeUnknown && len(c.seen) > 0,
+				len(got.notes) > 0, "%q", got.notes)
 		})
 	}
 }

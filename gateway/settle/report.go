@@ -26,7 +26,8 @@ func (r *run) reported(v verdict, seen []observation) Finding {
 	intent := r.Cut.Intent
 	subjects, done := v.subjects(intent)
 	result := &ps.Result{
-		Effect: intent.Effect, Warnings: intent.Warnings, Counts: intent.Counts, Steps: r.Cut.Steps, Server: r.Cut.Server,
+		Effect: intent.Effect, Warnings: intent.Warnings, Counts: intent.Counts, Steps: r.Cut.Steps,
+		Server: r.Cut.Server,
 	}
 	if v.idle {
 		result.Effect = ps.EffectNone
@@ -42,7 +43,8 @@ func (r *run) reported(v verdict, seen []observation) Finding {
 		object, record := &intent.Objects[i], recordOf(intent, seen, i)
 		if v.objects[i] != made {
 			if !isNull(object.Record) {
-				result.Failures = append(result.Failures, ps.Failure{GUID: object.GUID, DN: object.DN, Error: ps.Error{Kind: r.Cut.Kind}})
+				result.Failures = append(result.Failures,
+					ps.Failure{GUID: object.GUID, DN: object.DN, Error: ps.Error{Kind: r.Cut.Kind}})
 			}
 			continue
 		}
@@ -84,7 +86,8 @@ func isNull(record json.RawMessage) bool {
 
 // changeOf returns a change in the form in which the script would have reported it, for the audit.
 func changeOf(object *ps.Intended, record json.RawMessage) ps.Change {
-	change := ps.Change{GUID: object.GUID, DN: object.DN, Before: map[string]json.RawMessage{}, After: map[string]json.RawMessage{}}
+	change := ps.Change{GUID: object.GUID, DN: object.DN, Before: map[string]json.RawMessage{},
+		After: map[string]json.RawMessage{}}
 	for _, c := range object.Changes {
 		switch {
 		case c.Name == existence && c.After == absent:

@@ -235,7 +235,9 @@ func (r *run) maxAge() int { return int(time.Since(r.StartedAt)/time.Second) + 2
 const allowedOU = "AllowedOU"
 
 // script runs one of the settling scripts, on the server of the change.
-func (r *run) script(ctx context.Context, name string, write bool, records func(json.RawMessage) error) error {
+func (r *run) script(
+	ctx context.Context, name string, write bool, records func(json.RawMessage) error,
+) error {
 	script := r.Scripts[name]
 	object := &r.Cut.Intent.Objects[0]
 	var guids, names []string
@@ -248,8 +250,9 @@ func (r *run) script(ctx context.Context, name string, write bool, records func(
 		packed = packed || change.Name == userParameters
 	}
 	args := r.Operation.Settle.Args(script, ps.Args{
-		ops.SettleGuid: ps.Text(r.guid()), ops.SettleGuids: ps.List(guids), ops.SettleNames: ps.List(names), ops.SettleAccount: ps.Text(object.Account),
-		ops.SettleName: ps.Text(object.Name), ops.SettleParent: ps.Text(object.Parent),
+		ops.SettleGuid: ps.Text(r.guid()), ops.SettleGuids: ps.List(guids), ops.SettleNames: ps.List(names),
+		ops.SettleAccount: ps.Text(object.Account),
+		ops.SettleName:    ps.Text(object.Name), ops.SettleParent: ps.Text(object.Parent),
 		ops.SettleUserParameters: ps.Bool(packed), ops.SettleMaxAge: ps.Int(int64(r.maxAge())),
 	}, r.Bound)
 	for _, server := range ops.ServerArgs {

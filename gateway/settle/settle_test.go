@@ -51,7 +51,8 @@ func settler(runner *fakeRunner) *Settler {
 	}
 	return &Settler{
 		Runner: runner, Limit: 10 * time.Second, Pause: time.Millisecond,
-		Scripts: map[string]ps.Script{confirm: {Name: confirm, Params: params}, remove: {Name: remove, Writes: true, Params: params}},
+		Scripts: map[string]ps.Script{confirm: {Name: confirm, Params: params},
+			remove: {Name: remove, Writes: true, Params: params}},
 	}
 }
 
@@ -65,7 +66,8 @@ func cutOff(effect ps.Effect, mark ops.Mark, steps []ps.Step, objects ...ps.Inte
 		op.Effect, op.Settle.CleanUp = ops.Create, remove
 	}
 	return Change{
-		Operation: op, Bound: &ops.Bound{Op: op}, Request: ps.Request{ID: "r-1", Write: true}, StartedAt: time.Now(),
+		Operation: op, Bound: &ops.Bound{Op: op}, Request: ps.Request{ID: "r-1", Write: true},
+		StartedAt: time.Now(),
 		Cut: &ps.Error{
 			Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9.corp.example", Steps: steps,
 			Intent: &ps.Intent{Effect: effect, Objects: objects, Counts: map[string]int{"removed": len(objects)}},
@@ -118,7 +120,8 @@ func TestReadingsUntilTheOutcomeIsClear(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runner := &fakeRunner{}
-			runner.scripts = map[string]func(context.Context, ps.Request) error{confirm: func(_ context.Context, req ps.Request) error {
+			runner.scripts = map[string]func(context.Context,
+				ps.Request) error{confirm: func(_ context.Context, req ps.Request) error {
 				switch reading := c.readings[len(runner.requests)-1].(type) {
 				case error:
 					return reading
@@ -136,7 +139,8 @@ func TestReadingsUntilTheOutcomeIsClear(t *testing.T) {
 				assert.True(t, req.Settles)
 				assert.False(t, req.Write)
 				assert.Equal(t, ps.Args{
-					"Class": ps.Text("user"), "Guid": ps.Text("g-1"), "Guids": ps.List([]string{"g-1"}), "MaxAge": ps.Int(2), "Server": ps.Text("dc9.corp.example"),
+					"Class": ps.Text("user"), "Guid": ps.Text("g-1"), "Guids": ps.List([]string{"g-1"}), "MaxAge": ps.Int(2),
+					"Server": ps.Text("dc9.corp.example"),
 				}, req.Args)
 			}
 			if c.outcome == ps.OutcomeDone {
@@ -154,7 +158,8 @@ func TestReadingsUntilTheOutcomeIsClear(t *testing.T) {
 }
 
 func TestTheLimitEndsTheSettling(t *testing.T) {
-	s := settler(&fakeRunner{scripts: map[string]func(context.Context, ps.Request) error{confirm: func(ctx context.Context, _ ps.Request) error {
+	s := settler(&fakeRunner{scripts: map[string]func(context.Context,
+		ps.Request) error{confirm: func(ctx context.Context, _ ps.Request) error {
 		<-ctx.Done()
 		return &ps.Error{Kind: ps.KindCancelled, Cause: ctx.Err()}
 	}}})
@@ -165,7 +170,8 @@ func TestTheLimitEndsTheSettling(t *testing.T) {
 }
 
 func TestTheLimitEndsThePause(t *testing.T) {
-	s := settler(&fakeRunner{scripts: map[string]func(context.Context, ps.Request) error{confirm: emitting(passwordSetAt("5"))}})
+	s := settler(&fakeRunner{scripts: map[string]func(context.Context,
+		ps.Request) error{confirm: emitting(passwordSetAt("5"))}})
 	s.Limit, s.Pause = 20*time.Millisecond, time.Hour
 	got := s.Settle(t.Context(), newPassword())
 	assert.Equal(t, ps.OutcomeUnknown, got.Outcome)
@@ -175,13 +181,15 @@ func TestTheLimitEndsThePause(t *testing.T) {
 func TestCancellingDoesNotStopTheSettling(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := settler(&fakeRunner{scripts: map[string]func(context.Context, ps.Request) error{confirm: emitting(passwordSetAt("5"), passwordSetAt("6"))}})
+	s := settler(&fakeRunner{scripts: map[string]func(context.Context,
+		ps.Request) error{confirm: emitting(passwordSetAt("5"), passwordSetAt("6"))}})
 	got := s.Settle(ctx, newPassword())
 	assert.Equal(t, ps.OutcomeDone, got.Outcome)
 }
 
 func TestAScriptWithoutARecordLeavesTheOutcomeUnknown(t *testing.T) {
-	got := settler(&fakeRunner{scripts: map[string]func(context.Context, ps.Request) error{confirm: emitting("[]")}}).Settle(t.Context(), newPassword())
+	got := settler(&fakeRunner{scripts: map[string]func(context.Context,
+		ps.Request) error{confirm: emitting("[]")}}).Settle(t.Context(), newPassword())
 	assert.Equal(t, ps.OutcomeUnknown, got.Outcome)
 	assert.ErrorIs(t, got.Unread, errNoRecord)
 }
@@ -189,7 +197,8 @@ func TestAScriptWithoutARecordLeavesTheOutcomeUnknown(t *testing.T) {
 // newUser returns a create of two steps that was cut off after the given steps.
 func newUser(steps ...ps.Step) Change {
 	return cutOff(ps.EffectCreated, ops.Single, steps,
-		ps.Intended{Account: "j", Changes: []ps.IntendedChange{change(existence, "False", "True"), change("enabled", "False", "True")}})
+		ps.Intended{Account: "j", Changes: []ps.IntendedChange{change(existence, "False", "True"),
+			change("enabled", "False", "True")}})
 }
 
 const (
@@ -227,7 +236,8 @@ func TestAnUnfinishedCreateIsRemoved(t *testing.T) {
 }
 
 func TestACreatedObjectIsReported(t *testing.T) {
-	got := settler(&fakeRunner{scripts: map[string]func(context.Context, ps.Request) error{confirm: emitting(fullyCreated)}}).Settle(t.Context(), newUser())
+	got := settler(&fakeRunner{scripts: map[string]func(context.Context,
+		ps.Request) error{confirm: emitting(fullyCreated)}}).Settle(t.Context(), newUser())
 	require.NotNil(t, got.Result)
 	assert.Equal(t, ps.EffectCreated, got.Result.Effect)
 	require.Len(t, got.Result.Changes, 1)
@@ -236,7 +246,8 @@ func TestACreatedObjectIsReported(t *testing.T) {
 }
 
 func TestAnOlderObjectOfThatNameIsNotTheOneCreated(t *testing.T) {
-	got := settler(&fakeRunner{scripts: map[string]func(context.Context, ps.Request) error{confirm: emitting(oldObject)}}).Settle(t.Context(), newUser())
+	got := settler(&fakeRunner{scripts: map[string]func(context.Context,
+		ps.Request) error{confirm: emitting(oldObject)}}).Settle(t.Context(), newUser())
 	assert.Equal(t, ps.OutcomeNone, got.Outcome)
 	assert.Nil(t, got.Result)
 }
@@ -244,7 +255,8 @@ func TestAnOlderObjectOfThatNameIsNotTheOneCreated(t *testing.T) {
 func TestARemovalOfSeveralReportsWhatWasDone(t *testing.T) {
 	removed := func(guid string) ps.Intended {
 		return ps.Intended{
-			GUID: guid, DN: "CN=" + guid, Record: json.RawMessage(`{"guid":"` + guid + `"}`), Changes: []ps.IntendedChange{change(existence, "True", "False")},
+			GUID: guid, DN: "CN=" + guid, Record: json.RawMessage(`{"guid":"` + guid + `"}`),
+			Changes: []ps.IntendedChange{change(existence, "True", "False")},
 		}
 	}
 	change := cutOff(ps.EffectRemoved, ops.List, nil, removed("a"), removed("b"))
@@ -255,7 +267,8 @@ func TestARemovalOfSeveralReportsWhatWasDone(t *testing.T) {
 	require.NotNil(t, got.Result)
 	assert.Equal(t, []json.RawMessage{json.RawMessage(`{"guid":"a"}`)}, got.Records)
 	assert.Equal(t, map[string]int{"removed": 1}, got.Result.Counts)
-	assert.Equal(t, []ps.Failure{{GUID: "b", DN: "CN=b", Error: ps.Error{Kind: ps.KindDied}}}, got.Result.Failures)
+	assert.Equal(t, []ps.Failure{{GUID: "b", DN: "CN=b", Error: ps.Error{Kind: ps.KindDied}}},
+		got.Result.Failures)
 	require.Len(t, got.Result.Changes, 1)
 	assert.Equal(t, "a", got.Result.Changes[0].GUID)
 }

@@ -113,9 +113,11 @@ func AskForCopy(ctx context.Context, path string, wait time.Duration) (name stri
 			return "", context.Cause(ctx)
 		case <-over.C:
 			if _, err := os.Stat(ask); err == nil {
-				return "", fmt.Errorf("%w: the process that has %s open did not take the request within %s: it hangs, or it is older than this command", ErrNoAnswer, path, wait)
+				return "", fmt.Errorf("%w: the process that has %s open did not take the request within %s: it hangs, "+
+					"or it is older than this command", ErrNoAnswer, path, wait)
 			}
-			return "", fmt.Errorf("%w: the process that has %s open did not finish it within %s", ErrNoAnswer, path, wait)
+			return "", fmt.Errorf("%w: the process that has %s open did not finish it within %s", ErrNoAnswer, path,
+				wait)
 		}
 	}
 }

@@ -29,7 +29,8 @@ func TestACopyIsAwaited(t *testing.T) {
 		go func() { awaited <- copied.Await(t.Context(), r) }()
 	}
 	for n := range uint64(2) {
-		call := store.Call{Revision: store.Revision(n + 1), Changes: []store.Change{{Kind: "k", Key: "a", Value: []byte("1")}}}
+		call := store.Call{Revision: store.Revision(n + 1),
+			Changes: []store.Change{{Kind: "k", Key: "a", Value: []byte("1")}}}
 		batch := store.Batch{Calls: []store.Call{call}}
 		require.NoError(t, copied.ApplyBatch(t.Context(), batch.Encode(), store.Point{Sequence: n + 1}, time.Now()))
 		require.NoError(t, <-awaited)

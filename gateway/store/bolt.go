@@ -171,7 +171,8 @@ func openAs(path string, readOnly bool) (db *bbolt.DB, err error) {
 			db, err = nil, errors.Join(err, db.Close())
 		}
 	}()
-	db, err = bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: readOnly, Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType})
+	db, err = bbolt.Open(path, 0o600,
+		&bbolt.Options{ReadOnly: readOnly, Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +191,8 @@ func openAs(path string, readOnly bool) (db *bbolt.DB, err error) {
 // damaged reports whether a file that could not be opened is one that never can be, as
 // opposed to one that another process has or that may not be read.
 func damaged(path string, err error) bool {
-	for _, lasting := range []error{errDamaged, berrors.ErrInvalid, berrors.ErrChecksum, berrors.ErrVersionMismatch, io.ErrUnexpectedEOF} {
+	for _, lasting := range []error{errDamaged, berrors.ErrInvalid, berrors.ErrChecksum,
+		berrors.ErrVersionMismatch, io.ErrUnexpectedEOF} {
 		if errors.Is(err, lasting) {
 			return true
 		}
@@ -241,7 +243,8 @@ func decode(key, stored []byte) (Entry, error) {
 
 // hasExpired reports whether a stored value has expired. One that is damaged has not.
 func hasExpired(stored []byte, now time.Time) bool {
-	return len(stored) >= headerLength && Entry{Expires: fromEnd(binary.BigEndian.Uint64(stored[8:]))}.expired(now)
+	return len(stored) >= headerLength &&
+		Entry{Expires: fromEnd(binary.BigEndian.Uint64(stored[8:]))}.expired(now)
 }
 
 func (e Entry) expired(now time.Time) bool { return !e.Expires.IsZero() && !now.Before(e.Expires) }

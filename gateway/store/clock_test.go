@@ -142,7 +142,8 @@ func TestNothingExpiresBecauseTheWallClockWasSet(t *testing.T) {
 }
 
 func TestASealedStoreTellsTheTimeOfTheOtherOne(t *testing.T) {
-	file, _, err := Open(Options{Path: filepath.Join(t.TempDir(), "state.db"), Now: func() time.Time { return begin }})
+	file, _, err := Open(Options{Path: filepath.Join(t.TempDir(), "state.db"),
+		Now: func() time.Time { return begin }})
 	require.NoError(t, err)
 	defer file.Close()
 	for _, store := range []Store{file, NewMemory(func() time.Time { return begin })} {

@@ -35,7 +35,8 @@ func TestLostAnswersAreFoundOut(t *testing.T) {
 					}
 					n := 0
 					_, _ = fmt.Sscan(string(e.Value), &n) // stays 0 without a value
-					revision, err := s.Apply(t.Context(), store.Change{Log: "log", Value: fmt.Append(nil, caller, " ", step)},
+					revision, err := s.Apply(t.Context(),
+						store.Change{Log: "log", Value: fmt.Append(nil, caller, " ", step)},
 						store.Change{Kind: "k", Key: "counter", Expect: e.Revision, Value: fmt.Append(nil, n+1)})
 					mu.Lock()
 					switch {
@@ -74,7 +75,8 @@ func TestLostAnswersAreFoundOut(t *testing.T) {
 		}
 		require.NoError(t, faulty.Close())
 	}
-	for _, fault := range []storetest.Fault{storetest.Refused, storetest.Lost, storetest.Late, storetest.Doubled, storetest.Delayed, storetest.Swapped, storetest.Stale} {
+	for _, fault := range []storetest.Fault{storetest.Refused, storetest.Lost, storetest.Late, storetest.Doubled,
+		storetest.Delayed, storetest.Swapped, storetest.Stale} {
 		assert.NotZero(t, happened[fault], fault)
 	}
 }
@@ -121,7 +123,8 @@ func TestDoubtEnds(t *testing.T) {
 			db := &scripted{Store: plain, made: c.made}
 			s := storetest.Seal(t, db)
 			if c.other {
-				_, err := storetest.Seal(t, plain).Apply(t.Context(), store.Change{Kind: "k", Key: "a", Value: []byte("theirs")})
+				_, err := storetest.Seal(t, plain).Apply(t.Context(),
+					store.Change{Kind: "k", Key: "a", Value: []byte("theirs")})
 				require.NoError(t, err)
 			}
 			revision, err := s.Apply(t.Context(), store.Change{Kind: "k", Key: "a", Value: []byte("mine")})

@@ -87,7 +87,8 @@ func TestRemovedSecretsAreErased(t *testing.T) {
 			assert.False(t, holds(t, f, secret))
 
 			var all []string
-			require.NoError(t, f.Range(ctx, "plain", "", func(e Entry) bool { all = append(all, string(e.Value)); return true }))
+			require.NoError(t, f.Range(ctx, "plain", "",
+				func(e Entry) bool { all = append(all, string(e.Value)); return true }))
 			assert.Len(t, all, 50, "the rest is there")
 		})
 	}

@@ -20,7 +20,8 @@ const Oldest = 1
 
 // ErrNewer means that a value has a format of a later version of this program, which is
 // never guessed at.
-var ErrNewer = errors.New("a later version of adgateway has written it, in a format that this one cannot read: update this one")
+var ErrNewer = errors.New("a later version of adgateway has written it, in a format that this one cannot " +
+	"read: update this one")
 
 // Formatted is what every value that is kept as JSON embeds.
 type Formatted struct {

@@ -34,13 +34,17 @@ func ask(t *testing.T, s store.Store, now time.Time, choice [4]byte) said {
 	answer := ""
 	switch choice[0] % 10 {
 	case 0, 1:
-		changes = []store.Change{{Kind: "k", Key: key, Expect: expect(key), Value: choice[2:], Expires: expires(choice[3])}}
+		changes = []store.Change{{Kind: "k", Key: key, Expect: expect(key), Value: choice[2:],
+			Expires: expires(choice[3])}}
 	case 2:
-		changes = []store.Change{{Kind: "k", Key: key, Expect: expect(key)}, {Log: log, Value: choice[:], Expires: expires(choice[3])}}
+		changes = []store.Change{{Kind: "k", Key: key, Expect: expect(key)},
+			{Log: log, Value: choice[:], Expires: expires(choice[3])}}
 	case 3:
-		changes = []store.Change{{Log: log, Through: uint64(choice[2] % 8)}, {Log: log, Value: choice[:]}, {Kind: "other", Key: key, Expect: store.Revision(choice[2] % 2)}}
+		changes = []store.Change{{Log: log, Through: uint64(choice[2] % 8)}, {Log: log, Value: choice[:]},
+			{Kind: "other", Key: key, Expect: store.Revision(choice[2] % 2)}}
 	case 4:
-		changes = []store.Change{{Kind: "k", Key: key[choice[2]%3:], Value: []byte{}}, {Log: log, Value: choice[:], Expires: expires(choice[3])}}
+		changes = []store.Change{{Kind: "k", Key: key[choice[2]%3:], Value: []byte{}},
+			{Log: log, Value: choice[:], Expires: expires(choice[3])}}
 	case 5:
 		removed, err := s.Sweep(t.Context())
 		return said{text: fmt.Sprint(removed, err)}
@@ -59,7 +63,8 @@ func ask(t *testing.T, s store.Store, now time.Time, choice [4]byte) said {
 			return choice[3]%4 > 0
 		}
 		prefix := key[:choice[2]%3]
-		return said{text: fmt.Sprint(s.Range(t.Context(), "k", prefix, visit), s.RangeBack(t.Context(), "k", prefix, visit), answer)}
+		return said{text: fmt.Sprint(s.Range(t.Context(), "k", prefix, visit),
+			s.RangeBack(t.Context(), "k", prefix, visit), answer)}
 	}
 	if choice[0]%10 > 7 {
 		return said{text: update(s, log, key, choice, expires(choice[3]))}

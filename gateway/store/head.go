@@ -20,7 +20,9 @@ import (
 var ErrRewound = errors.New("the store is older than what it has acknowledged")
 
 // AfterRewind is what to do about [ErrRewound].
-const AfterRewind = "Stop the gateway, and put the newer file back, or run 'adgateway changes rebuild', which reads the changes since then back from the audit log and ends this notice; what was sent since then with an Idempotency-Key or a plan must not be repeated."
+const AfterRewind = "Stop the gateway, and put the newer file back, or run 'adgateway changes rebuild', " +
+	"which reads the changes since then back from the audit log and ends this notice; what was sent since " +
+	"then with an Idempotency-Key or a plan must not be repeated."
 
 // head is what the head of a store says.
 type head struct {
@@ -65,9 +67,11 @@ func (h *head) err() error {
 	case h == nil || h.Rewound == nil:
 		return nil
 	case h.Lost == 0:
-		return fmt.Errorf("%w: another file has taken its place, which was noticed at %s", ErrRewound, h.Rewound.UTC().Format(time.RFC3339))
+		return fmt.Errorf("%w: another file has taken its place, which was noticed at %s", ErrRewound,
+			h.Rewound.UTC().Format(time.RFC3339))
 	}
-	return fmt.Errorf("%w: the last %d writes are missing, which was noticed at %s", ErrRewound, h.Lost, h.Rewound.UTC().Format(time.RFC3339))
+	return fmt.Errorf("%w: the last %d writes are missing, which was noticed at %s", ErrRewound, h.Lost,
+		h.Rewound.UTC().Format(time.RFC3339))
 }
 
 // Rewound returns [ErrRewound] if the store in a file was taken back and nobody has

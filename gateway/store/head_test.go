@@ -60,7 +60,8 @@ func TestAFileFromABackupIsNoticed(t *testing.T) {
 			require.ErrorIs(t, s.State().Rewound, ErrRewound)
 			assert.ErrorContains(t, s.State().Rewound, "the last 3 writes are missing")
 			for _, position := range []Position{before, lost} {
-				require.ErrorIs(t, s.Log(t.Context(), "log", position, noLine), ErrPosition, "what it counts is not what it was")
+				require.ErrorIs(t, s.Log(t.Context(), "log", position, noLine), ErrPosition,
+					"what it counts is not what it was")
 			}
 			next, err := s.Apply(t.Context(), Change{Kind: "k", Key: "b", Expect: Absent, Value: []byte("3")})
 			require.NoError(t, err)

@@ -61,7 +61,8 @@ func takeSecret(path string, by protection) ([]byte, error) {
 		return secret, err
 	}
 	_, torn := readOne(path, by)
-	if torn == nil && isProtected(path) || rewrite(path, secret, by) == nil { // else the secret is protected no better than before
+	// else the secret is protected no better than before
+	if torn == nil && isProtected(path) || rewrite(path, secret, by) == nil {
 		err = absent(os.Remove(newKey(path))) // of a rewriting that may have been cut off
 	}
 	return secret, err
@@ -84,7 +85,8 @@ func newKey(path string) string { return path + ".new" }
 // rewrite protects the secret in a file. The bytes of the file itself are overwritten, as another
 // one in its place would leave the secret on the disk; until that is done, its content is beside it, too.
 func rewrite(path string, secret []byte, by protection) (err error) {
-	if found, other := readOne(newKey(path), by); other != nil || !bytes.Equal(found, secret) || !isProtected(newKey(path)) {
+	if found, other := readOne(newKey(path), by); other != nil || !bytes.Equal(found, secret) ||
+		!isProtected(newKey(path)) {
 		if err = absent(os.Remove(newKey(path))); err != nil {
 			return err
 		}
@@ -152,7 +154,8 @@ func readSecret(path string, by protection) ([]byte, error) {
 }
 
 func readOne(path string, by protection) ([]byte, error) {
-	const remedy = "restore it from a backup, or remove it together with the store, whose values are lost without it"
+	const remedy = "restore it from a backup, or remove it together with the store, whose values are lost " +
+		"without it"
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -160,7 +163,8 @@ func readOne(path string, by protection) ([]byte, error) {
 	sealed, protected := bytes.CutPrefix(text, protectedMark)
 	switch {
 	case protected && by.unprotect == nil:
-		return nil, fmt.Errorf("key file %s: it is protected for the Windows computer that wrote it: %s", path, remedy)
+		return nil, fmt.Errorf("key file %s: it is protected for the Windows computer that wrote it: %s", path,
+			remedy)
 	case protected:
 		if text, err = by.unprotect(sealed); err != nil {
 			return nil, fmt.Errorf("key file %s: it cannot be read on this computer: %w: %s", path, err, remedy)

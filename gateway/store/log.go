@@ -277,7 +277,8 @@ func logInPages(
 // within returns whether all entries after a position of a log are kept, which begins with
 // one that is kept and ends with the last that was ever appended.
 func within(after Position, creation string, kept, last uint64) error {
-	if after == (Position{}) || after.Creation == creation && after.Sequence+1 >= kept && after.Sequence <= last {
+	if after == (Position{}) || after.Creation == creation && after.Sequence+1 >= kept &&
+		after.Sequence <= last {
 		return nil
 	}
 	return fmt.Errorf("%w: %s", ErrPosition, after)

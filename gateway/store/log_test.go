@@ -23,7 +23,8 @@ func TestPositionsAsText(t *testing.T) {
 		require.NoError(t, read.UnmarshalText([]byte(p.String())))
 		assert.Equal(t, p, read)
 	}
-	for _, text := range []string{"", "17", "a", "a.", "a.-1", "a.01", "a.b.1", "a.99999999999999999999", "a.1 "} {
+	for _, text := range []string{"", "17", "a", "a.", "a.-1", "a.01", "a.b.1", "a.99999999999999999999",
+		"a.1 "} {
 		var read Position
 		assert.ErrorIs(t, read.UnmarshalText([]byte(text)), ErrPosition, text)
 		assert.Zero(t, read)
@@ -41,14 +42,16 @@ func TestSealedEntriesAreBoundToTheirLog(t *testing.T) {
 	_, err = s.Apply(t.Context(), line("Anna Schmidt", time.Time{}))
 	require.NoError(t, err)
 	var stored []byte
-	require.NoError(t, plain.Log(t.Context(), "log", Position{}, func(a Appended) bool { stored = a.Value; return true }))
+	require.NoError(t, plain.Log(t.Context(), "log", Position{},
+		func(a Appended) bool { stored = a.Value; return true }))
 	assert.NotContains(t, string(stored), "Anna")
 	_, err = plain.Apply(t.Context(), Change{Log: "other", Value: stored})
 	require.NoError(t, err)
 	_, err = s.Apply(t.Context(), Change{Log: "other", Value: []byte("its own")})
 	require.NoError(t, err)
 	var read []string
-	require.NoError(t, s.Log(t.Context(), "other", Position{}, func(a Appended) bool { read = append(read, string(a.Value)); return true }))
+	require.NoError(t, s.Log(t.Context(), "other", Position{},
+		func(a Appended) bool { read = append(read, string(a.Value)); return true }))
 	assert.Equal(t, []string{"its own"}, read)
 	n, kinds := s.Unreadable()
 	assert.Equal(t, 1, n)

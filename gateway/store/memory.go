@@ -47,7 +47,8 @@ func NewMemory(now func() time.Time) Store {
 	if now == nil {
 		now = NewClock(time.Time{}, ClockSources{}).Now
 	}
-	return &memory{now: now, creation: uuid.Must(uuid.NewV7()).String(), kinds: map[Kind]*values{}, logs: map[Log]*lines{}}
+	return &memory{now: now, creation: uuid.Must(uuid.NewV7()).String(), kinds: map[Kind]*values{},
+		logs: map[Log]*lines{}}
 }
 
 // Now implements [Store].
@@ -115,7 +116,8 @@ func (m *memory) RangeBack(ctx context.Context, kind Kind, before string, visit 
 }
 
 // read reads a page of some of the keys; the next one begins with the last key and a text.
-func (m *memory) read(ctx context.Context, kind Kind, most int, some func([]string) []string, at func([]string, int) (string, bool), after string) (found page, err error) {
+func (m *memory) read(ctx context.Context, kind Kind, most int, some func([]string) []string,
+	at func([]string, int) (string, bool), after string) (found page, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	v := m.kinds[kind]

@@ -48,7 +48,8 @@ func (m *mirror) at() (Known, error) {
 	err := m.db.View(func(tx *bbolt.Tx) error {
 		if b := tx.Bucket(mirrorBucket); b != nil {
 			if stored, err := decode(sequenceKey, b.Get(sequenceKey)); err == nil && len(stored.Value) == 16 {
-				at.Sequence, at.At = binary.BigEndian.Uint64(stored.Value), time.Unix(0, int64(binary.BigEndian.Uint64(stored.Value[8:])))
+				at.Sequence, at.At = binary.BigEndian.Uint64(stored.Value), time.Unix(0,
+					int64(binary.BigEndian.Uint64(stored.Value[8:])))
 			}
 		}
 		return nil

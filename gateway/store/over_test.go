@@ -39,7 +39,8 @@ func TestStoresThatAreSealedInTheSameWay(t *testing.T) {
 // another way either.
 func TestAnotherKeyIsAnotherKeyEverywhere(t *testing.T) {
 	memory := store.NewMemory(nil)
-	_, err := memory.Apply(t.Context(), store.Change{Kind: "seal", Key: "proof", Value: []byte("of another key")})
+	_, err := memory.Apply(t.Context(),
+		store.Change{Kind: "seal", Key: "proof", Value: []byte("of another key")})
 	require.NoError(t, err)
 	one := storetest.Seal(t, memory)
 	other := one.Over(memory)

@@ -28,7 +28,8 @@ func unprotectOnComputer(sealed []byte) ([]byte, error) {
 		return nil, errors.New("the file ends too early")
 	}
 	var out windows.DataBlob
-	err := windows.CryptUnprotectData(blobOf(sealed), nil, blobOf(purpose), 0, nil, windows.CRYPTPROTECT_UI_FORBIDDEN, &out)
+	err := windows.CryptUnprotectData(blobOf(sealed), nil, blobOf(purpose), 0, nil,
+		windows.CRYPTPROTECT_UI_FORBIDDEN, &out)
 	return taken(&out, err)
 }
 

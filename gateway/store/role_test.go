@@ -418,7 +418,8 @@ func TestTheLeaderMayStopAtAnyMoment(t *testing.T) {
 // TestAFollowerGoesByTheTimeOfItsWriter.
 func TestAFollowerGoesByTheTimeOfItsWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
-	still := store.ClockSources{Monotonic: func() time.Duration { return 0 }, Agree: func() bool { return false }}
+	still := store.ClockSources{Monotonic: func() time.Duration { return 0 },
+		Agree: func() bool { return false }}
 	open := func() *store.File {
 		f, _, err := store.Open(store.Options{Path: path, Clock: store.NewClock(begin, still), Follows: true})
 		require.NoError(t, err)

@@ -97,7 +97,9 @@ type Log string
 // is before the oldest entry that is kept, in every store.
 type Position struct {
 	Creation string // identifies the store, and with it what the sequence counts
-	Sequence uint64 // of the entry; 0 before the first. Entries have 1, 2, 3 and so on: none is left out or given twice
+	// of the entry; 0 before the first. Entries have 1, 2, 3 and so on: none is left out or given
+	// twice
+	Sequence uint64
 }
 
 // String returns the position as text without white space or commas, which

@@ -71,7 +71,8 @@ func TestSealedValuesAreBoundToTheirPlace(t *testing.T) {
 
 	_, err = seal('b').Get(t.Context(), "k", "one")
 	require.ErrorIs(t, err, ErrUnreadable, "another key")
-	_, err = plain.Apply(t.Context(), Change{Kind: "k", Key: "two", Value: stored.Value}, Change{Kind: "other", Key: "one", Value: stored.Value})
+	_, err = plain.Apply(t.Context(), Change{Kind: "k", Key: "two", Value: stored.Value},
+		Change{Kind: "other", Key: "one", Value: stored.Value})
 	require.NoError(t, err)
 	_, err = s.Get(t.Context(), "k", "two")
 	require.ErrorIs(t, err, ErrUnreadable, "another key of the store")
@@ -79,7 +80,8 @@ func TestSealedValuesAreBoundToTheirPlace(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnreadable, "another kind")
 	require.ErrorIs(t, s.Range(t.Context(), "k", "t", func(Entry) bool { return true }), ErrUnreadable)
 	var listed []string
-	require.NoError(t, s.RangeBack(t.Context(), "k", "", func(e Entry) bool { listed = append(listed, e.Key); return true }))
+	require.NoError(t, s.RangeBack(t.Context(), "k", "",
+		func(e Entry) bool { listed = append(listed, e.Key); return true }))
 	require.Equal(t, []string{"one"}, listed)
 	stored.Value[len(stored.Value)-1] ^= 1
 	_, err = plain.Apply(t.Context(), Change{Kind: "k", Key: "one", Expect: revision, Value: stored.Value})

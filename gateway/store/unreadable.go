@@ -11,7 +11,8 @@ import (
 
 // ErrOtherKey means that the key of a store opens nothing of what the store has: the file of
 // the key was replaced or damaged. Nothing is written under such a key.
-var ErrOtherKey = errors.New("the key opens nothing of what the store has: put back the file of the key that was there before")
+var ErrOtherKey = errors.New("the key opens nothing of what the store has: put back the file of the key " +
+	"that was there before")
 
 // faults are the values of a store that could not be decrypted.
 type faults struct {

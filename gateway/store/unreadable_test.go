@@ -32,7 +32,8 @@ func TestCheckKey(t *testing.T) {
 	require.NoError(t, err)
 	proof, err := plain.Get(t.Context(), proofKind, proofKey)
 	require.NoError(t, err)
-	_, err = plain.Apply(t.Context(), Change{Kind: proofKind, Key: proofKey, Expect: proof.Revision, Value: []byte("damaged")})
+	_, err = plain.Apply(t.Context(),
+		Change{Kind: proofKind, Key: proofKey, Expect: proof.Revision, Value: []byte("damaged")})
 	require.NoError(t, err)
 	require.ErrorIs(t, check(seal('b')), ErrOtherKey, "nothing opens")
 	require.NoError(t, check(seal('a')), "the values open")

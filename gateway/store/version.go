@@ -191,7 +191,8 @@ func (s *Sealed) Reseal(ctx context.Context, kind Kind) (resealed int, err error
 		if e, failed = s.open(kind, e); failed != nil {
 			return false
 		}
-		_, failed = s.Apply(ctx, Change{Kind: kind, Key: e.Key, Expect: e.Revision, Value: e.Value, Expires: e.Expires})
+		_, failed = s.Apply(ctx, Change{Kind: kind, Key: e.Key, Expect: e.Revision, Value: e.Value,
+			Expires: e.Expires})
 		switch {
 		case failed == nil:
 			resealed++

@@ -25,7 +25,8 @@ func TestVersionsOfTheKey(t *testing.T) {
 	memory := NewMemory(nil)
 	a, b := sealedOver(t, memory), sealedOver(t, memory)
 	set := func(s *Sealed, key string) {
-		_, err := s.Apply(t.Context(), Change{Kind: "cred", Key: key, Value: []byte("value of " + key)}, Change{Log: "l", Value: []byte(key)})
+		_, err := s.Apply(t.Context(), Change{Kind: "cred", Key: key, Value: []byte("value of " + key)},
+			Change{Log: "l", Value: []byte(key)})
 		require.NoError(t, err)
 	}
 	read := func(s *Sealed, key string) string {

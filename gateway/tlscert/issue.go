@@ -68,7 +68,8 @@ func Request(names []string, template string) (request, key []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	wanted := &x509.CertificateRequest{Subject: pkix.Name{CommonName: names[0]}, DNSNames: hosts, IPAddresses: addresses}
+	wanted := &x509.CertificateRequest{Subject: pkix.Name{CommonName: names[0]}, DNSNames: hosts,
+		IPAddresses: addresses}
 	if template != "" {
 		value, err := bmpString(template)
 		if err != nil {
@@ -91,7 +92,9 @@ var ErrOtherKey = errors.New("the key belongs to none of the certificates: they 
 // of the key first, then the chain to the root, in order. Certificates may be in PEM or DER format,
 // or in PKCS #7 (.p7b) in either. The key is in PEM format. The certificate must be valid now, and
 // for at least one of the names, if there are any.
-func Import(certificates [][]byte, key []byte, names []string, now time.Time) (chain []byte, leaf *x509.Certificate, err error) {
+func Import(
+	certificates [][]byte, key []byte, names []string, now time.Time,
+) (chain []byte, leaf *x509.Certificate, err error) {
 	var all []*x509.Certificate
 	for _, content := range certificates {
 		found, err := anyCertificates(content)
@@ -117,8 +120,11 @@ func Import(certificates [][]byte, key []byte, names []string, now time.Time) (c
 		return nil, nil, err
 	}
 	leaf = all[at]
-	if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return leaf.VerifyHostname(name) == nil }) {
-		return nil, nil, fmt.Errorf("the certificate is for %s, not for %s: request it for the name that clients use", orNone(Names(leaf)), strings.Join(names, " or "))
+	if len(names) > 0 && !slices.ContainsFunc(names,
+		func(name string) bool { return leaf.VerifyHostname(name) == nil }) {
+		return nil, nil, fmt.Errorf(
+			"the certificate is for %s, not for %s: request it for the name that clients use", orNone(Names(leaf)),
+			strings.Join(names, " or "))
 	}
 	for _, raw := range ordered.Certificate {
 		chain = append(chain, encodeCertificate(raw)...)

@@ -25,7 +25,8 @@ func TestSelfSignedIsServed(t *testing.T) {
 	certificate, key, err := tlscert.SelfSigned(gatewayNames, 30, time.Now())
 	require.NoError(t, err)
 	f := newFolder(t)
-	k, err := tlscert.New(tlscert.Options{Settings: tlscert.Settings{CertificateFile: f.write("gw.pem", string(certificate)), KeyFile: f.write("gw.key", string(key))}, Log: func(tlscert.Notice, string) {}})
+	k, err := tlscert.New(tlscert.Options{Settings: tlscert.Settings{CertificateFile: f.write("gw.pem",
+		string(certificate)), KeyFile: f.write("gw.key", string(key))}, Log: func(tlscert.Notice, string) {}})
 	require.NoError(t, err)
 	assert.WithinDuration(t, time.Now().AddDate(0, 0, 30), k.Expires(), time.Minute)
 
@@ -35,7 +36,8 @@ func TestSelfSignedIsServed(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(leaf)
 	for _, name := range gatewayNames {
-		_, err := leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+		_, err := leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: roots,
+			KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 		assert.NoError(t, err, name)
 	}
 	assert.False(t, leaf.IsCA)
@@ -53,7 +55,8 @@ func TestRequestNamesTheTemplate(t *testing.T) {
 		require.NoError(t, parsed.CheckSignature())
 		assert.Equal(t, []string{"gw.corp.example", "gw"}, parsed.DNSNames)
 		assert.Len(t, parsed.IPAddresses, 2)
-		at := slices.IndexFunc(parsed.Extensions, func(e pkix.Extension) bool { return e.Id.String() == "1.3.6.1.4.1.311.20.2" })
+		at := slices.IndexFunc(parsed.Extensions,
+			func(e pkix.Extension) bool { return e.Id.String() == "1.3.6.1.4.1.311.20.2" })
 		assert.Equal(t, template != "", at >= 0)
 		if at >= 0 {
 			var name string
@@ -166,7 +169,8 @@ func FuzzImport(f *testing.F) {
 	key := []byte(server.keyPEM(f))
 	bundle, err := pkcs7.DegenerateCertificate(slices.Concat(server.Raw, root.Raw))
 	require.NoError(f, err)
-	for _, seed := range [][]byte{server.Raw, []byte(server.pem() + root.pem()), bundle, pem.EncodeToMemory(&pem.Block{Type: "PKCS7", Bytes: bundle}), []byte("-----BEGIN"), {0x30, 0x80}} {
+	for _, seed := range [][]byte{server.Raw, []byte(server.pem() + root.pem()), bundle,
+		pem.EncodeToMemory(&pem.Block{Type: "PKCS7", Bytes: bundle}), []byte("-----BEGIN"), {0x30, 0x80}} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
@@ -188,7 +192,8 @@ func TestImportOfAnswersFromElsewhere(t *testing.T) {
 		require.NoError(t, err)
 		key, err := os.ReadFile(filepath.Join("testdata", "answer.key"))
 		require.NoError(t, err)
-		chain, leaf, err := tlscert.Import([][]byte{content}, key, []string{"gw.corp.example"}, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
+		chain, leaf, err := tlscert.Import([][]byte{content}, key, []string{"gw.corp.example"},
+			time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
 		require.NoError(t, err, file)
 		assert.Equal(t, "CN=gw.corp.example", leaf.Subject.String())
 		assert.Equal(t, 2, strings.Count(string(chain), "BEGIN"), "the root is left out")

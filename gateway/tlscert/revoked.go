@@ -37,7 +37,8 @@ func parseRevocationLists(files []string, contents [][]byte, now func() time.Tim
 		for _, der := range blocks {
 			list, err := x509.ParseRevocationList(der)
 			if err != nil {
-				return nil, fmt.Errorf("tls.clientCRLFiles %s: not a certificate revocation list in PEM or DER: %w", files[i], err)
+				return nil, fmt.Errorf("tls.clientCRLFiles %s: not a certificate revocation list in PEM or DER: %w",
+					files[i], err)
 			}
 			all.lists = append(all.lists, list)
 		}
@@ -77,7 +78,8 @@ func (r *revocationLists) check(chain []*x509.Certificate) error {
 			}
 		}
 		if !current {
-			return fmt.Errorf("tls.clientCRLFiles has no current revocation list of %s: its client certificates are refused", certificate.Issuer)
+			return fmt.Errorf("tls.clientCRLFiles has no current revocation list of %s: its client certificates "+
+				"are refused", certificate.Issuer)
 		}
 	}
 	return nil
@@ -100,5 +102,7 @@ func (r *revocationLists) warning() string {
 	if len(overdue) == 0 {
 		return ""
 	}
-	return "the revocation list of " + strings.Join(overdue, ", ") + " ends soon or has ended; without a current one its client certificates are refused: put a new one in its place"
+	return "the revocation list of " + strings.Join(overdue, ", ") +
+		" ends soon or has ended; without a current one its client certificates are refused: put a new one in " +
+		"its place"
 }

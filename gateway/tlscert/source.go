@@ -39,23 +39,27 @@ func (s Settings) source(store Store) (source, error) {
 	case len(given) == 0 && s.KeyFile != "":
 		return nil, errors.New("tls.keyFile is set without a certificate: set tls.certificateFile too")
 	case len(given) == 0 && s.ClientCAFile != "":
-		return nil, errors.New("tls.clientCAFile is set, but the server has no certificate of its own: set tls.certificateFile and tls.keyFile, tls.pfxFile, tls.storeThumbprint or tls.storeSubject")
+		return nil, errors.New("tls.clientCAFile is set, but the server has no certificate of its own: set " +
+			"tls.certificateFile and tls.keyFile, tls.pfxFile, tls.storeThumbprint or tls.storeSubject")
 	case len(given) == 0:
 		return nil, errors.New("no certificate is set")
 	case len(given) > 1:
-		return nil, fmt.Errorf("%s are set: the certificate can only come from one place, keep one of them", strings.Join(given, " and "))
+		return nil, fmt.Errorf("%s are set: the certificate can only come from one place, keep one of them",
+			strings.Join(given, " and "))
 	}
 	switch given[0] {
 	case "tls.certificateFile":
 		if s.KeyFile == "" {
-			return nil, errors.New("tls.certificateFile is set without its private key: set tls.keyFile, to the same file if that contains both")
+			return nil, errors.New("tls.certificateFile is set without its private key: set tls.keyFile, to the " +
+				"same file if that contains both")
 		}
 		return pemFiles{s.CertificateFile, s.KeyFile}, nil
 	case "tls.pfxFile":
 		return pfxFile{s.PFXFile, s.PFXPasswordFile}, nil
 	}
 	if store == nil {
-		return nil, fmt.Errorf("%s is set, but only Windows has a certificate store: use tls.certificateFile and tls.keyFile, or tls.pfxFile", given[0])
+		return nil, fmt.Errorf("%s is set, but only Windows has a certificate store: use tls.certificateFile "+
+			"and tls.keyFile, or tls.pfxFile", given[0])
 	}
 	return newFromStore(store, s.StoreThumbprint, s.StoreSubject)
 }
@@ -93,7 +97,8 @@ func (p pemFiles) certificate(parts [][]byte) (*tls.Certificate, error) {
 	}
 	pair, err := tls.X509KeyPair(parts[0], parts[1])
 	if err != nil {
-		return nil, fmt.Errorf("tls.keyFile %s does not match tls.certificateFile %s, whose first certificate is %s: %w",
+		return nil, fmt.Errorf("tls.keyFile %s does not match tls.certificateFile %s, whose first certificate "+
+			"is %s: %w",
 			p.keyFile, p.certificateFile, chain[0].Subject, err)
 	}
 	pair.Leaf = chain[0]
@@ -123,7 +128,8 @@ func plainKey(content []byte) error {
 			continue
 		}
 		if block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
-			return errors.New("the private key is encrypted: remove the password ('openssl pkey -in FILE -out NEW'), or use a PFX with tls.pfxPasswordFile")
+			return errors.New("the private key is encrypted: remove the password ('openssl pkey -in FILE -out " +
+				"NEW'), or use a PFX with tls.pfxPasswordFile")
 		}
 		return nil
 	}
@@ -150,16 +156,19 @@ func (p pfxFile) certificate(parts [][]byte) (*tls.Certificate, error) {
 		return nil, fmt.Errorf("tls.pfxPasswordFile %s: %w", p.passwordFile, err)
 	}
 	if block, _ := pem.Decode(parts[0]); block != nil {
-		return nil, fmt.Errorf("tls.pfxFile %s is PEM, not a PFX: set tls.certificateFile to it, and tls.keyFile to its key", p.file)
+		return nil, fmt.Errorf("tls.pfxFile %s is PEM, not a PFX: set tls.certificateFile to it, and "+
+			"tls.keyFile to its key", p.file)
 	}
 	key, leaf, others, err := pkcs12.DecodeChain(parts[0], password)
 	switch {
 	case errors.Is(err, pkcs12.ErrIncorrectPassword) && p.passwordFile == "":
-		return nil, fmt.Errorf("tls.pfxFile %s has a password: write it to a file that only the gateway's account can read, and set tls.pfxPasswordFile", p.file)
+		return nil, fmt.Errorf("tls.pfxFile %s has a password: write it to a file that only the gateway's "+
+			"account can read, and set tls.pfxPasswordFile", p.file)
 	case errors.Is(err, pkcs12.ErrIncorrectPassword):
 		return nil, fmt.Errorf("tls.pfxFile %s: the password in %s does not open it", p.file, p.passwordFile)
 	case err != nil:
-		return nil, fmt.Errorf("tls.pfxFile %s cannot be read; it must contain one certificate with its private key: %w", p.file, err)
+		return nil, fmt.Errorf("tls.pfxFile %s cannot be read; it must contain one certificate with its private "+
+			"key: %w", p.file, err)
 	}
 	return chained(key, leaf, others), nil
 }
@@ -184,7 +193,8 @@ func chained(key crypto.PrivateKey, leaf *x509.Certificate, others []*x509.Certi
 	chain := &tls.Certificate{PrivateKey: key, Leaf: leaf, Certificate: [][]byte{leaf.Raw}}
 	for last := leaf; !bytes.Equal(last.RawIssuer, last.RawSubject); {
 		next := slices.IndexFunc(others, func(other *x509.Certificate) bool {
-			return bytes.Equal(other.RawSubject, last.RawIssuer) && !bytes.Equal(other.RawSubject, other.RawIssuer) && last.CheckSignatureFrom(other) == nil
+			return bytes.Equal(other.RawSubject, last.RawIssuer) && !bytes.Equal(other.RawSubject, other.RawIssuer) &&
+				last.CheckSignatureFrom(other) == nil
 		})
 		if next < 0 || len(chain.Certificate) > len(others) {
 			break
@@ -197,7 +207,8 @@ func chained(key crypto.PrivateKey, leaf *x509.Certificate, others []*x509.Certi
 
 func forServers(leaf *x509.Certificate) bool {
 	return len(leaf.ExtKeyUsage)+len(leaf.UnknownExtKeyUsage) == 0 ||
-		slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageServerAuth) || slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageAny)
+		slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageServerAuth) ||
+		slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageAny)
 }
 
 // proveKey signs something and verifies the signature, which proves that the key belongs to the

@@ -52,7 +52,8 @@ func newFromStore(store Store, thumbprint, subject string) (source, error) {
 		return r
 	}, strings.ToUpper(thumbprint))
 	if digest, err := hex.DecodeString(plain); err != nil || len(digest) != sha1.Size {
-		return nil, fmt.Errorf("tls.storeThumbprint %q is not a thumbprint, which has 40 hexadecimal digits ('Get-ChildItem Cert:\\LocalMachine\\My' lists them)", thumbprint)
+		return nil, fmt.Errorf("tls.storeThumbprint %q is not a thumbprint, which has 40 hexadecimal digits "+
+			"('Get-ChildItem Cert:\\LocalMachine\\My' lists them)", thumbprint)
 	}
 	return fromStore{store: store, thumbprint: plain}, nil
 }
@@ -105,7 +106,8 @@ func (f fromStore) certificate(parts [][]byte) (*tls.Certificate, error) {
 	key, err := f.store.Key(leaf)
 	if err != nil {
 		return nil, fmt.Errorf("the certificate %s (%s) of %s has no private key that can be used: %w; "+
-			"give the gateway's account read access to it (certlm.msc, All Tasks, Manage Private Keys)", leaf.Subject, Thumbprint(leaf), f, err)
+			"give the gateway's account read access to it (certlm.msc, All Tasks, Manage Private Keys)", leaf.Subject,
+			Thumbprint(leaf), f, err)
 	}
 	intermediates, err := f.store.Certificates(IntermediateStore)
 	if err != nil {

@@ -134,7 +134,10 @@ func (k *Keeper) Config() *tls.Config {
 	}
 	outer := current().Clone()
 	outer.Certificates = nil
-	outer.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &current().Certificates[0], nil }
+	outer.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate,
+		error) {
+		return &current().Certificates[0], nil
+	}
 	outer.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return current(), nil }
 	return outer
 }
@@ -194,12 +197,14 @@ func fingerprint(parts [][]byte, err error) [sha256.Size]byte {
 
 func (k *Keeper) build(parts [][]byte) (*tls.Config, error) {
 	s := k.options.Settings
-	config := &tls.Config{MinVersion: max(s.MinVersion, tls.VersionTLS12), CipherSuites: suites(), NextProtos: []string{"h2", "http/1.1"}}
+	config := &tls.Config{MinVersion: max(s.MinVersion, tls.VersionTLS12), CipherSuites: suites(),
+		NextProtos: []string{"h2", "http/1.1"}}
 	lists := parts[len(parts)-len(s.ClientCRLFiles):]
 	parts = parts[:len(parts)-len(lists)]
 	if len(lists) > 0 {
 		if s.ClientCAFile == "" {
-			return nil, errors.New("tls.clientCRLFiles is set, but clients are not asked for a certificate: set tls.clientCAFile too")
+			return nil, errors.New("tls.clientCRLFiles is set, but clients are not asked for a certificate: set " +
+				"tls.clientCAFile too")
 		}
 		revoked, err := parseRevocationLists(s.ClientCRLFiles, lists, k.options.Now)
 		if err != nil {
@@ -240,7 +245,8 @@ func (k *Keeper) build(parts [][]byte) (*tls.Config, error) {
 func suites() []uint16 {
 	var authenticated []uint16
 	for _, suite := range tls.CipherSuites() {
-		if !strings.Contains(suite.Name, "_CBC_") && slices.Contains(suite.SupportedVersions, tls.VersionTLS12) && strings.Contains(suite.Name, "ECDHE") {
+		if !strings.Contains(suite.Name, "_CBC_") && slices.Contains(suite.SupportedVersions, tls.VersionTLS12) &&
+			strings.Contains(suite.Name, "ECDHE") {
 			authenticated = append(authenticated, suite.ID)
 		}
 	}
@@ -261,7 +267,8 @@ func (k *Keeper) take(seen [sha256.Size]byte, config *tls.Config, err error) {
 	case err != nil && first, known:
 		// The error is returned by New, or was logged before.
 	case err != nil:
-		k.options.Log(Rejected, fmt.Sprintf("the changed certificate is rejected, the previous one is still served: %v", err))
+		k.options.Log(Rejected, fmt.Sprintf(
+			"the changed certificate is rejected, the previous one is still served: %v", err))
 	default:
 		leaf := config.Certificates[0].Leaf
 		k.options.Log(Taken, fmt.Sprintf("serving TLS with the certificate %s (%s) from %s, valid until %s",
@@ -277,7 +284,8 @@ func (k *Keeper) warnOfExpiry() {
 	k.mu.Lock()
 	now := k.options.Now()
 	overdue := k.revoked != nil && k.revoked.warning() != ""
-	due := k.leaf != nil && (overdue || !now.Before(k.leaf.NotAfter.Add(-warnBefore))) && now.Sub(k.warned) >= warnAgain
+	due := k.leaf != nil && (overdue || !now.Before(k.leaf.NotAfter.Add(-warnBefore))) &&
+		now.Sub(k.warned) >= warnAgain
 	if due {
 		k.warned = now
 	}
@@ -297,9 +305,11 @@ func (k *Keeper) State() (ok bool, reason string) {
 	ok = !now.After(end)
 	switch {
 	case !ok:
-		reason = "the certificate expired at " + end.UTC().Format(time.RFC3339) + "; clients refuse it: put a new one in its place"
+		reason = "the certificate expired at " + end.UTC().Format(time.RFC3339) +
+			"; clients refuse it: put a new one in its place"
 	case !now.Before(end.Add(-warnBefore)):
-		reason = fmt.Sprintf("the certificate expires in %d days, at %s", int(end.Sub(now).Hours()/24), end.UTC().Format(time.RFC3339))
+		reason = fmt.Sprintf("the certificate expires in %d days, at %s", int(end.Sub(now).Hours()/24),
+			end.UTC().Format(time.RFC3339))
 	}
 	if k.revoked != nil {
 		if overdue := k.revoked.warning(); overdue != "" {
@@ -338,9 +348,11 @@ func check(certificate *tls.Certificate, now time.Time) error {
 	case now.After(leaf.NotAfter):
 		return fmt.Errorf("the certificate %s expired at %s: renew it", leaf.Subject, at(leaf.NotAfter))
 	case now.Before(leaf.NotBefore):
-		return fmt.Errorf("the certificate %s is not valid before %s, and the clock says %s: correct the clock or wait", leaf.Subject, at(leaf.NotBefore), at(now))
+		return fmt.Errorf("the certificate %s is not valid before %s, and the clock says %s: correct the clock "+
+			"or wait", leaf.Subject, at(leaf.NotBefore), at(now))
 	case !forServers(leaf):
-		return fmt.Errorf("the certificate %s is not for servers: its extended key usage lacks server authentication", leaf.Subject)
+		return fmt.Errorf("the certificate %s is not for servers: its extended key usage lacks server "+
+			"authentication", leaf.Subject)
 	}
 	if err := proveKey(certificate); err != nil {
 		return fmt.Errorf("the private key of %s cannot be used: %w", leaf.Subject, err)

@@ -49,7 +49,9 @@ func issued(t testing.TB, name string, issuer *identity, change func(*x509.Certi
 	return issuedFor(t, key, name, issuer, change)
 }
 
-func issuedFor(t testing.TB, key crypto.Signer, name string, issuer *identity, change func(*x509.Certificate)) *identity {
+func issuedFor(
+	t testing.TB, key crypto.Signer, name string, issuer *identity, change func(*x509.Certificate),
+) *identity {
 	t.Helper()
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	require.NoError(t, err)
@@ -126,7 +128,8 @@ func (j *journal) take() string {
 
 func keeper(t testing.TB, s tlscert.Settings) (*tlscert.Keeper, error) {
 	t.Helper()
-	return tlscert.New(tlscert.Options{Settings: s, Log: (&journal{}).add, Now: func() time.Time { return today }})
+	return tlscert.New(tlscert.Options{Settings: s, Log: (&journal{}).add,
+		Now: func() time.Time { return today }})
 }
 
 // served connects to a listener with a configuration and returns the state of the connection.
@@ -168,7 +171,8 @@ func TestEverySourceServesItsChain(t *testing.T) {
 	rsaServer := issuedFor(t, rsaKey, "gw.corp.example", middle, nil)
 	f := newFolder(t)
 	pfx := func(i *identity, password string) string {
-		content, err := pkcs12.Modern.Encode(i.key, i.Certificate, []*x509.Certificate{root.Certificate, middle.Certificate}, password)
+		content, err := pkcs12.Modern.Encode(i.key, i.Certificate,
+			[]*x509.Certificate{root.Certificate, middle.Certificate}, password)
 		require.NoError(t, err)
 		return f.write(password+".pfx", string(content))
 	}
@@ -205,11 +209,13 @@ func TestEverySourceServesItsChain(t *testing.T) {
 
 func TestOldTLSVersionsAreRejected(t *testing.T) {
 	f, server := newFolder(t), issued(t, "gw", nil, nil)
-	s := tlscert.Settings{CertificateFile: f.write("c.pem", server.pem()), KeyFile: f.write("k.pem", server.keyPEM(t))}
+	s := tlscert.Settings{CertificateFile: f.write("c.pem", server.pem()),
+		KeyFile: f.write("k.pem", server.keyPEM(t))}
 	for _, c := range []struct {
 		least, offered uint16
 		ok             bool
-	}{{0, tls.VersionTLS11, false}, {0, tls.VersionTLS12, true}, {0, tls.VersionTLS13, true}, {tls.VersionTLS13, tls.VersionTLS12, false}} {
+	}{{0, tls.VersionTLS11, false}, {0, tls.VersionTLS12, true}, {0, tls.VersionTLS13, true},
+		{tls.VersionTLS13, tls.VersionTLS12, false}} {
 		s.MinVersion = c.least
 		k, err := keeper(t, s)
 		require.NoError(t, err)
@@ -223,7 +229,8 @@ func TestNewRejects(t *testing.T) {
 	server, other := issued(t, "gw", nil, nil), issued(t, "other", nil, nil)
 	expired := issued(t, "gw", nil, func(c *x509.Certificate) { c.NotAfter = today.Add(-time.Hour) })
 	future := issued(t, "gw", nil, func(c *x509.Certificate) { c.NotBefore = today.Add(time.Hour) })
-	client := issued(t, "gw", nil, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })
+	client := issued(t, "gw", nil,
+		func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })
 	key, certificate := f.write("k.pem", server.keyPEM(t)), f.write("c.pem", server.pem())
 	pfx, err := pkcs12.Modern.Encode(server.key, server.Certificate, nil, "right")
 	require.NoError(t, err)
@@ -232,7 +239,8 @@ func TestNewRejects(t *testing.T) {
 	require.NoError(t, err)
 	password := f.write("p.txt", "right")
 	pair := func(i *identity) tlscert.Settings {
-		return tlscert.Settings{CertificateFile: f.write(i.SerialNumber.String(), i.pem()), KeyFile: f.write(i.SerialNumber.String()+".key", i.keyPEM(t))}
+		return tlscert.Settings{CertificateFile: f.write(i.SerialNumber.String(), i.pem()),
+			KeyFile: f.write(i.SerialNumber.String()+".key", i.keyPEM(t))}
 	}
 	for name, c := range map[string]struct {
 		settings tlscert.Settings
@@ -288,7 +296,8 @@ func TestRefresh(t *testing.T) {
 		Log:      log.add, Now: func() time.Time { return now },
 	})
 	require.NoError(t, err)
-	assert.Contains(t, log.take(), "serving TLS with the certificate CN=first ("+tlscert.Thumbprint(first.Certificate)+")")
+	assert.Contains(t, log.take(),
+		"serving TLS with the certificate CN=first ("+tlscert.Thumbprint(first.Certificate)+")")
 	config := k.Config()
 	name := func() string {
 		return served(t, config, &tls.Config{}).PeerCertificates[0].Subject.CommonName
@@ -299,7 +308,9 @@ func TestRefresh(t *testing.T) {
 
 	f.write("c.pem", second.pem())
 	k.Refresh()
-	assert.Contains(t, log.take(), "WARNING the changed certificate is rejected, the previous one is still served: tls.keyFile "+key+" does not match")
+	assert.Contains(t, log.take(),
+		"WARNING the changed certificate is rejected, the previous one is still served: tls.keyFile "+key+
+			" does not match")
 	assert.Equal(t, "first", name(), "served on")
 	ok, reason := k.State()
 	assert.True(t, ok)
@@ -472,7 +483,8 @@ func TestCertificateFromTheStore(t *testing.T) {
 	forClients := issued(t, "gw.corp.example", middle, func(c *x509.Certificate) {
 		c.NotAfter, c.ExtKeyUsage = today.AddDate(3, 0, 0), []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	})
-	byName := issued(t, "Management", middle, func(c *x509.Certificate) { c.DNSNames = []string{"alt.corp.example"} })
+	byName := issued(t, "Management", middle,
+		func(c *x509.Certificate) { c.DNSNames = []string{"alt.corp.example"} })
 	keyless := issued(t, "keyless", middle, nil)
 	wrong := issued(t, "wrong", middle, nil)
 	store := newStore(short, later, forClients, long, byName, keyless, wrong)
@@ -500,7 +512,8 @@ func TestCertificateFromTheStore(t *testing.T) {
 		"both":                  {tlscert.Settings{StoreThumbprint: thumbprint, StoreSubject: "x"}, nil, []string{"tls.storeThumbprint and tls.storeSubject"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, err := tlscert.New(tlscert.Options{Settings: c.settings, Store: store, Log: (&journal{}).add, Now: func() time.Time { return today }})
+			k, err := tlscert.New(tlscert.Options{Settings: c.settings, Store: store, Log: (&journal{}).add,
+				Now: func() time.Time { return today }})
 			if c.want == nil {
 				require.Error(t, err)
 				for _, text := range c.says {
@@ -524,7 +537,8 @@ func TestRenewedCertificateInTheStore(t *testing.T) {
 	old := issued(t, "gw", nil, nil)
 	renewed := issued(t, "gw", nil, func(c *x509.Certificate) { c.NotAfter = today.AddDate(1, 0, 0) })
 	store := newStore(old)
-	k, err := tlscert.New(tlscert.Options{Settings: tlscert.Settings{StoreSubject: "gw"}, Store: store, Log: (&journal{}).add, Now: func() time.Time { return today }})
+	k, err := tlscert.New(tlscert.Options{Settings: tlscert.Settings{StoreSubject: "gw"}, Store: store,
+		Log: (&journal{}).add, Now: func() time.Time { return today }})
 	require.NoError(t, err)
 	config := k.Config()
 	store.personal = append(store.personal, renewed.Certificate)

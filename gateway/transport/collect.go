@@ -77,14 +77,17 @@ func (s *Server) collectList(x *exchange) (call.Given, error) {
 		return call.Given{}, failed
 	}
 	if media := mediaTypeOf(x.c.Request.Header); !slices.Contains(x.op.Takes, media) {
-		return call.Given{}, problem.New(schema.UnsupportedMediaType, "The body must be a list: send it with the Content-Type %s, in UTF-8 and not compressed.", strings.Join(x.op.Takes, ", "))
+		return call.Given{}, problem.New(schema.UnsupportedMediaType,
+			"The body must be a list: send it with the Content-Type %s, in UTF-8 and not compressed.",
+			strings.Join(x.op.Takes, ", "))
 	}
 	if err := s.awaitTurn(x); err != nil {
 		return call.Given{}, err
 	}
 	content, failed := s.readBody(x)
 	if failed != nil && problem.Of(failed).Code == schema.TooLarge {
-		failed = problem.New(schema.JobTooLarge, "The list is larger than %d bytes (jobs.maxBytes). Cut it into several.", s.Bodies.List)
+		failed = problem.New(schema.JobTooLarge,
+			"The list is larger than %d bytes (jobs.maxBytes). Cut it into several.", s.Bodies.List)
 	}
 	if failed != nil {
 		return call.Given{}, failed
@@ -97,7 +100,9 @@ func (c *collector) another() error {
 	if c.count++; c.count <= maxParameters {
 		return nil
 	}
-	return problem.New(schema.InvalidRequest, "The request has more than %d parameters, repeated ones included. This operation has %d: send each of them once.",
+	return problem.New(schema.InvalidRequest,
+		"The request has more than %d parameters, repeated ones included. This operation has %d: send each of "+
+			"them once.",
 		maxParameters, len(c.Op.Params))
 }
 
@@ -142,7 +147,8 @@ func (c *collector) pairs(raw []byte, query bool) error {
 		case err != nil:
 			c.Wrong(p.Name, "holds a percent sign that does not start an escape")
 		case query && p.Kind.Secret() && !c.secretsInQuery:
-			c.Wrong(p.Name, "is a secret and not accepted in the query; send it in the body. For a client that cannot, there are the setting http.allowSecretsInQuery and adgateway token set --secrets-in-query")
+			c.Wrong(p.Name, "is a secret and not accepted in the query; send it in the body. For a client that "+
+				"cannot, there are the setting http.allowSecretsInQuery and adgateway token set --secrets-in-query")
 		default:
 			c.Add(p, value)
 		}
@@ -250,10 +256,14 @@ func (b *bodies) reserve(by identity.ID, n, share int64) error {
 	case nil:
 		return nil
 	case identity.ErrShareSpent:
-		failed = problem.New(schema.RateLimited, "The bodies of this credential's running requests take all the memory that one credential may use. Try again when one of them has ended, or send smaller bodies.")
+		failed = problem.New(schema.RateLimited,
+			"The bodies of this credential's running requests take all the memory that one credential may use. Try "+
+				"again when one of them has ended, or send smaller bodies.")
 		failed.Reason = problem.ReasonRate
 	default:
-		failed = problem.New(schema.Overloaded, "The bodies of running requests take all the memory there is for them. Try again later, or send a body of at most %d bytes.", bodyPiece)
+		failed = problem.New(schema.Overloaded,
+			"The bodies of running requests take all the memory there is for them. Try again later, or send a body "+
+				"of at most %d bytes.", bodyPiece)
 		failed.Reason = problem.ReasonBusy
 	}
 	failed.RetryAfter = bodyRetry

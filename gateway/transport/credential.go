@@ -133,7 +133,8 @@ func mediaTypeOf(header http.Header) string {
 	encoding := header.Get("Content-Encoding")
 	mediaType, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	inUTF8 := slices.Contains([]string{"", "utf-8", "utf8"}, strings.ToLower(parameters["charset"]))
-	if err != nil || !inUTF8 || len(header.Values("Content-Type")) > 1 || encoding != "" && !strings.EqualFold(encoding, "identity") {
+	if err != nil || !inUTF8 || len(header.Values("Content-Type")) > 1 || encoding != "" &&
+		!strings.EqualFold(encoding, "identity") {
 		return ""
 	}
 	return mediaType
@@ -146,7 +147,8 @@ func (c *collector) token(value any) error {
 	case c.tokens > 1:
 		return problem.New(schema.InvalidRequest, "Auth-Token is given twice in the body. Send one credential.")
 	case value != c.credential:
-		return problem.New(schema.InvalidRequest, "The request carries different credentials. Send one, in Auth-Token or in Authorization.")
+		return problem.New(schema.InvalidRequest,
+			"The request carries different credentials. Send one, in Auth-Token or in Authorization.")
 	}
 	return nil
 }
@@ -177,14 +179,16 @@ func (s *Server) addPages(engine *gin.Engine) {
 		s.Pages.ServeHTTP(x.c.Writer, x.c.Request)
 	})
 	engine.Any(PagesPath+"*page", show)
-	engine.GET(strings.TrimSuffix(PagesPath, "/"), func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, PagesPath) })
+	engine.GET(strings.TrimSuffix(PagesPath, "/"),
+		func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, PagesPath) })
 }
 
 // followsLink reports whether a request follows a link to a page. Any web site may contain such
 // links. The pages themselves refuse all other requests from other sites.
 func (x *exchange) followsLink() bool {
 	method := x.c.Request.Method
-	return x.server.Pages != nil && strings.HasPrefix(x.c.Request.URL.Path, PagesPath) && (method == http.MethodGet || method == http.MethodHead)
+	return x.server.Pages != nil && strings.HasPrefix(x.c.Request.URL.Path, PagesPath) &&
+		(method == http.MethodGet || method == http.MethodHead)
 }
 
 // A caller with a Kerberos ticket is a person, and may have several roles. They are not merged: a

@@ -43,13 +43,15 @@ func (s *Server) addDocs(engine *gin.Engine) {
 			engine.GET(swaggerPath, endpoint(serveDocument(classic)))
 		}
 		engine.GET(path, endpoint(func(x *exchange) {
-			switch dialect := identity.Dialect(cmp.Or(x.c.Query("dialect"), string(x.policy.Dialect), string(identity.Standard))); dialect {
+			switch dialect := identity.Dialect(cmp.Or(x.c.Query("dialect"), string(x.policy.Dialect),
+				string(identity.Standard))); dialect {
 			case identity.Classic:
 				serveDocument(classic)(x)
 			case identity.Standard:
 				serveDocument(standard)(x)
 			default:
-				x.fail(problem.Invalid([]schema.FieldError{{Field: "dialect", Code: schema.InvalidRequest, Message: "must be standard or classic"}}))
+				x.fail(problem.Invalid([]schema.FieldError{{Field: "dialect", Code: schema.InvalidRequest,
+					Message: "must be standard or classic"}}))
 			}
 		}))
 	}
@@ -103,7 +105,8 @@ func serveHome(x *exchange) {
 func (s *Server) document(v30, classic bool) func() (*versioned, error) {
 	return sync.OnceValues(func() (*versioned, error) {
 		text, err := openapi.Document(s.Operations, openapi.Options{
-			Version: cmp.Or(s.Version.Version, "development"), V30: v30, Classic: classic, Sandbox: s.Engine == sandboxEngine,
+			Version: cmp.Or(s.Version.Version, "development"), V30: v30, Classic: classic,
+			Sandbox: s.Engine == sandboxEngine,
 			Tickets: s.Tickets != nil,
 		})
 		text = append(text, '\n')

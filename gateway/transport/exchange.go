@@ -107,7 +107,8 @@ func (s *Server) callOf(x *exchange) call.Call {
 	header := x.c.Request.Header
 	return call.Call{
 		ID: x.id, Op: x.op, From: ClientOf(x.c.Request), Input: httpInput{x}, Path: routeOf(x.c.Request).values,
-		Keys: header.Values(ops.KeyHeader), Match: header.Values(ops.IfMatch), NoneMatch: header.Values(ops.IfNoneMatch),
+		Keys: header.Values(ops.KeyHeader), Match: header.Values(ops.IfMatch),
+		NoneMatch:       header.Values(ops.IfNoneMatch),
 		UnmodifiedSince: header.Values("If-Unmodified-Since"), LastEvents: header.Values(ops.LastEventHeader),
 		Again:   x.again,
 		Accepts: func(media string) bool { return accepts(header.Values("Accept"), media) },

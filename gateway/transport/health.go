@@ -38,7 +38,8 @@ func (s *Server) readyz(x *exchange) {
 	lane := x.c.Query(laneParam)
 	if !slices.Contains(readyLanes, lane) && lane != "" {
 		f := problem.New(schema.InvalidRequest, "%s must be one of %s.", laneParam, strings.Join(readyLanes, ", "))
-		f.Details = []problem.Detail{{Field: laneParam, Message: "must be one of " + strings.Join(readyLanes, ", ")}}
+		f.Details = []problem.Detail{{Field: laneParam,
+			Message: "must be one of " + strings.Join(readyLanes, ", ")}}
 		x.fail(f)
 		return
 	}
@@ -131,7 +132,8 @@ func (s *Server) version(x *exchange) {
 			return
 		}
 	}
-	x.sendRecords(http.StatusOK, "This is adgateway "+cmp.Or(s.Version.Version, "(development)")+".", []any{shown})
+	x.sendRecords(http.StatusOK, "This is adgateway "+cmp.Or(s.Version.Version, "(development)")+".",
+		[]any{shown})
 }
 
 func (x *exchange) sendRecords(status int, output string, records []any) {

@@ -56,7 +56,9 @@ func (s *Server) inside(ctx context.Context, c call.Call) (call.Answer, error) {
 }
 
 // noteInside writes the log line of a call that was made inside the gateway, and counts it.
-func (s *Server) noteInside(ctx context.Context, c call.Call, answer call.Answer, err error, startedAt time.Time) {
+func (s *Server) noteInside(
+	ctx context.Context, c call.Call, answer call.Answer, err error, startedAt time.Time,
+) {
 	status := call.Status(c.Op, c.Classic, answer, err)
 	err = call.Problem(answer, err)
 	f, left, counted := problem.Of(err), err != nil && ctx.Err() != nil, status
@@ -66,7 +68,8 @@ func (s *Server) noteInside(ctx context.Context, c call.Call, answer call.Answer
 	took := time.Since(startedAt)
 	s.Answered(c.Op, counted, err)
 	s.meters.count(f)
-	s.meters.requests.WithLabelValues(c.Op.ID, ownProtocol, strconv.Itoa(counted/100)+"xx", codeOf(f, left)).Inc()
+	s.meters.requests.WithLabelValues(c.Op.ID, ownProtocol, strconv.Itoa(counted/100)+"xx",
+		codeOf(f, left)).Inc()
 	s.meters.duration.WithLabelValues(c.Op.ID).Observe(took.Seconds())
 	if !s.Log.IsLevelEnabled(levelOf(f, left)) {
 		return

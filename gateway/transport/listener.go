@@ -234,7 +234,8 @@ func (s *Server) listen(listener net.Listener) *Listener {
 		Total: s.Connections.Total, PerHost: s.Connections.PerAddress,
 		Exempt: func(address netip.Addr) bool { return s.current.Load().proxies.Trust(address) }, Known: s.known,
 		Refused: func(address netip.Addr, reason string, count int) {
-			s.Log.WithFields(logrus.Fields{"client": address.String(), "refused": count}).Warn("connections refused: " + reason)
+			s.Log.WithFields(logrus.Fields{"client": address.String(), "refused": count}).Warn(
+				"connections refused: " + reason)
 		},
 	})
 }

@@ -42,8 +42,9 @@ func newMeters() *meters {
 			Help: "Requests that were answered, by operation, protocol, class of the status and error code.",
 		}, []string{"operation", "protocol", "class", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "adgateway_http_request_duration_seconds",
-			Help:    "Time from a request to the end of its answer, by operation; of a stream of events, to its beginning.",
+			Name: "adgateway_http_request_duration_seconds",
+			Help: "Time from a request to the end of its answer, by operation; of a stream of events, to its " +
+				"beginning.",
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}, []string{"operation"}),
 		running: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -62,7 +63,8 @@ func newMeters() *meters {
 }
 
 func (m *meters) register(with *prometheus.Registry) error {
-	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.refused, m.handshakes} {
+	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.refused,
+		m.handshakes} {
 		if err := with.Register(collector); err != nil {
 			return fmt.Errorf("gateway: metrics: %w", err)
 		}
@@ -81,7 +83,8 @@ func (s *Server) measure(x *exchange) {
 	}
 	s.meters.count(f)
 	operation := x.operation()
-	s.meters.requests.WithLabelValues(operation, x.protocolName(), strconv.Itoa(status/100)+"xx", codeOf(f, left)).Inc()
+	s.meters.requests.WithLabelValues(operation, x.protocolName(), strconv.Itoa(status/100)+"xx",
+		codeOf(f, left)).Inc()
 	answeredAt := time.Now()
 	if !x.answeredAt.IsZero() {
 		answeredAt = x.answeredAt // the duration of a stream depends only on its client
@@ -120,7 +123,8 @@ func (x *exchange) operation() string {
 
 // metrics returns the handler that serves the metrics to Prometheus.
 func (s *Server) metrics() func(*exchange) {
-	answer := promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{ErrorLog: s.Log, ErrorHandling: promhttp.ContinueOnError})
+	answer := promhttp.HandlerFor(s.Metrics,
+		promhttp.HandlerOpts{ErrorLog: s.Log, ErrorHandling: promhttp.ContinueOnError})
 	return func(x *exchange) {
 		if !s.OpenMetrics || carries(x.c.Request) || !local(x.c.Request, x.policy.Origins) {
 			var failed error
@@ -141,7 +145,8 @@ func (s *Server) metrics() func(*exchange) {
 // this machine. A page whose name was made to resolve to this machine (DNS rebinding) sends a
 // different Host. Hosts of listed origins are allowed, too.
 func local(r *http.Request, origins []string) bool {
-	if !localHost(r.Host) && !slices.ContainsFunc(origins, func(origin string) bool { return sameHost(origin, r.Host) }) {
+	if !localHost(r.Host) && !slices.ContainsFunc(origins,
+		func(origin string) bool { return sameHost(origin, r.Host) }) {
 		return false
 	}
 	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Forwarded", "Via"} {

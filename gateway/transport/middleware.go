@@ -30,7 +30,8 @@ func (s *Server) receive(policy *WebPolicy) gin.HandlerFunc {
 	engine := []string{s.Engine}
 	return func(c *gin.Context) {
 		id := s.RequestID(c.Request)
-		x := &exchange{server: s, c: c, id: id, startedAt: time.Now(), policy: policy, sendTimeout: s.Connections.SendTimeout}
+		x := &exchange{server: s, c: c, id: id, startedAt: time.Now(), policy: policy,
+			sendTimeout: s.Connections.SendTimeout}
 		arrivalOf(c.Request).exchange = x
 		x.headers.all = x.headers.room[:0]
 		x.setHeader(RequestIDHeader, id)
@@ -226,7 +227,8 @@ func (x *exchange) checkOrigin(listed []string) {
 	if len(listed) > 0 {
 		header.Add("Vary", "Origin")
 	}
-	allowed := len(origins) == 1 && slices.ContainsFunc(listed, func(one string) bool { return strings.EqualFold(one, origins[0]) })
+	allowed := len(origins) == 1 &&
+		slices.ContainsFunc(listed, func(one string) bool { return strings.EqualFold(one, origins[0]) })
 	ownOrigin := len(origins) == 1 && sameHost(origins[0], x.c.Request.Host)
 	crossSite := x.c.GetHeader("Sec-Fetch-Site") == "cross-site"
 	if !allowed && (crossSite || len(origins) > 0 && !ownOrigin) {

@@ -44,7 +44,8 @@ func (x *exchange) ownsHeaders() error {
 		return nil
 	}
 	if user := x.c.Request.Header.Get(p.UserHeader); user != "" && !strings.EqualFold(user, x.principal.Name) {
-		failed := problem.New(schema.Unauthenticated, "The header %s does not name the credential of %s.", p.UserHeader, p.KeyHeader)
+		failed := problem.New(schema.Unauthenticated, "The header %s does not name the credential of %s.",
+			p.UserHeader, p.KeyHeader)
 		failed.Reason, failed.Challenge = problem.ReasonUnauthenticated, authn.Challenge
 		x.principal = nil
 		return failed
@@ -66,7 +67,8 @@ func (s *Server) collectForeign(x *exchange) (call.Given, error) {
 	case x.op.Method == http.MethodGet:
 		return call.Given{Values: c.Given}, nil
 	case len(content) > 0 && !sameMedia(x.c.Request.Header, p.Media):
-		return call.Given{}, problem.New(schema.UnsupportedMediaType, "A body must be %s, in UTF-8 and not compressed.", p.Media)
+		return call.Given{}, problem.New(schema.UnsupportedMediaType,
+			"A body must be %s, in UTF-8 and not compressed.", p.Media)
 	case p.Read != nil:
 		return s.documentOf(x, c, content), nil
 	case len(content) > 0:

@@ -138,7 +138,9 @@ func TestPaths(t *testing.T) {
 
 // FuzzPaths: escaping the values of a matched route leads to the same route with the same values.
 func FuzzPaths(f *testing.F) {
-	for _, seed := range []string{"/api/ADUser/jdoe/Details", "/api/DnsReverseLookupZone/10.0.0.0/8", "/api/dnscnamerecord/%41ll/", "/api//x", "/api/ADUser/%2F/Group/..", "/%61pi/OU/%", "/api/ADUser/ListUsers/All"} {
+	for _, seed := range []string{"/api/ADUser/jdoe/Details", "/api/DnsReverseLookupZone/10.0.0.0/8",
+		"/api/dnscnamerecord/%41ll/", "/api//x", "/api/ADUser/%2F/Group/..", "/%61pi/OU/%",
+		"/api/ADUser/ListUsers/All"} {
 		f.Add(seed, "GET")
 	}
 	rt := newRoutes(moreRows())
@@ -165,7 +167,10 @@ func FuzzPaths(f *testing.F) {
 func TestTheRouterSeesOnlyPathsOfRows(t *testing.T) {
 	rt := newRoutes(moreRows())
 	var seen string
-	handler := rt.arrive(nil, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r.URL.Path + r.URL.RawPath }))
+	handler := rt.arrive(nil, http.HandlerFunc(func(_ http.ResponseWriter,
+		r *http.Request) {
+		seen = r.URL.Path + r.URL.RawPath
+	}))
 	for path, want := range map[string]string{
 		"/api/ADUser/a%2Fb/Details?x=1": "/api/ADUser/{UserName}/Details",
 		"/api/unknown":                  "/",

@@ -179,12 +179,14 @@ func New(options Options) (*Server, error) {
 	options.KeepAlive = cmp.Or(options.KeepAlive, keepAlive)
 	options.Bodies.Limit = cmp.Or(options.Bodies.Limit, standardBody)
 	s := &Server{
-		Options: options, routes: newRoutes(options.Operations), parameterNames: call.ParameterNames(options.Operations),
-		meters: newMeters(), bodies: newBodies(options.Bodies.Memory), turns: newTurns(),
+		Options: options, routes: newRoutes(options.Operations),
+		parameterNames: call.ParameterNames(options.Operations),
+		meters:         newMeters(), bodies: newBodies(options.Bodies.Memory), turns: newTurns(),
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.spooler = NewSpooler(options.Spool, func(err error) {
-		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that read slowly hold their session")
+		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that " +
+			"read slowly hold their session")
 	})
 	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for sizes < 1
 	return s, s.meters.register(s.Metrics)
@@ -287,7 +289,8 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	defer cancel()
 	if err := server.Shutdown(waiting); errors.Is(err, context.DeadlineExceeded) {
 		_ = server.Close() // the error already says that requests were cut off
-		fault = errors.Join(fault, fmt.Errorf("gateway: requests still running after %s (http.shutdownTimeout) were cut off", grace))
+		fault = errors.Join(fault, fmt.Errorf(
+			"gateway: requests still running after %s (http.shutdownTimeout) were cut off", grace))
 	}
 	<-failed // Serve has returned
 	return fault

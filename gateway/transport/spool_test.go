@@ -61,7 +61,8 @@ func TestSpooledFilesAreEncryptedAndReleased(t *testing.T) {
 	assert.ErrorIs(t, given.Add([]byte("more")), errStopped)
 
 	full := s.Start(identity.ID{ID: "c"}, func([]byte) error { return io.ErrClosedPipe }, func() {})
-	assert.ErrorIs(t, full.Add(make([]byte, 8<<20)), io.ErrClosedPipe, "whoever waits for room learns that the client has left")
+	assert.ErrorIs(t, full.Add(make([]byte, 8<<20)), io.ErrClosedPipe,
+		"whoever waits for room learns that the client has left")
 	full.Stop(func() {})
 	none := NewSpooler(Spool{Folder: folder, Most: 16 << 20, Share: func() int64 { return 0 }}, nil)
 	waits := none.Start(identity.ID{ID: "d"}, func([]byte) error { return io.ErrClosedPipe }, func() {})

@@ -73,7 +73,8 @@ func orNull(text string) *string {
 // ofChange returns the message about a change.
 func ofChange(c *changes.Record, position store.Position) (*message, error) {
 	data := changeData{
-		ChangeID: c.ID, RequestID: c.RequestID, Time: c.Time.UTC(), Caller: c.Caller, Kind: orNull(c.By.Kind), Account: orNull(c.By.ID), Operation: c.Operation, Effect: string(c.Intent.Effect),
+		ChangeID: c.ID, RequestID: c.RequestID, Time: c.Time.UTC(), Caller: c.Caller, Kind: orNull(c.By.Kind),
+		Account: orNull(c.By.ID), Operation: c.Operation, Effect: string(c.Intent.Effect),
 		Outcome: string(c.Outcome), Server: c.Server, Objects: []string{}, Undoes: c.Undoes,
 		Reason: c.Parameters[ops.ReasonName],
 	}
@@ -130,7 +131,8 @@ func bounded(data json.RawMessage) (json.RawMessage, error) {
 	if err := json.Unmarshal(data, &members); err != nil {
 		return nil, err
 	}
-	longest := slices.SortedFunc(maps.Keys(members), func(a, b string) int { return len(members[b]) - len(members[a]) })
+	longest := slices.SortedFunc(maps.Keys(members),
+		func(a, b string) int { return len(members[b]) - len(members[a]) })
 	var leftOut []string
 	for size := len(data); size > bodyLimit/2 && len(longest) > 0; longest = longest[1:] {
 		size -= len(members[longest[0]])
@@ -160,7 +162,9 @@ func encode(value any) ([]byte, error) {
 
 // next returns the first message of a type after a position, or nil if there is none yet, and the
 // position up to which the log has been searched.
-func (t *target) next(ctx context.Context, kind Type, after store.Position) (*message, store.Position, error) {
+func (t *target) next(
+	ctx context.Context, kind Type, after store.Position,
+) (*message, store.Position, error) {
 	for {
 		var entry *store.Appended
 		err := t.o.Store.Log(ctx, logs[kind], after, func(a store.Appended) bool {
@@ -175,7 +179,8 @@ func (t *target) next(ctx context.Context, kind Type, after store.Position) (*me
 			return m, after, err
 		}
 		if err != nil && !errors.Is(err, changes.ErrAbsent) {
-			t.o.Log("an entry of the store that webhooks should tell cannot be read, and is left out", map[string]any{"webhook": t.settings.Name, "error": err.Error()})
+			t.o.Log("an entry of the store that webhooks should tell cannot be read, and is left out",
+				map[string]any{"webhook": t.settings.Name, "error": err.Error()})
 		}
 		t.drop()
 		after = entry.Position

@@ -32,7 +32,8 @@ func TestTheReceiverMustBeTheRightOne(t *testing.T) {
 	defer server.Close()
 	server.Config.ErrorLog = nil
 	own := filepath.Join(t.TempDir(), "ca.pem")
-	require.NoError(t, os.WriteFile(own, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
+	require.NoError(t, os.WriteFile(own,
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
 	p := newPlace(t)
 	m, err := newMessage(Change, "ch_1", p.at, store.Position{}, map[string]string{})
 	require.NoError(t, err)

@@ -54,14 +54,17 @@ func parseSecrets(text string) (Secrets, error) {
 		secret, err := base64.StdEncoding.DecodeString(encoded)
 		switch {
 		case !found || err != nil:
-			return nil, fmt.Errorf("line %d is not %s and base64; 'openssl rand -base64 32' makes what follows %[2]s", number, secretPrefix)
+			return nil, fmt.Errorf("line %d is not %s and base64; 'openssl rand -base64 32' makes what follows %[2]s",
+				number, secretPrefix)
 		case len(secret) < shortestSecret || len(secret) > longestSecret:
-			return nil, fmt.Errorf("line %d: the secret has %d bytes, not %d to %d", number, len(secret), shortestSecret, longestSecret)
+			return nil, fmt.Errorf("line %d: the secret has %d bytes, not %d to %d", number, len(secret),
+				shortestSecret, longestSecret)
 		}
 		all = append(all, secret)
 	}
 	if len(all) == 0 || len(all) > mostSecrets {
-		return nil, fmt.Errorf("it has %d secrets: write one, and during a rotation a second one, each in a line", len(all))
+		return nil, fmt.Errorf("it has %d secrets: write one, and during a rotation a second one, each in a line",
+			len(all))
 	}
 	return all, nil
 }

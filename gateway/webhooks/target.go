@@ -127,7 +127,8 @@ func (t *target) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	revision, err := t.o.Store.Apply(ctx, store.Change{Kind: kind, Key: t.settings.Name, Expect: t.revision, Value: value})
+	revision, err := t.o.Store.Apply(ctx,
+		store.Change{Kind: kind, Key: t.settings.Name, Expect: t.revision, Value: value})
 	if err == nil {
 		t.revision = revision
 	}
@@ -222,7 +223,8 @@ func (t *target) resume(ctx context.Context, kind Type) (*message, store.Positio
 		missed = m.position.Sequence - before.Sequence - 1
 	}
 	t.note(func(s *Status) { s.Dropped += missed })
-	t.o.Log("a webhook goes on with what is kept: what came before is lost to it, because the store keeps it no longer or was replaced",
+	t.o.Log("a webhook goes on with what is kept: what came before is lost to it, because the store keeps it "+
+		"no longer or was replaced",
 		map[string]any{"webhook": t.settings.Name, "type": string(kind), "error": store.ErrPosition.Error()})
 	return m, reached, nil
 }
@@ -241,7 +243,8 @@ func (t *target) deliver(ctx context.Context, m *message) {
 		t.kept.Failing = t.o.Store.Now().UTC()
 	}
 	t.note(func(s *Status) { s.Failed++ })
-	fields := map[string]any{"webhook": t.settings.Name, "message": m.id, "tries": t.kept.Tries, "error": err.Error()}
+	fields := map[string]any{"webhook": t.settings.Name, "message": m.id, "tries": t.kept.Tries,
+		"error": err.Error()}
 	now, since := t.o.Store.Now(), t.kept.Failing
 	if m.at.After(since) && !m.at.After(now) { // a future time is due to a wrong clock
 		since = m.at
@@ -250,13 +253,15 @@ func (t *target) deliver(ctx context.Context, m *message) {
 	switch {
 	case errors.Is(err, errGone):
 		t.kept.Stopped = true
-		t.o.Log("a webhook was stopped by its target; give it another URL, or start the gateway once without it", fields)
+		t.o.Log("a webhook was stopped by its target; give it another URL, or start the gateway once without it",
+			fields)
 	case now.Sub(since) >= giveUpAfter:
 		t.kept.After[m.kind] = m.position
 		t.drop()
 		t.o.Log("a message of a webhook was given up after 24 hours", fields)
 		wait = 0 // the next messages may be just as old
-		if after, _, nextErr := t.next(ctx, m.kind, m.position); nextErr != nil || after == nil || now.Sub(after.at) < giveUpAfter {
+		if after, _, nextErr := t.next(ctx, m.kind, m.position); nextErr != nil || after == nil ||
+			now.Sub(after.at) < giveUpAfter {
 			wait = lastPause
 		}
 	case t.kept.Tries == 1 || t.kept.Tries == len(pauses):
@@ -272,7 +277,8 @@ func (t *target) deliver(ctx context.Context, m *message) {
 // delivered notes that a message was delivered.
 func (t *target) delivered(ctx context.Context, m *message) {
 	if t.kept.Tries >= len(pauses) {
-		t.o.Log("a webhook can be delivered again", map[string]any{"webhook": t.settings.Name, "tries": t.kept.Tries})
+		t.o.Log("a webhook can be delivered again",
+			map[string]any{"webhook": t.settings.Name, "tries": t.kept.Tries})
 	}
 	t.kept.After[m.kind], t.kept.Failing, t.kept.Tries = m.position, time.Time{}, 0
 	t.note(func(s *Status) { s.Delivered++ })
@@ -288,7 +294,8 @@ func (t *target) keep(ctx context.Context) {
 		return
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrClosed) {
-		t.o.Log("the position of a webhook could not be kept: after a restart it gets messages again", map[string]any{"webhook": t.settings.Name, "error": err.Error()})
+		t.o.Log("the position of a webhook could not be kept: after a restart it gets messages again",
+			map[string]any{"webhook": t.settings.Name, "error": err.Error()})
 	}
 }
 

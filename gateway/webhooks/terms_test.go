@@ -74,7 +74,8 @@ func TestWhatANewerGatewayHasSent(t *testing.T) {
 		require.NoError(t, err)
 		newer := bytes.Replace(found.Value, []byte(`"v":1`), []byte(`"v":2`), 1)
 		require.NotEqual(t, found.Value, newer)
-		_, err = p.store.Apply(t.Context(), store.Change{Kind: kind, Key: "chat", Expect: found.Revision, Value: newer})
+		_, err = p.store.Apply(t.Context(),
+			store.Change{Kind: kind, Key: "chat", Expect: found.Revision, Value: newer})
 		require.NoError(t, err)
 		defer start(w, r)()
 		p.change("g")

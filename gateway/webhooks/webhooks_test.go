@@ -59,13 +59,15 @@ func newPlace(t *testing.T) *place {
 
 func (p *place) open(targets ...Target) *Webhooks {
 	p.t.Helper()
-	w, err := Open(p.t.Context(), Options{Targets: targets, Store: p.store, History: p.history, Log: func(string, map[string]any) {}})
+	w, err := Open(p.t.Context(),
+		Options{Targets: targets, Store: p.store, History: p.history, Log: func(string, map[string]any) {}})
 	require.NoError(p.t, err)
 	return w
 }
 
 func (p *place) target(types ...Type) Target {
-	return Target{Name: "chat", URL: "https://hooks.corp.example/secret-path", SecretFile: p.secret, Types: types}
+	return Target{Name: "chat", URL: "https://hooks.corp.example/secret-path", SecretFile: p.secret,
+		Types: types}
 }
 
 // change adds a finished change.
@@ -74,10 +76,14 @@ func (p *place) change(guids ...string) string {
 	if p.at = p.at.Add(time.Millisecond); p.at.Before(time.Now()) {
 		p.at = time.Now()
 	}
-	c := &changes.Record{ID: changes.NewID(), RequestID: "r1", Time: p.at.UTC(), Author: changes.AuthorOf(identity.Who{Name: "portal", Kind: identity.KindToken, ID: "4f0c"}), Operation: "user.update", Server: "dc1"}
+	c := &changes.Record{ID: changes.NewID(), RequestID: "r1", Time: p.at.UTC(),
+		Author:    changes.AuthorOf(identity.Who{Name: "portal", Kind: identity.KindToken, ID: "4f0c"}),
+		Operation: "user.update", Server: "dc1"}
 	c.Intent.Effect = ps.EffectChanged
 	for _, guid := range guids {
-		c.Intent.Objects = append(c.Intent.Objects, ps.Intended{GUID: guid, DN: "CN=" + guid, Changes: []ps.IntendedChange{{Name: "l", Before: "Bonn", After: "Rome"}}})
+		c.Intent.Objects = append(c.Intent.Objects,
+			ps.Intended{GUID: guid, DN: "CN=" + guid,
+				Changes: []ps.IntendedChange{{Name: "l", Before: "Bonn", After: "Rome"}}})
 	}
 	require.NoError(p.t, p.history.Complete(p.t.Context(), c, ps.OutcomeDone))
 	return c.ID
@@ -166,7 +172,8 @@ func TestMessagesComeSignedAndInOrder(t *testing.T) {
 		sent := r.got[0]
 		assert.Equal(t, "application/json", sent.Header.Get("Content-Type"))
 		mac := hmac.New(sha256.New, decode(t, oldSecret))
-		fmt.Fprintf(mac, "%s.%s.%s", sent.Header.Get("webhook-id"), sent.Header.Get("webhook-timestamp"), r.bodies[0])
+		fmt.Fprintf(mac, "%s.%s.%s", sent.Header.Get("webhook-id"), sent.Header.Get("webhook-timestamp"),
+			r.bodies[0])
 		assert.Equal(t, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)), sent.Header.Get("webhook-signature"))
 		var body struct {
 			Type, Timestamp string
@@ -198,7 +205,8 @@ func decode(t *testing.T, secret string) []byte {
 func TestTheSignatureOfTheStandard(t *testing.T) {
 	secrets, err := parseSecrets("whsec_" + oldSecret)
 	require.NoError(t, err)
-	assert.Equal(t, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=", secrets.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", []byte(`{"test": 2432232314}`)))
+	assert.Equal(t, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+		secrets.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", []byte(`{"test": 2432232314}`)))
 }
 
 func TestAReceiverThatIsDown(t *testing.T) {
@@ -223,7 +231,8 @@ func TestAReceiverThatIsDown(t *testing.T) {
 		for i := 1; i < len(r.times()); i++ {
 			gaps = append(gaps, r.times()[i].Sub(r.times()[i-1]))
 		}
-		assert.Equal(t, []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, time.Hour}, gaps)
+		assert.Equal(t, []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute,
+			time.Hour, time.Hour}, gaps)
 		state := w.Status()[0]
 		assert.Equal(t, len(r.times()), state.Tries)
 		assert.Equal(t, uint64(len(r.times())), state.Failed)
@@ -449,7 +458,8 @@ func TestLongRecordsOfJobsAreCut(t *testing.T) {
 }
 
 func TestSecretsThatCannotBeUsed(t *testing.T) {
-	short, long := base64.StdEncoding.EncodeToString(make([]byte, 23)), base64.StdEncoding.EncodeToString(make([]byte, 65))
+	short, long := base64.StdEncoding.EncodeToString(make([]byte, 23)), base64.StdEncoding.EncodeToString(
+		make([]byte, 65))
 	for text, why := range map[string]string{
 		"":                                  "it has 0 secrets",
 		"\n\n":                              "it has 0 secrets",
@@ -480,7 +490,8 @@ func FuzzSecrets(f *testing.F) {
 		assert.True(t, len(secrets) == 1 || len(secrets) == 2)
 		for _, secret := range secrets {
 			assert.True(t, len(secret) >= 24 && len(secret) <= 64)
-			assert.Contains(t, strings.NewReplacer("\r", "", "\n", "").Replace(text), "whsec_"+base64.StdEncoding.EncodeToString(secret)[:32])
+			assert.Contains(t, strings.NewReplacer("\r", "", "\n", "").Replace(text),
+				"whsec_"+base64.StdEncoding.EncodeToString(secret)[:32])
 		}
 	})
 }

@@ -113,7 +113,8 @@ func TestVersions(t *testing.T) {
 	}
 	assert.Equal(t, []string{"2016", "2019", "2022"}, missing["Start-ADServiceAccountMigration"])
 	permissive := get(t, "Add-ADGroupMember").Param("DisablePermissiveModify")
-	assert.False(t, permissive.AvailableIn("2016"), "released with 2019 (facts E25), though the page of 2016 has it")
+	assert.False(t, permissive.AvailableIn("2016"),
+		"released with 2019 (facts E25), though the page of 2016 has it")
 	assert.True(t, permissive.AvailableIn("2019"))
 	for name, sets := range missing {
 		for _, s := range sets {

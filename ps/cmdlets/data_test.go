@@ -240,7 +240,8 @@ next:
 	for _, s := range in {
 		for i := range out {
 			o := &out[i]
-			if o.Mandatory == s.Mandatory && o.Position == s.Position && o.Value == s.Value && o.Property == s.Property {
+			if o.Mandatory == s.Mandatory && o.Position == s.Position && o.Value == s.Value &&
+				o.Property == s.Property {
 				o.Sets = append(o.Sets, s.Sets...)
 				continue next
 			}

@@ -15,7 +15,8 @@ import (
 )
 
 // diedAtStart is the error of a session whose process died before it was ready.
-var diedAtStart = &ps.Error{Kind: ps.KindUnavailable, Message: "PowerShell did not get ready", Cause: &ps.Error{Kind: ps.KindDied, Message: "gone"}}
+var diedAtStart = &ps.Error{Kind: ps.KindUnavailable, Message: "PowerShell did not get ready",
+	Cause: &ps.Error{Kind: ps.KindDied, Message: "gone"}}
 
 // No request fails because of a transient start failure.
 func TestAFailedStartIsRetriedAtOnce(t *testing.T) {
@@ -62,7 +63,8 @@ func TestAFailedStartIsRetriedAtOnce(t *testing.T) {
 // A start that fails while other sessions live, for whatever reason, does not cause requests
 // to be rejected when the last of those sessions dies.
 func TestAFailedStartDoesNotOpenTheCircuitWhileASessionLives(t *testing.T) {
-	for _, reason := range []error{diedAtStart, &ps.Error{Kind: ps.KindUnavailable, Message: "no sign of life"}} {
+	for _, reason := range []error{diedAtStart,
+		&ps.Error{Kind: ps.KindUnavailable, Message: "no sign of life"}} {
 		t.Run(reason.Error(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := newMaker(t)

@@ -83,7 +83,8 @@ func (l *lane) run(ctx context.Context, s Session, req ps.Request, waited time.D
 	l.runs.add(took)
 	l.results.add(ended)
 	l.pool.cfg.Debug("a script was run", func() map[string]any {
-		return map[string]any{"request": req.ID, "script": req.Script, "lane": string(l.name), "waited_ms": milliseconds(waited), "took_ms": milliseconds(took), "result": ended}
+		return map[string]any{"request": req.ID, "script": req.Script, "lane": string(l.name),
+			"waited_ms": milliseconds(waited), "took_ms": milliseconds(took), "result": ended}
 	})
 	if err == nil || ps.AsError(err).Kind == ps.KindScript {
 		l.answered()

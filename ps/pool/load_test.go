@@ -90,7 +90,8 @@ func TestNobodyStarvesWhileASessionStarts(t *testing.T) {
 		p := open(t, m, warm(4, 500))
 		time.Sleep(time.Minute) // all sessions have started
 		l := run(t, p, 8, 2*time.Minute, request("Get-User"))
-		t.Logf("%d requests, %d refused, median %s, longest %s", len(l.waits), len(l.errors), l.median(), l.longest())
+		t.Logf("%d requests, %d refused, median %s, longest %s", len(l.waits), len(l.errors), l.median(),
+			l.longest())
 		assert.Empty(t, l.errors)
 		// 8 clients share at least 3 sessions: at most 3 turns of 20 ms.
 		assert.LessOrEqual(t, l.longest(), 60*time.Millisecond)
@@ -112,7 +113,8 @@ func TestRetirementUnderLoadCostsOneSessionsShare(t *testing.T) {
 		for _, n := range seconds {
 			total += n
 		}
-		t.Logf("%d/s on average, %d to %d/s, median %s, longest %s", total/len(seconds), slices.Min(seconds), slices.Max(seconds), l.median(), l.longest())
+		t.Logf("%d/s on average, %d to %d/s, median %s, longest %s", total/len(seconds), slices.Min(seconds),
+			slices.Max(seconds), l.median(), l.longest())
 		assert.Empty(t, l.errors)
 		assert.Equal(t, 200, slices.Max(seconds), "four sessions of 50/s")
 		assert.GreaterOrEqual(t, slices.Min(seconds), 148, "three of them")

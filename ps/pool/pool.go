@@ -94,7 +94,8 @@ func or[T comparable](v, byDefault T) T {
 func (p *Pool) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	l := p.lanes[req.Lane]
 	if l == nil {
-		return nil, &ps.Error{Kind: ps.KindInternal, Outcome: ps.OutcomeNone, Message: fmt.Sprintf("no lane %q", req.Lane)}
+		return nil, &ps.Error{Kind: ps.KindInternal, Outcome: ps.OutcomeNone,
+			Message: fmt.Sprintf("no lane %q", req.Lane)}
 	}
 	if req.Limit <= 0 {
 		req.Limit = l.cfg.Limit

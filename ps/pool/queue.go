@@ -179,11 +179,13 @@ func (l *lane) wanted() int {
 
 func (l *lane) overload(message string) error {
 	l.overloaded++
-	return &ps.Error{Kind: ps.KindOverloaded, Outcome: ps.OutcomeNone, Message: message, RetryAfter: l.pool.cfg.MaxWait}
+	return &ps.Error{Kind: ps.KindOverloaded, Outcome: ps.OutcomeNone, Message: message,
+		RetryAfter: l.pool.cfg.MaxWait}
 }
 
 func (l *lane) closed() error {
-	return &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, RetryAfter: l.pool.cfg.MaxWait, Cause: ps.ErrClosing}
+	return &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, RetryAfter: l.pool.cfg.MaxWait,
+		Cause: ps.ErrClosing}
 }
 
 // tooLong returns the error of a request that has waited for its limit.
@@ -210,7 +212,8 @@ func (l *lane) unavailable() error {
 }
 
 func left(ctx context.Context) error {
-	return &ps.Error{Kind: ps.KindCancelled, Outcome: ps.OutcomeNone, Message: "the caller left", Cause: context.Cause(ctx)}
+	return &ps.Error{Kind: ps.KindCancelled, Outcome: ps.OutcomeNone, Message: "the caller left",
+		Cause: context.Cause(ctx)}
 }
 
 // startingNow returns why the lane has never had a session; see [Pool.Starting].

@@ -11,7 +11,9 @@ import (
 
 // read runs a request that ends with ctx. When ctx ends, read returns immediately, but the
 // script gets a grace period to finish, because killing it costs a session.
-func (l *lane) read(ctx context.Context, req ps.Request, run func(context.Context, ps.Request) (*ps.Result, error)) (*ps.Result, bool, error) {
+func (l *lane) read(
+	ctx context.Context, req ps.Request, run func(context.Context, ps.Request) (*ps.Result, error),
+) (*ps.Result, bool, error) {
 	gate := &gate{records: req.Records}
 	req.Records = gate.pass
 	running, stop := context.WithCancelCause(context.WithoutCancel(ctx))

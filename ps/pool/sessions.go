@@ -91,7 +91,8 @@ func (l *lane) start(a *attempt) {
 		l.failed++
 		reason := ps.AsError(err)
 		pause := l.circuit.failed(a.before, died(reason) || len(l.live) > l.ending, reason)
-		l.log("a session could not be started", map[string]any{"event": "session_trouble", "error": err.Error(), "pause_ms": milliseconds(pause)})
+		l.log("a session could not be started",
+			map[string]any{"event": "session_trouble", "error": err.Error(), "pause_ms": milliseconds(pause)})
 	}
 	l.settle()
 }
@@ -302,7 +303,8 @@ func (l *lane) ended(h *held) {
 		l.retiring = false
 	}
 	l.ends.add(h.why)
-	l.log("a session was ended", map[string]any{"reason": h.why, "requests": h.requests, "age_ms": milliseconds(time.Since(h.startedAt))})
+	l.log("a session was ended", map[string]any{"reason": h.why, "requests": h.requests,
+		"age_ms": milliseconds(time.Since(h.startedAt))})
 	l.settle()
 }
 

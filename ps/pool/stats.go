@@ -182,7 +182,8 @@ func (h *histogram) add(d time.Duration) {
 
 // times returns a snapshot. A concurrent add may already be in the bounds but not yet in the count.
 func (h *histogram) times() Times {
-	t := Times{Within: make(map[time.Duration]int64, len(bounds)), Count: h.count.Load(), Sum: time.Duration(h.sum.Load())}
+	t := Times{Within: make(map[time.Duration]int64, len(bounds)), Count: h.count.Load(),
+		Sum: time.Duration(h.sum.Load())}
 	var below int64
 	for i, bound := range bounds {
 		below += h.within[i].Load()

@@ -55,7 +55,12 @@ func TestTheLogHasEveryRunAndTheAgeOfSessions(t *testing.T) {
 		logged := map[string]map[string]any{}
 		p := open(t, newMaker(t), func(c *pool.Config) {
 			lane(func(l *pool.Lane) { l.Size = 1 })(c)
-			c.Log = func(message string, fields map[string]any) { mu.Lock(); defer mu.Unlock(); logged[message] = fields }
+			c.Log = func(message string,
+				fields map[string]any) {
+				mu.Lock()
+				defer mu.Unlock()
+				logged[message] = fields
+			}
 			c.Debug = func(message string, fields func() map[string]any) { c.Log(message, fields()) }
 		})
 		var calls sync.WaitGroup
@@ -67,8 +72,10 @@ func TestTheLogHasEveryRunAndTheAgeOfSessions(t *testing.T) {
 		require.Error(t, err)
 		calls.Wait()
 		require.NoError(t, p.Close(t.Context()))
-		assert.Equal(t, map[string]any{"request": "r-1", "script": "Get-Failing", "lane": "directory", "waited_ms": 5000.0, "took_ms": 0.0, "result": "script"}, logged["a script was run"])
-		assert.Equal(t, map[string]any{"lane": "directory", "reason": "closed", "requests": 2, "age_ms": 5000.0}, logged["a session was ended"])
+		assert.Equal(t, map[string]any{"request": "r-1", "script": "Get-Failing", "lane": "directory",
+			"waited_ms": 5000.0, "took_ms": 0.0, "result": "script"}, logged["a script was run"])
+		assert.Equal(t, map[string]any{"lane": "directory", "reason": "closed", "requests": 2, "age_ms": 5000.0},
+			logged["a session was ended"])
 	})
 }
 

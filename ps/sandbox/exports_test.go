@@ -55,7 +55,8 @@ func TestExports(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			file := filepath.Join("testdata", "exports", tool+".ldif")
 			var said []string
-			w := newWorld(t, Options{Empty: true, LDIF: []string{file}, Progress: func(text string) { said = append(said, text) }})
+			w := newWorld(t, Options{Empty: true, LDIF: []string{file},
+				Progress: func(text string) { said = append(said, text) }})
 			assert.Equal(t, want.loaded, w.Directory.Loaded())
 			all := strings.Join(said, "\n")
 			require.Len(t, w.Directory.Warnings(), len(want.messages), all)
@@ -63,11 +64,15 @@ func TestExports(t *testing.T) {
 				assert.Contains(t, all, message)
 			}
 			assert.Contains(t, said[len(said)-1], "were skipped")
-			assert.Equal(t, want.user+"\n", run(t, w, "Import-Module ActiveDirectory", "(Get-ADUser "+want.user+").SamAccountName"))
-			assert.Equal(t, want.members+"\n", run(t, w, "Import-Module ActiveDirectory", "@((Get-ADGroup '"+want.group+"' -Properties member).member).Count"))
+			assert.Equal(t, want.user+"\n",
+				run(t, w, "Import-Module ActiveDirectory", "(Get-ADUser "+want.user+").SamAccountName"))
+			assert.Equal(t, want.members+"\n",
+				run(t, w, "Import-Module ActiveDirectory",
+					"@((Get-ADGroup '"+want.group+"' -Properties member).member).Count"))
 
 			_, err := NewWorld(context.Background(), Options{LDIF: []string{file}})
-			require.ErrorContains(t, err, "an export of another domain; --empty (sandbox.empty) leaves out the built-in domain")
+			require.ErrorContains(t, err,
+				"an export of another domain; --empty (sandbox.empty) leaves out the built-in domain")
 		})
 	}
 }

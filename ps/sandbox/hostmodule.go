@@ -16,7 +16,8 @@ type hostKey struct{}
 func HostModule() *engine.Module {
 	command := func(name, class string, params []*cmdlets.Param, body func(*engine.Call) error) *engine.Command {
 		return &engine.Command{
-			Decl:    &cmdlets.Cmdlet{Name: name, Module: "Microsoft.PowerShell.Core", Sets: []string{cmdlets.AllSets}, DefaultSet: cmdlets.AllSets, Params: params},
+			Decl: &cmdlets.Cmdlet{Name: name, Module: "Microsoft.PowerShell.Core", Sets: []string{cmdlets.AllSets},
+				DefaultSet: cmdlets.AllSets, Params: params},
 			Class:   "Microsoft.PowerShell.Commands." + class,
 			Process: body,
 		}

@@ -37,13 +37,15 @@ func (c memberCase) verdict(eng *engine.Engine) (v verdict, stdout, stderr strin
 	input := c.Line + "\n'" + endOfAnswer + "'\n"
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
-	newHost(eng.NewSession(engine.Console{Stdin: strings.NewReader(input), Stdout: &out, Stderr: &errs})).run(ctx)
+	newHost(eng.NewSession(engine.Console{Stdin: strings.NewReader(input), Stdout: &out, Stderr: &errs})).run(
+		ctx)
 	stdout, ended := strings.CutSuffix(out.String(), endOfAnswer+"\n")
 	stderr = errs.String()
 	switch {
 	case stdout == c.Stdout && ended:
 		return same, stdout, stderr
-	case stderr != "" && strings.HasPrefix(c.Stdout, stdout) && (stdout == "" || strings.HasSuffix(stdout, "\n")):
+	case stderr != "" && strings.HasPrefix(c.Stdout, stdout) &&
+		(stdout == "" || strings.HasSuffix(stdout, "\n")):
 		return refused, stdout, stderr
 	default:
 		return different, stdout, stderr
@@ -54,7 +56,8 @@ func (c memberCase) verdict(eng *engine.Engine) (v verdict, stdout, stderr strin
 func TestMembers(t *testing.T) {
 	var file struct{ Cases []memberCase }
 	require.NoError(t, conformance.Read("members", &file))
-	eng := engine.NewEngine(engine.Options{Modules: []*engine.Module{HostModule()}, AutoLoad: true, Aliases: Aliases})
+	eng := engine.NewEngine(engine.Options{Modules: []*engine.Module{HostModule()}, AutoLoad: true,
+		Aliases: Aliases})
 	count := map[verdict]int{}
 	for _, c := range file.Cases {
 		v, stdout, stderr := c.verdict(eng)
@@ -62,7 +65,9 @@ func TestMembers(t *testing.T) {
 		if v == refused && testing.Verbose() {
 			t.Logf("refused %s: %s\n%s", c.key(), c.Line, stderr)
 		}
-		assert.NotEqual(t, different, v, "%s\n%s\nreal:\n%s\nhere:\n%s\n%s", c.key(), c.Line, c.Stdout, stdout, stderr)
+		assert.NotEqual(t, different, v, "%s\n%s\nreal:\n%s\nhere:\n%s\n%s", c.key(), c.Line, c.Stdout, stdout,
+			stderr)
 	}
-	t.Logf("%d lines: %d same, %d refused, %d different", len(file.Cases), count[same], count[refused], count[different])
+	t.Logf("%d lines: %d same, %d refused, %d different", len(file.Cases), count[same], count[refused],
+		count[different])
 }

@@ -44,23 +44,29 @@ func (w *World) AddPeople(ctx context.Context) (groups map[string]string, err er
 		}
 	}
 	groups = map[string]string{}
-	for _, p := range []struct{ name, group string }{{HelpdeskPerson, HelpdeskGroup}, {OperatorPerson, OperatorGroup}, {NoRightsPerson, ""}} {
+	for _, p := range []struct{ name, group string }{{HelpdeskPerson, HelpdeskGroup},
+		{OperatorPerson, OperatorGroup}, {NoRightsPerson, ""}} {
 		dn := "CN=" + p.name + "," + parent
-		if _, err := dc.Add(ctx, dn, directory.Attr("objectClass", "user"), directory.Attr("sAMAccountName", p.name),
-			directory.Attr("displayName", p.name), directory.Attr("description", "Signs in to the pages of the sandbox"),
+		if _, err := dc.Add(ctx, dn, directory.Attr("objectClass", "user"),
+			directory.Attr("sAMAccountName", p.name),
+			directory.Attr("displayName", p.name),
+			directory.Attr("description", "Signs in to the pages of the sandbox"),
 			directory.Attr("userPrincipalName", p.name+"@"+w.Directory.DNSName())); err != nil {
 			return nil, fmt.Errorf("the person %s: %w", p.name, err)
 		}
 		if err := dc.ResetPassword(ctx, dn, PersonsPassword+p.name); err != nil {
 			return nil, fmt.Errorf("the password of %s: %w", p.name, err)
 		}
-		if err := dc.Modify(ctx, dn, []directory.Change{{Op: directory.OpReplace, Name: "userAccountControl", Values: []any{512}}}, directory.ModifyOptions{}); err != nil {
+		if err := dc.Modify(ctx, dn,
+			[]directory.Change{{Op: directory.OpReplace, Name: "userAccountControl",
+				Values: []any{512}}}, directory.ModifyOptions{}); err != nil {
 			return nil, fmt.Errorf("the account of %s: %w", p.name, err)
 		}
 		if p.group == "" {
 			continue
 		}
-		group, err := dc.Add(ctx, "CN="+p.group+","+parent, directory.Attr("objectClass", "group"), directory.Attr("sAMAccountName", p.group),
+		group, err := dc.Add(ctx, "CN="+p.group+","+parent, directory.Attr("objectClass", "group"),
+			directory.Attr("sAMAccountName", p.group),
 			directory.Attr("description", "Has rights on the pages of the sandbox"), directory.Attr("member", dn))
 		if err != nil {
 			return nil, fmt.Errorf("the group %s: %w", p.group, err)
@@ -88,8 +94,10 @@ func (w *World) LogOn(ctx context.Context, name, password string) (*Account, err
 			continue
 		}
 		escaped := directory.EscapeFilter(name)
-		found, err := dc.Search(ctx, directory.SearchRequest{Scope: directory.ScopeSubtree, Attributes: []string{"sAMAccountName"},
-			Filter: "(&(objectCategory=person)(objectClass=user)(|(sAMAccountName=" + escaped + ")(userPrincipalName=" + escaped + ")))"})
+		found, err := dc.Search(ctx,
+			directory.SearchRequest{Scope: directory.ScopeSubtree, Attributes: []string{"sAMAccountName"},
+				Filter: "(&(objectCategory=person)(objectClass=user)(|(sAMAccountName=" + escaped +
+					")(userPrincipalName=" + escaped + ")))"})
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +115,9 @@ func (w *World) LogOn(ctx context.Context, name, password string) (*Account, err
 // Lookup returns an account by its sAMAccountName.
 func (w *World) Lookup(ctx context.Context, name string) (*Account, error) {
 	for _, dc := range w.Directory.DCs() {
-		found, err := dc.Search(ctx, directory.SearchRequest{Scope: directory.ScopeSubtree, Filter: "(sAMAccountName=" + directory.EscapeFilter(name) + ")"})
+		found, err := dc.Search(ctx,
+			directory.SearchRequest{Scope: directory.ScopeSubtree,
+				Filter: "(sAMAccountName=" + directory.EscapeFilter(name) + ")"})
 		if err == nil && len(found) == 1 {
 			return readAccount(ctx, dc, found[0].DN)
 		}
@@ -140,14 +150,16 @@ func (w *World) Account(ctx context.Context, sid string) (*Account, error) {
 }
 
 func readAccount(ctx context.Context, dc *directory.DC, dn string) (*Account, error) {
-	found, err := dc.Search(ctx, directory.SearchRequest{Base: dn, Scope: directory.ScopeBase, Attributes: []string{"sAMAccountName", "tokenGroups"}})
+	found, err := dc.Search(ctx, directory.SearchRequest{Base: dn, Scope: directory.ScopeBase,
+		Attributes: []string{"sAMAccountName", "tokenGroups"}})
 	if err != nil {
 		return nil, err
 	}
 	if len(found) != 1 {
 		return nil, ErrLogon
 	}
-	return &Account{SID: found[0].SID.String(), Name: found[0].String("sAMAccountName"), Groups: found[0].Strings("tokenGroups")}, nil
+	return &Account{SID: found[0].SID.String(), Name: found[0].String("sAMAccountName"),
+		Groups: found[0].Strings("tokenGroups")}, nil
 }
 
 // logonError returns the reason for a refused logon, as far as the person may know it.

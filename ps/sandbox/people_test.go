@@ -29,7 +29,8 @@ func TestPeople(t *testing.T) {
 	none, err := w.LogOn(ctx, "norights@corp.example", "Sandbox-1-norights")
 	require.NoError(t, err)
 	assert.NotContains(t, none.Groups, groups[sandbox.OperatorGroup])
-	for name, password := range map[string]string{"helpdesk": "wrong", "nobody": "Sandbox-1-nobody", "*": "Sandbox-1-helpdesk"} {
+	for name, password := range map[string]string{"helpdesk": "wrong", "nobody": "Sandbox-1-nobody",
+		"*": "Sandbox-1-helpdesk"} {
 		_, err := w.LogOn(ctx, name, password)
 		assert.ErrorIs(t, err, sandbox.ErrLogon, name)
 	}
@@ -44,7 +45,8 @@ func TestPeopleAreAddedTogether(t *testing.T) {
 		w, err := sandbox.NewWorld(ctx, sandbox.Options{})
 		require.NoError(t, err)
 		dc := w.Directory.DCs()[0]
-		_, err = dc.Add(ctx, "CN=theirs,"+w.Directory.UsersContainer(), directory.Attr("objectClass", "user"), directory.Attr("sAMAccountName", taken))
+		_, err = dc.Add(ctx, "CN=theirs,"+w.Directory.UsersContainer(), directory.Attr("objectClass", "user"),
+			directory.Attr("sAMAccountName", taken))
 		require.NoError(t, err)
 		_, err = w.AddPeople(ctx)
 		require.ErrorContains(t, err, "the name "+taken+" is taken")

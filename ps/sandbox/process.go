@@ -42,7 +42,9 @@ func StarterOn(culture string, modules ...*engine.Module) *Starter {
 // WithConsole returns a Starter on the same engine that passes the streams of its processes
 // through a function. The function also receives a context that ends with the process, and a
 // function that kills the process.
-func (s *Starter) WithConsole(through func(ctx context.Context, c engine.Console, kill func()) engine.Console) *Starter {
+func (s *Starter) WithConsole(
+	through func(ctx context.Context, c engine.Console, kill func()) engine.Console,
+) *Starter {
 	copied := *s
 	copied.console = through
 	return &copied
@@ -53,7 +55,9 @@ func (s *Starter) WithConsole(through func(ctx context.Context, c engine.Console
 //
 // A process ends with its input, by exit or by Kill, and leaves no goroutine behind. Wait
 // may be called more than once.
-func (s *Starter) StartProcess(_ string, args ...string) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (s *Starter) StartProcess(
+	_ string, args ...string,
+) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	if err := checkArguments(args); err != nil {
 		return nil, nil, nil, nil, err
 	}

@@ -62,7 +62,8 @@ func start(t testing.TB, s *Starter) *running {
 	t.Helper()
 	waiter, stdin, stdout, stderr, err := s.StartProcess("powershell.exe", sessionArgs...)
 	require.NoError(t, err)
-	return &running{Waiter: waiter, stdin: stdin.(io.WriteCloser), out: bufio.NewReader(stdout), errOut: bufio.NewReader(stderr)}
+	return &running{Waiter: waiter, stdin: stdin.(io.WriteCloser), out: bufio.NewReader(stdout),
+		errOut: bufio.NewReader(stderr)}
 }
 
 func TestLinesAreAnsweredAsTheyCome(t *testing.T) {

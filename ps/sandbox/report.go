@@ -61,7 +61,8 @@ func parseErrorText(err *engine.ParseError, text string) string {
 		if e.Pos.Line >= 1 && e.Pos.Line <= len(lines) {
 			line = lines[e.Pos.Line-1]
 		}
-		fmt.Fprintf(&b, "ParserError: \nLine |\n%4d |  %s\n     | %s~\n", e.Pos.Line, line, strings.Repeat(" ", e.Pos.Column))
+		fmt.Fprintf(&b, "ParserError: \nLine |\n%4d |  %s\n     | %s~\n", e.Pos.Line, line,
+			strings.Repeat(" ", e.Pos.Column))
 		for _, part := range strings.Split(e.Message, "\n") {
 			fmt.Fprintf(&b, "     | %s\n", part)
 		}

@@ -11,7 +11,9 @@ import (
 // runs the lines of the console's input until the input ends, a line calls exit or ctx is
 // done, and returns the exit code. While it waits for a line, it notices that ctx is done
 // only when the input ends. Without modules, only the language is available.
-func Serve(ctx context.Context, args []string, console engine.Console, culture string, modules ...*engine.Module) int {
+func Serve(
+	ctx context.Context, args []string, console engine.Console, culture string, modules ...*engine.Module,
+) int {
 	if err := checkArguments(args); err != nil {
 		if console.Stderr != nil {
 			_, _ = fmt.Fprintln(console.Stderr, err) // a failure could not be reported anywhere

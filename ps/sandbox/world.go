@@ -177,8 +177,9 @@ func readLDIF(files []string) ([][]ldif.Record, error) {
 const warningsShown = 200
 
 func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
-	options := directory.Options{Seed: o.Seed, Clock: o.Clock, ReplicationLag: o.ReplicationLag, RecycleBin: !o.NoRecycleBin,
-		Replicas: o.Replicas, OnWrite: o.Writes.directory(), OnLockout: w.Events.Add}
+	options := directory.Options{Seed: o.Seed, Clock: o.Clock, ReplicationLag: o.ReplicationLag,
+		RecycleBin: !o.NoRecycleBin,
+		Replicas:   o.Replicas, OnWrite: o.Writes.directory(), OnLockout: w.Events.Add}
 	open := directory.BuiltIn
 	if o.Empty {
 		open = directory.Open
@@ -200,7 +201,8 @@ func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
 		o.Warn(warning.Error())
 	}
 	if n := domain.Loaded(); len(o.LDIF) > 0 {
-		o.Progress(fmt.Sprintf("the directory has %d entries; %d were skipped, %d were missing and added, %d values are kept as written",
+		o.Progress(fmt.Sprintf("the directory has %d entries; %d were skipped, %d were missing and added, %d "+
+			"values are kept as written",
 			n.Entries, n.Skipped, n.Added, n.Kept))
 	}
 	if o.Users > 0 {
@@ -231,7 +233,8 @@ func (w *World) loadZones(o Options, entries []zones.Entry) error {
 		config.Domain = w.Directory.DNSName()
 		for i, dc := range w.Directory.DCs() {
 			config.Servers = append(config.Servers, zones.ServerConfig{
-				Name: dc.HostName(), Address: fmt.Sprintf("10.0.0.%d", 10+i), DomainController: true, ReadOnly: !dc.Writable(), Alive: dc.Alive,
+				Name: dc.HostName(), Address: fmt.Sprintf("10.0.0.%d", 10+i), DomainController: true,
+				ReadOnly: !dc.Writable(), Alive: dc.Alive,
 			})
 		}
 	}
@@ -297,7 +300,8 @@ func inDNSPartition(text string) bool {
 	}
 	for ; !dn.IsZero(); dn = dn.Parent() {
 		rdn := dn.RDN()
-		if strings.EqualFold(rdn.Type, "DC") && (strings.EqualFold(rdn.Value, "DomainDnsZones") || strings.EqualFold(rdn.Value, "ForestDnsZones")) {
+		if strings.EqualFold(rdn.Type, "DC") &&
+			(strings.EqualFold(rdn.Value, "DomainDnsZones") || strings.EqualFold(rdn.Value, "ForestDnsZones")) {
 			return true
 		}
 	}

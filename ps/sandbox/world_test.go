@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var sessionArgs = []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-OutputFormat", "Text", "-ExecutionPolicy", "Bypass", "-Command", "-"}
+var sessionArgs = []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-OutputFormat", "Text",
+	"-ExecutionPolicy", "Bypass", "-Command", "-"}
 
 func newWorld(t testing.TB, o Options) *World {
 	t.Helper()
@@ -42,7 +43,8 @@ func TestWorldServesBothModules(t *testing.T) {
 	assert.Equal(t, "True\n", run(t, w, "Import-Module DnsServer", "@(Get-DnsServerZone).Count -gt 5"))
 
 	// Sessions share the world, but not their variables.
-	assert.Equal(t, "1\n", run(t, w, "$v = 1; $v", "New-ADOrganizationalUnit -Name Shared -Path 'DC=corp,DC=example'"))
+	assert.Equal(t, "1\n", run(t, w, "$v = 1; $v",
+		"New-ADOrganizationalUnit -Name Shared -Path 'DC=corp,DC=example'"))
 	assert.Equal(t, "OU=Shared,DC=corp,DC=example\n[]\n", run(t, w,
 		"(Get-ADOrganizationalUnit -Identity 'OU=Shared,DC=corp,DC=example').DistinguishedName", `"[$v]"`))
 }
@@ -65,7 +67,8 @@ www 3600 IN CNAME web
 `
 
 func TestWorldOfOwnFiles(t *testing.T) {
-	w := newWorld(t, Options{Empty: true, LDIF: []string{file(t, "own.ldif", ownDomain)}, Zones: []string{file(t, "test.local.zone", ownZone)}})
+	w := newWorld(t, Options{Empty: true, LDIF: []string{file(t, "own.ldif", ownDomain)},
+		Zones: []string{file(t, "test.local.zone", ownZone)}})
 	assert.Equal(t, "test.local", w.Directory.DNSName())
 	assert.Equal(t, "CN=Ann,OU=Staff,DC=test,DC=local\nweb.test.local.\n", run(t, w,
 		"(Get-ADUser -Identity ann).DistinguishedName",
@@ -79,12 +82,14 @@ func TestWorldOfOwnFiles(t *testing.T) {
 func TestOwnZoneReplacesABuiltInOne(t *testing.T) {
 	own := strings.ReplaceAll(ownZone, "test.local", "corp.example")
 	w := newWorld(t, Options{Zones: []string{file(t, "corp.example.zone", own)}})
-	assert.Equal(t, "1\n", run(t, w, "@(Get-DnsServerResourceRecord -ZoneName corp.example -RRType CName).Count"))
+	assert.Equal(t, "1\n", run(t, w,
+		"@(Get-DnsServerResourceRecord -ZoneName corp.example -RRType CName).Count"))
 }
 
 func TestGeneratedUsers(t *testing.T) {
 	count := "@(Get-ADUser -LDAPFilter '(objectClass=user)').Count"
-	before, after := run(t, newWorld(t, Options{Seed: 3}), count), run(t, newWorld(t, Options{Seed: 3, Users: 300}), count)
+	before, after := run(t, newWorld(t, Options{Seed: 3}), count), run(t,
+		newWorld(t, Options{Seed: 3, Users: 300}), count)
 	assert.NotEqual(t, before, after)
 	one, two := newWorld(t, Options{Seed: 3, Users: 10}), newWorld(t, Options{Seed: 3, Users: 10})
 	names := "Get-ADUser -LDAPFilter '(objectClass=user)' | ForEach-Object { $_.SamAccountName }"
@@ -100,7 +105,8 @@ func TestAllFaultsOfTheFilesAreTold(t *testing.T) {
 		Zones: []string{file(t, "b.zone", "$ORIGIN b.example.\n@ IN BOGUS x\n"), "no-such-file.zone"},
 	})
 	require.Error(t, err)
-	for _, want := range []string{"a.ldif:1:", "a.ldif:5:", "no-such-file.ldif", "b.zone:2:", "no-such-file.zone"} {
+	for _, want := range []string{"a.ldif:1:", "a.ldif:5:", "no-such-file.ldif", "b.zone:2:",
+		"no-such-file.zone"} {
 		assert.Contains(t, err.Error(), want)
 	}
 }
@@ -113,7 +119,8 @@ func TestServersCanBeSwitchedOff(t *testing.T) {
 	w.Directory.DCs()[0].SetAlive(false)
 	_, err = w.Dial(context.Background(), "tcp", "dc1.corp.example:9389")
 	assert.Error(t, err)
-	_, stderr, _ := playback(t, w.Starter(), sessionArgs, "Get-ADUser -Identity Administrator -Server dc1.corp.example\n")
+	_, stderr, _ := playback(t, w.Starter(), sessionArgs,
+		"Get-ADUser -Identity Administrator -Server dc1.corp.example\n")
 	assert.NotEmpty(t, stderr)
 }
 
@@ -136,5 +143,6 @@ func TestZonesOfTheDirectory(t *testing.T) {
 		"dn: DC=gone," + zone + "\nobjectClass: dnsNode\ndNSTombstoned: TRUE\ndnsRecord:: " + a + "\n"
 	w := newWorld(t, Options{LDIF: []string{file(t, "dns.ldif", text)}})
 	assert.Equal(t, "www web.corp.example.\n", run(t, w,
-		"Get-DnsServerResourceRecord -ZoneName own.example | ForEach-Object { if (@('SOA', 'NS') -notcontains $_.RecordType) { \"$($_.HostName) $($_.RecordData.HostNameAlias)\" } }"))
+		"Get-DnsServerResourceRecord -ZoneName own.example | ForEach-Object { if (@('SOA', 'NS') -notcontains "+
+			"$_.RecordType) { \"$($_.HostName) $($_.RecordData.HostNameAlias)\" } }"))
 }

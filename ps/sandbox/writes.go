@@ -95,5 +95,6 @@ func some(text string) []string {
 }
 
 func (l *WriteLog) dns(c zones.Change) {
-	l.add(Write{Time: c.Time, Writer: c.Writer, Server: c.Server, Op: c.Op, Object: c.Zone, Before: some(c.Before), After: some(c.After)})
+	l.add(Write{Time: c.Time, Writer: c.Writer, Server: c.Server, Op: c.Op, Object: c.Zone,
+		Before: some(c.Before), After: some(c.After)})
 }

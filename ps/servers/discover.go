@@ -50,13 +50,15 @@ func (s *Servers) pinned(ctx context.Context, g *group, write bool) (string, err
 	case host != "" && unusable == "":
 		return host, nil
 	case ctx.Err() != nil:
-		return "", &ps.Error{Kind: ps.KindCancelled, Outcome: ps.OutcomeNone, Message: "the caller left", Cause: context.Cause(ctx)}
+		return "", &ps.Error{Kind: ps.KindCancelled, Outcome: ps.OutcomeNone, Message: "the caller left",
+			Cause: context.Cause(ctx)}
 	}
 	reason := g.status().Reason
 	if reason == "" {
 		reason = "no " + g.kind + " is known"
 	}
-	return "", &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, Message: reason, RetryAfter: s.cfg.Retry}
+	return "", &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, Message: reason,
+		RetryAfter: s.cfg.Retry}
 }
 
 // find discovers candidates if there are none, and pins one.
@@ -89,7 +91,8 @@ func (s *Servers) discover(ctx context.Context, force bool) {
 		s.discovery = done
 		s.discoveries.Go(func() {
 			if why := s.cfg.Starting(); why != nil {
-				s.cfg.Log("the discovery of the domain controllers waits for a session", map[string]any{"reason": why.Error()})
+				s.cfg.Log("the discovery of the domain controllers waits for a session",
+					map[string]any{"reason": why.Error()})
 			}
 			s.refresh(s.ctx, force)
 			s.mu.Lock()
@@ -119,12 +122,14 @@ func (s *Servers) refresh(ctx context.Context, force bool) {
 		}
 		return
 	}
-	s.cfg.Debug("the domain controllers were discovered", func() map[string]any { return map[string]any{"found": described(found)} })
+	s.cfg.Debug("the domain controllers were discovered",
+		func() map[string]any { return map[string]any{"found": described(found)} })
 	s.warn(warnings)
 	s.setPause(s.cfg.Retry)
 	partial := slices.ContainsFunc(warnings, func(w ps.Warning) bool { return w.Code == notListed })
 	if !s.directory.fixed {
-		s.directory.setOthers(hostNames(found, func(c Candidate) bool { return !c.Writable && (c.ADWS == nil || *c.ADWS) }), partial)
+		s.directory.setOthers(hostNames(found,
+			func(c Candidate) bool { return !c.Writable && (c.ADWS == nil || *c.ADWS) }), partial)
 	}
 	for g, hosts := range map[*group][]string{
 		s.directory: hostNames(found, func(c Candidate) bool { return c.Writable && (c.ADWS == nil || *c.ADWS) }),
@@ -207,7 +212,8 @@ func (s *Servers) ask(ctx context.Context, force bool) ([]Candidate, []ps.Warnin
 	if !known {
 		return nil, nil, fmt.Errorf("there is no script %s", discoverScript)
 	}
-	req := ps.Request{ID: "discovery", Script: discoverScript, Lane: ps.Directory, Limit: discoverLimit, Wait: s.cfg.SessionWait, Args: ps.Args{}}
+	req := ps.Request{ID: "discovery", Script: discoverScript, Lane: ps.Directory, Limit: discoverLimit,
+		Wait: s.cfg.SessionWait, Args: ps.Args{}}
 	if _, declared := script.Param("Force"); declared {
 		req.Args["Force"] = ps.Bool(force)
 	}

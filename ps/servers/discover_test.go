@@ -199,7 +199,8 @@ func TestAPartialDiscoveryForgetsNoServer(t *testing.T) {
 		defer closed(t, s)
 		synctest.Wait()
 		w.discover(func() (string, error) { return `[{"hostName":"dc3.corp.example","writable":true}]`, nil })
-		w.warn(ps.Warning{Code: "not_listed", Target: "dc3.corp.example", Message: "The other domain controllers could not be listed."})
+		w.warn(ps.Warning{Code: "not_listed", Target: "dc3.corp.example",
+			Message: "The other domain controllers could not be listed."})
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		directory, dns := s.Status()
@@ -244,7 +245,8 @@ func TestDiscoveryWaitsForTheFirstSession(t *testing.T) {
 		defer closed(t, s)
 		synctest.Wait()
 		directory, dns := s.Status()
-		assert.Equal(t, "the domain controllers are being discovered: the first session is starting", directory.Reason)
+		assert.Equal(t, "the domain controllers are being discovered: the first session is starting",
+			directory.Reason)
 		assert.Equal(t, directory.Reason, dns.Reason)
 		_, err := s.Run(t.Context(), user())
 		require.ErrorIs(t, err, ps.ErrStarting)

@@ -47,7 +47,8 @@ func causeOf(e *ps.Error) cause {
 	switch {
 	case e.Gateway != "":
 		return none
-	case e.Type == serverDownType && strings.HasPrefix(e.Inner, "System.ServiceModel.") && e.Inner != noEndpointType:
+	case e.Type == serverDownType && strings.HasPrefix(e.Inner, "System.ServiceModel.") &&
+		e.Inner != noEndpointType:
 		return broken
 	case number == "8250" && e.Type == comType:
 		return noLDAP
@@ -68,12 +69,14 @@ func causeOf(e *ps.Error) cause {
 // ofDirectory reports whether an error concerns the domain controller, for a script that
 // also uses a DNS server.
 func ofDirectory(e *ps.Error) bool {
-	return strings.HasPrefix(e.Type, directoryTypes) || e.Type == authenticationType || e.Code == "1355" || e.Code == "8250"
+	return strings.HasPrefix(e.Type, directoryTypes) || e.Type == authenticationType || e.Code == "1355" ||
+		e.Code == "8250"
 }
 
 // readVerbs are the first words in the labels of steps that only read: they resolve and
 // guard objects. A script that fails in such a step has not requested a change yet.
-var readVerbs = map[string]bool{"find": true, "check": true, "read": true, "list": true, "count": true, "discover": true}
+var readVerbs = map[string]bool{"find": true, "check": true, "read": true, "list": true, "count": true,
+	"discover": true}
 
 // beforeChange reports whether a failed write certainly changed nothing: it reported no step,
 // and it failed in a step that only reads or because no server was found at all (1355).

@@ -33,7 +33,8 @@ func TestScriptsChangeNothingInReadingSteps(t *testing.T) {
 				}
 				if call := writeCall.FindString(line); call != "" {
 					writers++
-					assert.False(t, readVerbs[verb] || verb == "nothing yet", "%s:%d calls %s under %q", source.Name, n+1, call, verb)
+					assert.False(t, readVerbs[verb] || verb == "nothing yet", "%s:%d calls %s under %q", source.Name, n+1,
+						call, verb)
 				}
 			}
 		}
@@ -44,7 +45,8 @@ func TestScriptsChangeNothingInReadingSteps(t *testing.T) {
 func TestCauses(t *testing.T) {
 	down := func(code, inner string) ps.Error { return ps.Error{Type: serverDownType, Code: code, Inner: inner} }
 	fault := func(name string) ps.Error {
-		return ps.Error{Type: directoryTypes + "ADException", Code: "0", Inner: "System.ServiceModel.FaultException", Fault: name}
+		return ps.Error{Type: directoryTypes + "ADException", Code: "0",
+			Inner: "System.ServiceModel.FaultException", Fault: name}
 	}
 	cases := []struct {
 		name string

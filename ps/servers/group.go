@@ -53,7 +53,8 @@ func newGroup(cfg *Config, lane ps.Lane, kind string, ports, candidates []string
 func (g *group) status() Status {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s := Status{Pinned: g.pin, Since: g.since, Candidates: slices.Clone(g.candidates), Failovers: g.failovers, Reason: g.reason}
+	s := Status{Pinned: g.pin, Since: g.since, Candidates: slices.Clone(g.candidates), Failovers: g.failovers,
+		Reason: g.reason}
 	if len(g.candidates) > 0 {
 		s.Preferred = g.candidates[0]
 	}
@@ -109,7 +110,8 @@ func (g *group) rejects(host string) bool {
 
 // allReject reports whether every candidate has recently rejected the account. The caller holds mu.
 func (g *group) allReject() bool {
-	return len(g.candidates) > 0 && !slices.ContainsFunc(g.candidates, func(h string) bool { return !g.rejects(h) })
+	return len(g.candidates) > 0 &&
+		!slices.ContainsFunc(g.candidates, func(h string) bool { return !g.rejects(h) })
 }
 
 func (g *group) rejectedByAll() bool {
@@ -302,7 +304,8 @@ func (g *group) replaced(host, why string) (tell func()) {
 	switch {
 	case host == "":
 		g.tried = now
-		g.reason = fmt.Sprintf("no %s of %s accepts connections on port %s", g.kind, listed(g.candidates), strings.Join(g.ports, " and "))
+		g.reason = fmt.Sprintf("no %s of %s accepts connections on port %s", g.kind, listed(g.candidates),
+			strings.Join(g.ports, " and "))
 		if why != "" {
 			g.reason += "; before: " + why
 		}

@@ -14,7 +14,8 @@ import (
 
 func credentials(step string) *ps.Error {
 	return &ps.Error{Kind: ps.KindScript, Step: step, Outcome: ps.OutcomeNone,
-		Type: "System.Security.Authentication.AuthenticationException", Inner: "System.ServiceModel.Security.SecurityNegotiationException"}
+		Type:  "System.Security.Authentication.AuthenticationException",
+		Inner: "System.ServiceModel.Security.SecurityNegotiationException"}
 }
 
 func TestRejectedCredentials(t *testing.T) {
@@ -102,13 +103,16 @@ func TestRejectionsExpire(t *testing.T) {
 // to leave a domain controller that accepts connections.
 func TestTransportFaultsDoNotWalk(t *testing.T) {
 	brokenConnection := &ps.Error{Kind: ps.KindScript, Step: "find user", Code: "0", Outcome: ps.OutcomeNone,
-		Type: "Microsoft.ActiveDirectory.Management.ADServerDownException", Inner: "System.ServiceModel.CommunicationException"}
+		Type:  "Microsoft.ActiveDirectory.Management.ADServerDownException",
+		Inner: "System.ServiceModel.CommunicationException"}
 	inWrite := *brokenConnection
 	inWrite.Step = "create user"
 	busy := &ps.Error{Kind: ps.KindScript, Step: "find user", Code: "0", Outcome: ps.OutcomeNone,
-		Type: "Microsoft.ActiveDirectory.Management.ADException", Inner: "System.ServiceModel.FaultException", Fault: "EndpointUnavailable"}
-	ldap := &ps.Error{Kind: ps.KindScript, Step: "set remote desktop settings", Code: "8250", Outcome: ps.OutcomeNone,
-		Type: "System.Runtime.InteropServices.COMException"}
+		Type: "Microsoft.ActiveDirectory.Management.ADException", Inner: "System.ServiceModel.FaultException",
+		Fault: "EndpointUnavailable"}
+	ldap := &ps.Error{Kind: ps.KindScript, Step: "set remote desktop settings", Code: "8250",
+		Outcome: ps.OutcomeNone,
+		Type:    "System.Runtime.InteropServices.COMException"}
 	for _, c := range []struct {
 		name    string
 		write   bool

@@ -145,7 +145,8 @@ func (s *Servers) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		if err == nil {
 			use.answered()
 			if instead != "" {
-				s.directory.replace(ctx, rejecting, instead, rejecting+" rejects the credentials of the gateway's service account")
+				s.directory.replace(ctx, rejecting, instead,
+					rejecting+" rejects the credentials of the gateway's service account")
 			}
 			result.Server = use.host()
 			return result, nil
@@ -269,7 +270,9 @@ func (u *use) blame(e *ps.Error) (*group, string) {
 // failed handles the error of a run. It pins another server if this one could not be
 // contacted, and corrects an outcome that the script could not know. It reports whether the
 // request may be run again, and on which domain controller if not on the pinned one.
-func (s *Servers) failed(ctx context.Context, req ps.Request, u *use, e *ps.Error, first bool) (again bool, instead string) {
+func (s *Servers) failed(
+	ctx context.Context, req ps.Request, u *use, e *ps.Error, first bool,
+) (again bool, instead string) {
 	g, host := u.blame(e)
 	if g == nil {
 		return false, ""
@@ -332,7 +335,9 @@ func (s *Servers) unavailable(e *ps.Error) {
 // rejected handles an error that means that a server rejected the gateway's account. The
 // fault may lie with that server alone, so another one is tried if the request can be
 // repeated. If all servers reject the account, the account is at fault.
-func (s *Servers) rejected(ctx context.Context, g *group, host string, e *ps.Error, repeatable bool) (again bool, instead string) {
+func (s *Servers) rejected(
+	ctx context.Context, g *group, host string, e *ps.Error, repeatable bool,
+) (again bool, instead string) {
 	g.reject(host)
 	if g.cfg.Shared != nil {
 		g.examine(ctx, host)

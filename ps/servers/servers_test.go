@@ -166,7 +166,8 @@ func user() ps.Request {
 }
 
 func newUser() ps.Request {
-	return ps.Request{Script: "New-GatewayUser", Lane: ps.Directory, Write: true, Args: ps.Args{"UserName": ps.Text("x")}}
+	return ps.Request{Script: "New-GatewayUser", Lane: ps.Directory, Write: true,
+		Args: ps.Args{"UserName": ps.Text("x")}}
 }
 
 // request returns a request for a change or a read.
@@ -250,7 +251,8 @@ func TestServersArePassedToScriptsThatDeclareThem(t *testing.T) {
 		assert.Equal(t, ps.Args{"ComputerName": ps.Text(dc1)}, got)
 		assert.Equal(t, dc1, result.Server)
 
-		_, err = s.Run(t.Context(), ps.Request{Script: "Get-GatewayUser", Lane: ps.Directory, Args: ps.Args{"Server": ps.Text("own")}})
+		_, err = s.Run(t.Context(), ps.Request{Script: "Get-GatewayUser", Lane: ps.Directory,
+			Args: ps.Args{"Server": ps.Text("own")}})
 		require.NoError(t, err)
 		assert.Equal(t, ps.Args{"Server": ps.Text("own")}, got)
 

@@ -144,7 +144,8 @@ func (g *group) examine(ctx context.Context, host string) bool {
 	g.cfg.Shared.Reached(g.lane, host, why == "", other)
 	switch {
 	case why != "" && before == "":
-		g.cfg.Log("the "+g.kind+" of the cluster cannot be used from here", map[string]any{"server": host, "error": why})
+		g.cfg.Log("the "+g.kind+" of the cluster cannot be used from here",
+			map[string]any{"server": host, "error": why})
 	case why == "" && before != "":
 		g.cfg.Log("the "+g.kind+" of the cluster can be used again", map[string]any{"server": host})
 	}
@@ -158,7 +159,8 @@ func (g *group) disappointed(ctx context.Context, host, why string) (moved bool)
 	g.mu.Lock()
 	if moved = g.pin != host; !moved {
 		if g.common.failed++; g.common.failed >= mostFailed {
-			g.common.fault, g.common.until = host+" accepts connections, but calls fail: "+why, time.Now().Add(setAside)
+			g.common.fault, g.common.until = host+" accepts connections, but calls fail: "+
+				why, time.Now().Add(setAside)
 		}
 	}
 	g.mu.Unlock()
@@ -178,8 +180,10 @@ func (g *group) rejected(host string) bool {
 // unlisted returns a warning if the gateways use a server that this gateway's settings do
 // not name. The caller holds mu.
 func (g *group) unlisted() []string {
-	if g.cfg.Shared == nil || !g.fixed || g.pin == "" || slices.ContainsFunc(g.candidates, func(h string) bool { return strings.EqualFold(h, g.pin) }) {
+	if g.cfg.Shared == nil || !g.fixed || g.pin == "" ||
+		slices.ContainsFunc(g.candidates, func(h string) bool { return strings.EqualFold(h, g.pin) }) {
 		return nil
 	}
-	return []string{fmt.Sprintf("the gateways of the cluster use the %s %s, which the settings of this one do not name", g.kind, g.pin)}
+	return []string{fmt.Sprintf("the gateways of the cluster use the %s %s, which the settings of this one "+
+		"do not name", g.kind, g.pin)}
 }

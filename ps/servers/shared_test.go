@@ -97,7 +97,8 @@ func TestSharedServer(t *testing.T) {
 			assert.Equal(t, dc1, result.Server)
 		}
 		directory, _ := second.Status()
-		assert.Equal(t, []string{"the gateways of the cluster use the domain controller dc1.corp.example, which the settings of this one do not name"}, directory.Warnings)
+		assert.Equal(t, []string{"the gateways of the cluster use the domain controller dc1.corp.example, which " +
+			"the settings of this one do not name"}, directory.Warnings)
 
 		c.move(dc2)
 		_, epoch := c.Pinned(t.Context(), ps.Directory)
@@ -109,7 +110,8 @@ func TestSharedServer(t *testing.T) {
 			result, err := s.Run(t.Context(), request)
 			require.NoError(t, err)
 			assert.Equal(t, dc2, result.Server, "each run asks which one is pinned")
-			assert.Equal(t, ps.Intent{Server: dc2, PinEpoch: epoch}, announced, "and says under which choice it announces")
+			assert.Equal(t, ps.Intent{Server: dc2, PinEpoch: epoch}, announced,
+				"and says under which choice it announces")
 			directory, _ := s.Status()
 			assert.Equal(t, 1, directory.Failovers)
 		}
@@ -215,7 +217,8 @@ func TestIdleSharedServerIsProbed(t *testing.T) {
 		c.mu.Unlock()
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		assert.Equal(t, reached{server: dc1, other: dc2}, c.says(ps.Directory), "it looks at once when another gateway cannot use it")
+		assert.Equal(t, reached{server: dc1, other: dc2}, c.says(ps.Directory),
+			"it looks at once when another gateway cannot use it")
 		w.set(dc1, true)
 		time.Sleep(3 * time.Second)
 		synctest.Wait()

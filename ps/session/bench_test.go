@@ -83,7 +83,9 @@ type stockStarter struct {
 	out, err stockReader
 }
 
-func (s *stockStarter) StartProcess(string, ...string) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (s *stockStarter) StartProcess(
+	string, ...string,
+) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	return nopWaiter{}, s, &s.out, &s.err, nil
 }
 

@@ -12,7 +12,8 @@ import (
 )
 
 // blockedText is the message of a start that was blocked, with the id of the error.
-const blockedText = "endpoint protection or a policy blocked the gateway's PowerShell (%s): allow adgateway.exe and the PowerShell that it starts, " +
+const blockedText = "endpoint protection or a policy blocked the gateway's PowerShell (%s): allow " +
+	"adgateway.exe and the PowerShell that it starts, " +
 	"as 'gateway/manual/network.md' says"
 
 // blockedIDs matches the id of a block in PowerShell's output. The boot line is not run at all, so no frame

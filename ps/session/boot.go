@@ -45,7 +45,8 @@ func (b Boot) line() (string, error) {
 			return "", fmt.Errorf("duplicate script %q", script.Name)
 		}
 		seen[strings.ToLower(script.Name)] = true
-		fmt.Fprintf(&line, "Set-Item -LiteralPath 'function:global:%s' -Value ("+decoded+"); ", script.Name, encode(script.Text))
+		fmt.Fprintf(&line, "Set-Item -LiteralPath 'function:global:%s' -Value ("+decoded+"); ", script.Name,
+			encode(script.Text))
 	}
 	line.WriteString("Start-GatewaySession -Module '" + b.Module + "'")
 	return line.String(), nil

@@ -51,7 +51,9 @@ func newLink(inner backend.Starter) *link {
 }
 
 // StartProcess starts PowerShell with [arguments] instead of the library's.
-func (l *link) StartProcess(command string, _ ...string) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (l *link) StartProcess(
+	command string, _ ...string,
+) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	waiter, stdin, stdout, stderr, err := l.inner.StartProcess(command, arguments...)
 	if err != nil {
 		return nil, nil, nil, nil, err
@@ -59,7 +61,8 @@ func (l *link) StartProcess(command string, _ ...string) (backend.Waiter, io.Wri
 	process, canKill := waiter.(killer)
 	closer, canClose := stdin.(io.WriteCloser)
 	if !canKill || !canClose {
-		return nil, nil, nil, nil, fmt.Errorf("%T: its process cannot be killed, or its input cannot be closed", l.inner)
+		return nil, nil, nil, nil, fmt.Errorf("%T: its process cannot be killed, or its input cannot be closed",
+			l.inner)
 	}
 	l.process, l.stdin, l.stdout, l.stderr = process, closer, stdout, stderr
 	go func() {

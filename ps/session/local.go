@@ -104,7 +104,8 @@ func (c *child) Kill() error {
 
 // quiet are the variables that keep PowerShell quiet. The ActiveDirectory module must
 // not look for a domain controller to mount its drive (facts A40).
-var quiet = []string{"ADPS_LoadDefaultDrive=0", "POWERSHELL_TELEMETRY_OPTOUT=1", "POWERSHELL_UPDATECHECK=Off", "NO_COLOR=1"}
+var quiet = []string{"ADPS_LoadDefaultDrive=0", "POWERSHELL_TELEMETRY_OPTOUT=1", "POWERSHELL_UPDATECHECK=Off",
+	"NO_COLOR=1"}
 
 // cheap are variables that make a new session of PowerShell 7 cheaper, unless the gateway's
 // environment sets them. Without profiling, its first 900 requests cost a fifth less and later

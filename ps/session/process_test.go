@@ -51,12 +51,14 @@ func childMain() int {
 			c.End()
 		},
 		"Get-GatewayEnvironment": func(c *sessiontest.Call) {
-			c.Frame("records", fmt.Sprintf(`[%q,%q,%q]`, os.Getenv("ADGATEWAY_SECRET"), os.Getenv("ADPS_LoadDefaultDrive"), os.Getenv("TERM")))
+			c.Frame("records", fmt.Sprintf(`[%q,%q,%q]`, os.Getenv("ADGATEWAY_SECRET"),
+				os.Getenv("ADPS_LoadDefaultDrive"), os.Getenv("TERM")))
 			c.End()
 		},
 		"Get-GatewayVariables": func(c *sessiontest.Call) {
 			values := map[string]string{}
-			for _, name := range []string{"NO_COLOR", "ADGATEWAY_SECRET", "DOTNET_TieredPGO", "DOTNET_EnableDiagnostics", "TMPDIR", "TEMP", "TMP"} {
+			for _, name := range []string{"NO_COLOR", "ADGATEWAY_SECRET", "DOTNET_TieredPGO",
+				"DOTNET_EnableDiagnostics", "TMPDIR", "TEMP", "TMP"} {
 				values[name] = os.Getenv(name)
 			}
 			text, _ := json.Marshal([]any{values})
@@ -122,11 +124,13 @@ func TestMemoryOfARealProcess(t *testing.T) {
 func TestLargeRequestsAndAnswersThroughRealPipes(t *testing.T) {
 	s := start(t, config(realProcess(t)))
 	big := strings.Repeat("ä", 1<<20)
-	got := records(t, s, ps.Request{Script: "Get-GatewayEcho", Args: ps.Args{"Big": ps.Text(big), "Pw": ps.Secret(big)}})
+	got := records(t, s, ps.Request{Script: "Get-GatewayEcho",
+		Args: ps.Args{"Big": ps.Text(big), "Pw": ps.Secret(big)}})
 	assert.Len(t, got, 2*len(big)+len(`[{"Big":"","Pw":""}]`))
 
 	// The request is so large that the answer cannot be written until the request has been read.
-	got = records(t, s, ps.Request{Script: "Get-GatewayMany", Args: ps.Args{"Batches": ps.Int(50), "Size": ps.Int(100_000)}})
+	got = records(t, s, ps.Request{Script: "Get-GatewayMany",
+		Args: ps.Args{"Batches": ps.Int(50), "Size": ps.Int(100_000)}})
 	assert.Greater(t, len(got), 5_000_000)
 }
 
@@ -202,7 +206,9 @@ type recording struct {
 	}
 }
 
-func (r *recording) StartProcess(cmd string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (r *recording) StartProcess(
+	cmd string, args ...string,
+) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	w, in, out, errs, err := r.Starter.StartProcess(cmd, args...)
 	if err == nil {
 		r.waiter = w.(interface {

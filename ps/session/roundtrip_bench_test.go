@@ -34,11 +34,13 @@ func BenchmarkRun(b *testing.B) {
 			benchRequest(b, s, ps.Request{Script: "Get-GatewayEcho", Args: ps.Args{"UserName": ps.Text("jdoe")}})
 		})
 		for _, name := range []string{"Get-GatewayNothing", "Set-GatewayOffice"} {
-			b.Run(engine.name+"/"+name, func(b *testing.B) { benchRequest(b, s, ps.Request{Script: name, Write: true}) })
+			b.Run(engine.name+"/"+name,
+				func(b *testing.B) { benchRequest(b, s, ps.Request{Script: name, Write: true}) })
 		}
 		b.Run(engine.name+"/4MiB", func(b *testing.B) {
 			b.SetBytes(4 << 20)
-			benchRequest(b, s, ps.Request{Script: "Get-GatewayMany", Args: ps.Args{"Batches": ps.Int(64), "Size": ps.Int(64 << 10)}})
+			benchRequest(b, s, ps.Request{Script: "Get-GatewayMany",
+				Args: ps.Args{"Batches": ps.Int(64), "Size": ps.Int(64 << 10)}})
 		})
 		if err := s.Close(b.Context()); err != nil {
 			b.Fatal(err)

@@ -76,7 +76,8 @@ func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 // endAfter interrupts a run when its limit has passed.
 func (s *Session) endAfter(limit time.Duration, r *run, script string) *time.Timer {
 	return time.AfterFunc(limit, func() {
-		s.failRun(r, CauseTimeout, &ps.Error{Kind: ps.KindTimeout, Message: fmt.Sprintf("%s did not end within %s", script, limit)})
+		s.failRun(r, CauseTimeout, &ps.Error{Kind: ps.KindTimeout,
+			Message: fmt.Sprintf("%s did not end within %s", script, limit)})
 	})
 }
 
@@ -92,7 +93,8 @@ func (s *Session) claim(ctx context.Context) (*run, error) {
 	case busy:
 		return nil, &ps.Error{Kind: ps.KindInternal, Outcome: ps.OutcomeNone, Message: "the session is busy"}
 	default:
-		return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeNone, Message: "the session has ended", Cause: asCause(s.cause)}
+		return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeNone, Message: "the session has ended",
+			Cause: asCause(s.cause)}
 	}
 	r := newRun(rand.Text()) // random, so that no output of a module can pass for an answer
 	s.current, s.state = r, busy
@@ -140,7 +142,9 @@ const (
 // announce passes an announcement to the request's hook and sends the script the answer that it
 // waits for. allowed reports whether the script may have been told to proceed, which is false if
 // the session broke before. If the request limits the time after that, announce sets the limit.
-func (s *Session) announce(req ps.Request, intent *ps.Intent, setLimit func(time.Duration)) (allowed bool, err error) {
+func (s *Session) announce(
+	req ps.Request, intent *ps.Intent, setLimit func(time.Duration),
+) (allowed bool, err error) {
 	select {
 	case <-s.broken:
 		return false, nil
@@ -218,7 +222,8 @@ func refusal(err error) *ps.Error {
 }
 
 func cancelled(ctx context.Context) *ps.Error {
-	return &ps.Error{Kind: ps.KindCancelled, Outcome: ps.OutcomeNone, Message: "the caller left", Cause: context.Cause(ctx)}
+	return &ps.Error{Kind: ps.KindCancelled, Outcome: ps.OutcomeNone, Message: "the caller left",
+		Cause: context.Cause(ctx)}
 }
 
 // handshake waits for the ready frame and checks it, and then checks the data line. Nothing
@@ -227,7 +232,8 @@ func cancelled(ctx context.Context) *ps.Error {
 func (s *Session) handshake(ctx context.Context, boot *run) error {
 	deadline := time.Now().Add(s.cfg.StartTimeout)
 	timer := time.AfterFunc(s.cfg.StartTimeout, func() {
-		s.failRun(boot, CauseStart, &ps.Error{Kind: ps.KindUnavailable, Step: "ready", Message: fmt.Sprintf(noReady, s.cfg.StartTimeout)})
+		s.failRun(boot, CauseStart, &ps.Error{Kind: ps.KindUnavailable, Step: "ready",
+			Message: fmt.Sprintf(noReady, s.cfg.StartTimeout)})
 	})
 	defer timer.Stop()
 	stop := context.AfterFunc(ctx, func() { s.failRun(boot, CauseStart, cancelled(ctx)) })
@@ -244,9 +250,11 @@ func (s *Session) handshake(ctx context.Context, boot *run) error {
 		<-s.gone
 		return s.startError("ready")
 	case a.ready.LanguageMode != "FullLanguage":
-		return &ps.Error{Kind: ps.KindUnavailable, Step: "language mode", Message: fmt.Sprintf(wrongMode, a.ready.LanguageMode)}
+		return &ps.Error{Kind: ps.KindUnavailable, Step: "language mode",
+			Message: fmt.Sprintf(wrongMode, a.ready.LanguageMode)}
 	case a.ready.Proxied:
-		return &ps.Error{Kind: ps.KindUnavailable, Step: "import module", Message: fmt.Sprintf(onlyCopies, a.ready.PowerShell, a.ready.Module)}
+		return &ps.Error{Kind: ps.KindUnavailable, Step: "import module",
+			Message: fmt.Sprintf(onlyCopies, a.ready.PowerShell, a.ready.Module)}
 	}
 	s.mu.Lock()
 	s.ready = *a.ready
@@ -267,11 +275,13 @@ func (s *Session) prove(ctx context.Context, limit time.Duration) error {
 	case err == nil:
 		return &ps.Error{Kind: ps.KindUnavailable, Step: "data line", Message: changedLine}
 	case e.Kind == ps.KindTimeout:
-		return &ps.Error{Kind: ps.KindUnavailable, Step: "data line", Message: fmt.Sprintf(noDataLine, s.cfg.StartTimeout)}
+		return &ps.Error{Kind: ps.KindUnavailable, Step: "data line",
+			Message: fmt.Sprintf(noDataLine, s.cfg.StartTimeout)}
 	case e.Kind == ps.KindCancelled && ctx.Err() != nil:
 		return e
 	}
-	return &ps.Error{Kind: ps.KindUnavailable, Step: "data line", Type: e.Type, ID: e.ID, Category: e.Category, Message: "PowerShell did not answer the first request", Cause: err}
+	return &ps.Error{Kind: ps.KindUnavailable, Step: "data line", Type: e.Type, ID: e.ID, Category: e.Category,
+		Message: "PowerShell did not answer the first request", Cause: err}
 }
 
 const (
@@ -287,7 +297,8 @@ func (s *Session) rehearse(ctx context.Context, deadline time.Time) {
 	}
 	until := time.Now().Add(min(rehearsalTime, time.Until(deadline)/2))
 	for n := 0; n < rehearsals && time.Now().Before(until); n++ {
-		_, err := s.Run(ctx, ps.Request{ID: bootID, Script: s.cfg.Rehearsal, Limit: max(time.Until(deadline), time.Millisecond)})
+		_, err := s.Run(ctx, ps.Request{ID: bootID, Script: s.cfg.Rehearsal,
+			Limit: max(time.Until(deadline), time.Millisecond)})
 		if err != nil {
 			s.cfg.Log("the rehearsal of a session failed", map[string]any{"error": err.Error()})
 			return
@@ -345,16 +356,23 @@ func (s *Session) startError(step string) error {
 
 // Messages for the administrator about a session that does not start.
 const (
-	noReady = "PowerShell gave no sign of life within %s. Either its start takes longer (session.startTimeout), " +
+	noReady = "PowerShell gave no sign of life within %s. Either its start takes longer " +
+		"(session.startTimeout), " +
 		"or Windows PowerShell waits for ever on its standard input (some 5.1 builds do on overlapped pipes, " +
 		"or read ahead of the request loop). Try PowerShell 7 (powershell.path)"
-	noDataLine = "PowerShell is ready, but the first data line did not arrive within %s: this build reads its standard input ahead of, " +
-		"or beside, the request loop. Use PowerShell 7 (powershell.path); values are never put on a command line instead"
-	changedLine = "PowerShell answered the first request with other text than was sent: the data line does not arrive whole. Use PowerShell 7 (powershell.path)"
-	wrongMode   = "PowerShell runs in language mode %s, not FullLanguage: an AppLocker or App Control policy constrains it. " +
+	noDataLine = "PowerShell is ready, but the first data line did not arrive within %s: this build reads " +
+		"its standard input ahead of, " +
+		"or beside, the request loop. Use PowerShell 7 (powershell.path); values are never put on a command " +
+		"line instead"
+	changedLine = "PowerShell answered the first request with other text than was sent: the data line does " +
+		"not arrive whole. Use PowerShell 7 (powershell.path)"
+	wrongMode = "PowerShell runs in language mode %s, not FullLanguage: an AppLocker or App Control policy " +
+		"constrains it. " +
 		"Allow the gateway's PowerShell in that policy"
-	onlyCopies = "PowerShell %s runs the module %s in a Windows PowerShell behind it, because this Windows has none that is made for PowerShell 7 " +
-		"(Windows Server 2019 and Windows 10 1809 are the first): objects and errors come without their types and numbers. " +
+	onlyCopies = "PowerShell %s runs the module %s in a Windows PowerShell behind it, because this Windows " +
+		"has none that is made for PowerShell 7 " +
+		"(Windows Server 2019 and Windows 10 1809 are the first): objects and errors come without their types " +
+		"and numbers. " +
 		"Set powershell.path to powershell.exe"
 	notReady = "PowerShell did not get ready"
 )

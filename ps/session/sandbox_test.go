@@ -92,7 +92,8 @@ func TestTheRealPreludeOnTheSandboxEngine(t *testing.T) {
 	got := records(t, s, ps.Request{Script: "Get-TestEcho", Args: ps.Args{
 		"Text": ps.Text(hostile), "List": ps.List([]string{"a", "2024-01-02T03:04:05Z"}),
 		"Flag": ps.Bool(true), "Number": ps.Int(-3), "Secret": ps.Secret("geheim")}})
-	want, err := json.Marshal([]any{map[string]any{"text": hostile, "list": []string{"a", "2024-01-02T03:04:05Z"}, "flag": true, "number": -3, "length": 6}})
+	want, err := json.Marshal([]any{map[string]any{"text": hostile,
+		"list": []string{"a", "2024-01-02T03:04:05Z"}, "flag": true, "number": -3, "length": 6}})
 	require.NoError(t, err)
 	assert.JSONEq(t, string(want), got)
 
@@ -131,7 +132,8 @@ func TestTheRealPreludeOnTheSandboxEngine(t *testing.T) {
 // by the mark of implicit remoting.
 func TestAProxyModuleIsRejected(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	eng := engine.NewEngine(engine.Options{Aliases: sandbox.Aliases, Modules: []*engine.Module{{Name: "ActiveDirectory", Version: "1.0"}}})
+	eng := engine.NewEngine(engine.Options{Aliases: sandbox.Aliases,
+		Modules: []*engine.Module{{Name: "ActiveDirectory", Version: "1.0"}}})
 	prelude := scripts.Prelude(ps.Directory)
 	prelude.Text += `
 function Get-Module {
@@ -198,7 +200,8 @@ func TestAnAnnouncedChangeWaitsForLeave(t *testing.T) {
 	s := newSandbox(t)
 	defer s.Kill()
 	run := func(limit time.Duration, announced func(ps.Intent) error) (*ps.Result, *ps.Error) {
-		result, err := s.Run(t.Context(), ps.Request{ID: "r", Script: "New-TestAnnounced", Write: true, Limit: limit, Announced: announced})
+		result, err := s.Run(t.Context(),
+			ps.Request{ID: "r", Script: "New-TestAnnounced", Write: true, Limit: limit, Announced: announced})
 		if err != nil {
 			return nil, ps.AsError(err)
 		}
@@ -231,7 +234,8 @@ func TestAnAnnouncedChangeWaitsForLeave(t *testing.T) {
 	_, failed = run(300*time.Millisecond, func(ps.Intent) error { <-s.Dead(); return nil })
 	require.NotNil(t, failed)
 	assert.Equal(t, ps.KindTimeout, failed.Kind)
-	assert.Equal(t, ps.OutcomeNone, failed.Outcome, "a session that was ended before it got leave has changed nothing")
+	assert.Equal(t, ps.OutcomeNone, failed.Outcome,
+		"a session that was ended before it got leave has changed nothing")
 }
 
 // The reason why a change was refused is known even if the session ends before it receives the refusal.
@@ -239,11 +243,12 @@ func TestARefusedChangeStaysRefusedWithoutItsSession(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := newSandbox(t)
 	full := errors.New("the disk is full")
-	_, err := s.Run(t.Context(), ps.Request{ID: "r", Script: "New-TestAnnounced", Write: true, Limit: patience, Announced: func(ps.Intent) error {
-		go s.Kill()
-		<-s.Dead()
-		return full
-	}})
+	_, err := s.Run(t.Context(), ps.Request{ID: "r", Script: "New-TestAnnounced", Write: true, Limit: patience,
+		Announced: func(ps.Intent) error {
+			go s.Kill()
+			<-s.Dead()
+			return full
+		}})
 	failed := ps.AsError(err)
 	assert.Equal(t, ps.KindStopped, failed.Kind)
 	assert.ErrorIs(t, failed, full)

@@ -70,7 +70,8 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	cfg = cfg.withDefaults()
 	line, err := cfg.Boot.line()
 	if err != nil {
-		return nil, &ps.Error{Kind: ps.KindInternal, Step: "boot", Message: "the session's scripts cannot be loaded", Cause: err}
+		return nil, &ps.Error{Kind: ps.KindInternal, Step: "boot",
+			Message: "the session's scripts cannot be loaded", Cause: err}
 	}
 	l := newLink(cfg.Starter)
 	shell, err := powershell.New(l)
@@ -179,9 +180,11 @@ func (s *Session) Close(ctx context.Context) error {
 	select {
 	case <-s.gone:
 	case <-ctx.Done():
-		s.fail(CauseClosing, &ps.Error{Kind: ps.KindDied, Message: "closing was cut short", Cause: context.Cause(ctx)})
+		s.fail(CauseClosing, &ps.Error{Kind: ps.KindDied, Message: "closing was cut short",
+			Cause: context.Cause(ctx)})
 	case <-timer.C:
-		s.fail(CauseClosing, &ps.Error{Kind: ps.KindDied, Message: fmt.Sprintf("PowerShell did not exit within %s", endWait)})
+		s.fail(CauseClosing, &ps.Error{Kind: ps.KindDied,
+			Message: fmt.Sprintf("PowerShell did not exit within %s", endWait)})
 	}
 	<-s.gone
 	return s.brokenError()
@@ -316,7 +319,8 @@ func (s *Session) cutFrame(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.whole = errors.Is(err, errCutFrame)
-	s.failLocked(causeOf(err), &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: err})
+	s.failLocked(causeOf(err), &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol",
+		Cause: err})
 }
 
 func (s *Session) endOfOutput() {
@@ -391,7 +395,8 @@ func (s *Session) spend(n int64) bool { return n <= s.cfg.MaxOutput && s.budget.
 func (s *Session) litter(n int64) bool { return s.clutter.Add(-n) >= 0 }
 
 func (s *Session) tooMuch() {
-	s.fail(CauseOutput, &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: errTooMuch})
+	s.fail(CauseOutput, &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol",
+		Cause: errTooMuch})
 }
 
 // readErr keeps stderr for the log. Nothing else depends on it.
@@ -438,7 +443,8 @@ func (s *Session) supervise() {
 		select {
 		case <-s.outDone:
 		case <-time.After(drainWait):
-			s.fail(CauseDied, &ps.Error{Kind: ps.KindDied, Message: "PowerShell exited, but another process holds its output open"})
+			s.fail(CauseDied, &ps.Error{Kind: ps.KindDied,
+				Message: "PowerShell exited, but another process holds its output open"})
 		}
 		s.kill()
 	case <-s.broken:

@@ -92,7 +92,8 @@ func TestASessionAnswersAndClosesCleanly(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, ps.EffectNone, result.Effect)
 	require.Len(t, batches, 1)
-	want, err := json.Marshal([]any{map[string]any{"Text": hostile, "List": []string{"a", "=b"}, "Null": nil, "Yes": true, "N": -7, "Secret": "pä ss"}})
+	want, err := json.Marshal([]any{map[string]any{"Text": hostile, "List": []string{"a", "=b"}, "Null": nil,
+		"Yes": true, "N": -7, "Secret": "pä ss"}})
 	require.NoError(t, err)
 	assert.JSONEq(t, string(want), batches[0])
 
@@ -101,9 +102,10 @@ func TestASessionAnswersAndClosesCleanly(t *testing.T) {
 	assert.Equal(t, &ps.Result{
 		Effect:   ps.EffectCreated,
 		Warnings: []ps.Warning{{Code: "w", Target: "t", Message: "m"}},
-		Changes:  []ps.Change{{GUID: "g-1", DN: "CN=x", Before: map[string]json.RawMessage{}, After: map[string]json.RawMessage{"name": json.RawMessage(`"x"`)}}},
-		Counts:   map[string]int{"created": 1},
-		Steps:    []ps.Step{{Label: "create thing", GUID: "g-1", DN: "CN=x"}},
+		Changes: []ps.Change{{GUID: "g-1", DN: "CN=x", Before: map[string]json.RawMessage{},
+			After: map[string]json.RawMessage{"name": json.RawMessage(`"x"`)}}},
+		Counts: map[string]int{"created": 1},
+		Steps:  []ps.Step{{Label: "create thing", GUID: "g-1", DN: "CN=x"}},
 	}, result)
 
 	require.NoError(t, s.Close(t.Context()))

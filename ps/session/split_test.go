@@ -16,7 +16,9 @@ import (
 )
 
 // splitAll reads to the end and returns the frames, the noise, the number of markers and the final error.
-func splitAll(in io.Reader, marker string, budget int64) (frames []frame, noise string, marks int, err error) {
+func splitAll(
+	in io.Reader, marker string, budget int64,
+) (frames []frame, noise string, marks int, err error) {
 	var sb strings.Builder
 	s := newSplitter(in, func() string { return marker },
 		func(b []byte) { sb.Write(b) },
@@ -113,7 +115,8 @@ func TestSplitterAllocatesNoFasterThanBytesArrive(t *testing.T) {
 
 func TestSplitterReturnsReadErrors(t *testing.T) {
 	broken := errors.New("broken pipe")
-	_, _, _, err := splitAll(io.MultiReader(strings.NewReader("\x1e1 records 10\n[1"), iotest.ErrReader(broken)), "", 1<<20)
+	_, _, _, err := splitAll(io.MultiReader(strings.NewReader("\x1e1 records 10\n[1"), iotest.ErrReader(broken)),
+		"", 1<<20)
 	require.ErrorIs(t, err, broken)
 }
 

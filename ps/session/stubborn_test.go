@@ -34,7 +34,9 @@ type stubbornWaiter struct{ session.Waiter }
 
 func (stubbornWaiter) Kill() error { return errors.New("access denied") }
 
-func (s *stubborn) StartProcess(cmd string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (s *stubborn) StartProcess(
+	cmd string, args ...string,
+) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	w, in, out, errs, err := s.Process.StartProcess(cmd, args...)
 	s.mu.Lock()
 	s.inner = w.(interface {
@@ -130,10 +132,13 @@ type deaf struct {
 	after int
 }
 
-func (d *deaf) StartProcess(cmd string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (d *deaf) StartProcess(
+	cmd string, args ...string,
+) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	w, in, out, errs, err := d.Process.StartProcess(cmd, args...)
 	ctx, cancel := context.WithCancel(context.Background())
-	return w, &deafInput{WriteCloser: in.(io.WriteCloser), left: d.after, closed: ctx, close: cancel}, out, errs, err
+	return w, &deafInput{WriteCloser: in.(io.WriteCloser), left: d.after, closed: ctx, close: cancel}, out, errs,
+		err
 }
 
 type deafInput struct {

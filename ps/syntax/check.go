@@ -113,7 +113,8 @@ func (c *checker) stepTarget(n *Unary) {
 	switch n.Operand.(type) {
 	case *Variable, *Member, *Index:
 	default:
-		c.p.outside(n.From.Offset, "the operators ++ and -- on anything but a variable or a property", "write it out with = and +")
+		c.p.outside(n.From.Offset, "the operators ++ and -- on anything but a variable or a property",
+			"write it out with = and +")
 	}
 }
 

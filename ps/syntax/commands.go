@@ -17,7 +17,8 @@ func (p *parser) pipeline() Statement {
 			if pipe.kind == tPipe {
 				at = pipe.end
 			}
-			p.report(&Error{ID: "EmptyPipeElement", Message: message("EmptyPipeElement", nil), Pos: p.pos.at(at), Incomplete: p.nothingAfter(at)})
+			p.report(&Error{ID: "EmptyPipeElement", Message: message("EmptyPipeElement", nil), Pos: p.pos.at(at),
+				Incomplete: p.nothingAfter(at)})
 		}
 		pipe = p.peek()
 		if pipe.kind != tPipe {
@@ -85,7 +86,8 @@ func (p *parser) assignment(target Expr, op token) *Assignment {
 	if value == nil {
 		p.incomplete(op.end, op.end, "ExpectedValueExpression", p.text(op))
 	}
-	return &Assignment{Span: between(target, value), Target: target, Op: op.op.assigns, OpSpan: p.spanOf(op), Value: value}
+	return &Assignment{Span: between(target, value), Target: target, Op: op.op.assigns, OpSpan: p.spanOf(op),
+		Value: value}
 }
 
 // singleArgument reads the test of a switch clause, in the same way as an argument. It

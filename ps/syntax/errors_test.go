@@ -151,8 +151,10 @@ func TestAllErrorsAreReported(t *testing.T) {
 // TestIncompleteLines: as long as lines of a function are missing, the first error is marked
 // as incomplete, so a host that reads line by line continues to read.
 func TestIncompleteLines(t *testing.T) {
-	text := "function Get-Thing {\n    [CmdletBinding()]\n    param(\n        [Parameter(Mandatory)]\n        [string] $Name\n    )\n" +
-		"    if ($Name -eq\n        'x') {\n        @{\n            a = 'b\nc'\n        }\n    } else {\n        \"$(\n1)\"\n    }\n    try {\n        1\n    }\n    catch {\n    }\n" +
+	text := "function Get-Thing {\n    [CmdletBinding()]\n    param(\n        [Parameter(Mandatory)]\n" +
+		"        [string] $Name\n    )\n" +
+		"    if ($Name -eq\n        'x') {\n        @{\n            a = 'b\nc'\n        }\n    } else {\n" +
+		"        \"$(\n1)\"\n    }\n    try {\n        1\n    }\n    catch {\n    }\n" +
 		"    1 |\n        f\n}"
 	lines := strings.Split(text, "\n")
 	for n := 1; n < len(lines); n++ {

@@ -16,7 +16,8 @@ func (p *parser) expression() Expr {
 		for n := len(operators); n > 0 && operators[n-1].op.prec >= down; n = len(operators) {
 			op := operators[n-1]
 			l, r := operands[n-1], operands[n]
-			operands = append(operands[:n-1], &Binary{Span: between(l, r), Op: op.op.bin, Exact: op.op.exact, OpSpan: p.spanOf(op), Left: l, Right: r})
+			operands = append(operands[:n-1],
+				&Binary{Span: between(l, r), Op: op.op.bin, Exact: op.op.exact, OpSpan: p.spanOf(op), Left: l, Right: r})
 			operators = operators[:n-1]
 		}
 	}
@@ -138,7 +139,8 @@ func (p *parser) bracketed(open token) Expr {
 		if end := p.after(last); p.nothingAfter(end) {
 			p.incomplete(last.From.Offset, end, "UnexpectedAttribute", last.Type.Name)
 		}
-		p.outsideStop(attributes[0].From.Offset, "an attribute on a variable", "put it on a parameter, or check the value with if")
+		p.outsideStop(attributes[0].From.Offset, "an attribute on a variable",
+			"put it on a parameter, or check the value with if")
 	}
 	if len(types) == 0 {
 		return nil
@@ -456,7 +458,8 @@ func (p *parser) nested(part part) Expr {
 	p.enter()
 	defer p.leave()
 	outer, tok, has, comma := p.l, p.tok, p.has, p.noComma
-	p.l, p.has, p.noComma = &lexer{p: p, mode: modeExpression, text: outer.text[:part.end], at: part.start}, false, false
+	p.l, p.has, p.noComma = &lexer{p: p, mode: modeExpression, text: outer.text[:part.end],
+		at: part.start}, false, false
 	e := p.primary()
 	p.l, p.tok, p.has, p.noComma = outer, tok, has, comma
 	return e

@@ -42,7 +42,8 @@ func checkRoundTrip(t *testing.T, script *Script) {
 		w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 		for i := range w {
 			if i >= len(g) || w[i] != g[i] {
-				t.Fatalf("the print of\n%q\nreads differently at %q\n%s\n--- want\n%s\n--- got\n%s", script.Text, w[i], printed, want, got)
+				t.Fatalf("the print of\n%q\nreads differently at %q\n%s\n--- want\n%s\n--- got\n%s", script.Text, w[i],
+					printed, want, got)
 			}
 		}
 		t.Fatalf("the print of\n%q\nreads differently\n%s", script.Text, printed)

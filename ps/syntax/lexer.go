@@ -189,7 +189,8 @@ func (l *lexer) lineComment() {
 		l.at += end
 	}
 	const requires = "#requires"
-	if text := l.raw(); len(text) > len(requires) && strings.EqualFold(text[:len(requires)], requires) && isSpace(rune(text[len(requires)])) {
+	if text := l.raw(); len(text) > len(requires) && strings.EqualFold(text[:len(requires)], requires) &&
+		isSpace(rune(text[len(requires)])) {
 		l.p.outside(l.start, "#requires", "leave it out: what a script needs is checked by its host")
 	}
 }

@@ -23,7 +23,8 @@ func (l *lexer) number(first rune) token {
 		l.next()
 	}
 	end := l.at
-	if c := l.peek(); end == from || !endsToken(c) && !(l.mode == modeExpression && endsNumber(c) && (c != '.' || strings.HasPrefix(l.text[l.at:], ".."))) {
+	if c := l.peek(); end == from || !endsToken(c) &&
+		!(l.mode == modeExpression && endsNumber(c) && (c != '.' || strings.HasPrefix(l.text[l.at:], ".."))) {
 		if l.mode == modeCommand {
 			return l.wordFromStart()
 		}

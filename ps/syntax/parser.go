@@ -118,7 +118,8 @@ func (p *parser) outside(at int, what, instead string) {
 	if instead != "" {
 		what += "; " + instead
 	}
-	p.report(&Error{ID: IDOutside, Message: "Outside the script subset: " + what + ".", Pos: p.pos.at(at), Outside: true})
+	p.report(&Error{ID: IDOutside, Message: "Outside the script subset: " + what + ".", Pos: p.pos.at(at),
+		Outside: true})
 }
 
 func (p *parser) outsideStop(at int, what, instead string) {
@@ -394,7 +395,8 @@ func (p *parser) paramBlock() *ParamBlock {
 	attributes, types := p.attributes(false)
 	block.Attributes = attributes
 	for _, t := range types {
-		p.report(&Error{ID: "TypeNotAllowedBeforeParam", Message: message("TypeNotAllowedBeforeParam", []string{t.String()}), Pos: t.From})
+		p.report(&Error{ID: "TypeNotAllowedBeforeParam",
+			Message: message("TypeNotAllowedBeforeParam", []string{t.String()}), Pos: t.From})
 	}
 	p.skipNewlines()
 	p.next() // param

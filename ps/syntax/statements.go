@@ -115,7 +115,8 @@ func (p *parser) ifStatement(t token) Statement {
 	s := &If{}
 	word := t
 	for {
-		cond, end := p.condition(word, "MissingOpenParenthesisInIfStatement", "IfStatementMissingCondition", "MissingEndParenthesisAfterStatement")
+		cond, end := p.condition(word, "MissingOpenParenthesisInIfStatement", "IfStatementMissingCondition",
+			"MissingEndParenthesisAfterStatement")
 		body := p.block()
 		if body == nil {
 			p.incomplete(end.start, end.end, "MissingStatementBlock", p.text(word))
@@ -177,7 +178,8 @@ func (p *parser) body(after int, word, id string) *Block {
 }
 
 func (p *parser) while(t token) Statement {
-	cond, end := p.condition(t, "MissingOpenParenthesisAfterKeyword", "MissingExpressionAfterKeyword", "MissingEndParenthesisAfterStatement")
+	cond, end := p.condition(t, "MissingOpenParenthesisAfterKeyword", "MissingExpressionAfterKeyword",
+		"MissingEndParenthesisAfterStatement")
 	body := p.body(end.end, "while", "MissingLoopStatement")
 	return &While{Span: p.from(t, body), Cond: cond, Body: body}
 }
@@ -190,7 +192,8 @@ func (p *parser) do(t token) Statement {
 		at := p.after(body)
 		p.incomplete(at, at, "MissingWhileOrUntilInDoWhile")
 	}
-	cond, end := p.condition(word, "MissingOpenParenthesisAfterKeyword", "MissingExpressionAfterKeyword", "MissingEndParenthesisAfterStatement")
+	cond, end := p.condition(word, "MissingOpenParenthesisAfterKeyword", "MissingExpressionAfterKeyword",
+		"MissingEndParenthesisAfterStatement")
 	return &DoLoop{Span: p.span(t.start, end.end), Until: word.value == "until", Body: body, Cond: cond}
 }
 

@@ -92,7 +92,8 @@ func (l *lexer) escape(text *strings.Builder) {
 		return
 	}
 	if c == 'e' || c == 'u' && l.peek() == '{' {
-		l.p.outside(from-1, "the escape `"+string(c), "write [char] and the character's code: Windows PowerShell does not know it")
+		l.p.outside(from-1, "the escape `"+string(c),
+			"write [char] and the character's code: Windows PowerShell does not know it")
 	}
 	text.WriteString(l.text[from:l.at])
 }
@@ -145,7 +146,8 @@ func (l *lexer) variable(splat bool) token {
 	}
 	from := l.at
 	if c := l.next(); c != '$' && c != '?' && c != '^' {
-		for c := l.peek(); isIdentPart(c) || c == '?' || c == ':' && !strings.HasPrefix(l.text[l.at:], "::"); c = l.peek() {
+		for c := l.peek(); isIdentPart(c) || c == '?' || c == ':' &&
+			!strings.HasPrefix(l.text[l.at:], "::"); c = l.peek() {
 			l.next()
 		}
 	}
@@ -227,7 +229,8 @@ func (l *lexer) generic() token {
 			return t
 		}
 		l.next()
-		if next := l.peek(); c == '`' || c == '$' && (next == '(' || next == '{' || isVarStart(next)) || !first && (isSingleQuote(c) || isDoubleQuote(c)) {
+		if next := l.peek(); c == '`' || c == '$' && (next == '(' || next == '{' || isVarStart(next)) || !first &&
+			(isSingleQuote(c) || isDoubleQuote(c)) {
 			mixed = true
 		}
 	}

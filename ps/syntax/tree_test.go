@@ -192,7 +192,8 @@ func TestTrees(t *testing.T) {
 }
 
 func TestSpans(t *testing.T) {
-	text := "# é😀\r\nfunction Get-X {\n\t[CmdletBinding()]\n\tparam([string] $A = 'é')\n\t\"😀$($A.Length)\" + \"$(\"x\" + $A)\"\n}"
+	text := "# é😀\r\nfunction Get-X {\n\t[CmdletBinding()]\n\tparam([string] $A = 'é')\n" +
+		"\t\"😀$($A.Length)\" + \"$(\"x\" + $A)\"\n}"
 	script := parse(t, text)
 	slices := map[string]string{}
 	positions := map[string][2]int{}
@@ -231,7 +232,8 @@ func TestWalkStops(t *testing.T) {
 }
 
 func TestPositionsOfAnyText(t *testing.T) {
-	for _, text := range []string{"", "a\r\nb\rc\nd", strings.Repeat("é😀\xff\xed\xa0\x80x", 400), "\xed\xa0\x80\xed\xb0\x80", "😀\n" + strings.Repeat("ä", 700)} {
+	for _, text := range []string{"", "a\r\nb\rc\nd", strings.Repeat("é😀\xff\xed\xa0\x80x", 400),
+		"\xed\xa0\x80\xed\xb0\x80", "😀\n" + strings.Repeat("ä", 700)} {
 		p := newPositions(text)
 		line, column := 1, 1
 		for at := 0; at < len(text); {

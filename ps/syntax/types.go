@@ -87,7 +87,8 @@ func (p *parser) attributeArgs(a *Attribute, last int) int {
 		if name := p.simpleName(); name != nil {
 			named := p.namedArg(name)
 			if seen[named.Name] {
-				p.report(&Error{ID: "DuplicateNamedArgument", Message: message("DuplicateNamedArgument", []string{named.Name}), Pos: named.From})
+				p.report(&Error{ID: "DuplicateNamedArgument",
+					Message: message("DuplicateNamedArgument", []string{named.Name}), Pos: named.From})
 			} else {
 				seen[named.Name] = true
 			}

@@ -55,7 +55,8 @@ func TestEveryFormIsFound(t *testing.T) {
 			again := forms[outer]
 			for before := range 4 {
 				for _, secret := range []string{Secret("here"), own} {
-					planted := strings.Repeat("a", before) + again(form(strings.Repeat("-", before)+secret+strings.Repeat("-", before)))
+					planted := strings.Repeat("a", before) +
+						again(form(strings.Repeat("-", before)+secret+strings.Repeat("-", before)))
 					hits := New(own).Find("log", []byte("before "+planted+" after"))
 					assert.NotEmpty(t, hits, "%s in %s after %d: %s", name, outer, before, planted)
 				}

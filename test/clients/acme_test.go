@@ -47,7 +47,9 @@ func nameServer(t *testing.T, s *systemtest.System) string {
 		reply.Authoritative = true
 		if q := question.Question[0]; q.Qtype == dns.TypeTXT {
 			for _, text := range s.Texts(q.Name, "corp.example") {
-				reply.Answer = append(reply.Answer, &dns.TXT{Hdr: dns.RR_Header{Name: q.Name, Rrtype: q.Qtype, Class: q.Qclass, Ttl: 60}, Txt: []string{text}})
+				reply.Answer = append(reply.Answer,
+					&dns.TXT{Hdr: dns.RR_Header{Name: q.Name, Rrtype: q.Qtype, Class: q.Qclass, Ttl: 60},
+						Txt: []string{text}})
 			}
 		}
 		_ = w.WriteMsg(reply) // the client may have left
@@ -56,7 +58,8 @@ func nameServer(t *testing.T, s *systemtest.System) string {
 	require.NoError(t, err)
 	streams, err := net.Listen("tcp", packets.LocalAddr().String())
 	require.NoError(t, err)
-	for _, server := range []*dns.Server{{PacketConn: packets, Handler: dns.HandlerFunc(answer)}, {Listener: streams, Handler: dns.HandlerFunc(answer)}} {
+	for _, server := range []*dns.Server{{PacketConn: packets, Handler: dns.HandlerFunc(answer)},
+		{Listener: streams, Handler: dns.HandlerFunc(answer)}} {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -79,8 +82,10 @@ func authority(t *testing.T, resolver string) (directory string, client *http.Cl
 	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
 	t.Setenv("PEBBLE_WFE_NONCEREJECT", "0")
 	silent, store := log.New(io.Discard, "", 0), db.NewMemoryStore()
-	issuer := ca.New(silent, store, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {Description: "the only one", ValidityPeriod: 3600}})
-	front := wfe.New(silent, store, va.New(silent, 0, 0, false, resolver, store), issuer, nil, false, false, 1, 1)
+	issuer := ca.New(silent, store, "", "ecdsa", 0, 1,
+		map[string]ca.Profile{"default": {Description: "the only one", ValidityPeriod: 3600}})
+	front := wfe.New(silent, store, va.New(silent, 0, 0, false, resolver, store), issuer, nil, false, false, 1,
+		1)
 	server := httptest.NewTLSServer(front.Handler())
 	t.Cleanup(server.Close)
 	return server.URL + wfe.DirectoryPath, server.Client()
@@ -107,17 +112,23 @@ func obtain(t *testing.T, s *systemtest.System, resolver, mode string, names ...
 	config.CADirURL, config.HTTPClient = authority(t, resolver)
 	client, err := lego.NewClient(config)
 	require.NoError(t, err)
-	user.registration, err = client.Registration.Register(registration.RegisterOptions{TermsOfServiceAgreed: true})
+	user.registration, err = client.Registration.Register(
+		registration.RegisterOptions{TermsOfServiceAgreed: true})
 	require.NoError(t, err)
 	endpoint, err := url.Parse(s.URL + "/api/Acme/HttpReq")
 	require.NoError(t, err)
 	provider, err := httpreq.NewDNSProviderConfig(&httpreq.Config{
 		Endpoint: endpoint, Mode: mode, Username: systemtest.AcmeUser, Password: systemtest.AcmeUser,
-		PropagationTimeout: systemtest.Patience, PollingInterval: 10 * time.Millisecond, HTTPClient: &http.Client{Timeout: systemtest.Patience},
+		PropagationTimeout: systemtest.Patience, PollingInterval: 10 * time.Millisecond,
+		HTTPClient: &http.Client{Timeout: systemtest.Patience},
 	})
 	require.NoError(t, err)
-	visible := dns01.WrapPreCheck(func(string, string, string, dns01.PreCheckFunc) (bool, error) { return true, nil })
-	require.NoError(t, client.Challenge.SetDNS01Provider(provider, dns01.AddRecursiveNameservers([]string{resolver}), visible))
+	visible := dns01.WrapPreCheck(func(string, string, string, dns01.PreCheckFunc) (bool,
+		error) {
+		return true, nil
+	})
+	require.NoError(t, client.Challenge.SetDNS01Provider(provider,
+		dns01.AddRecursiveNameservers([]string{resolver}), visible))
 	obtained, err := client.Certificate.Obtain(certificate.ObtainRequest{Domains: names, Bundle: true})
 	require.NoError(t, err)
 	var chain []*x509.Certificate
@@ -150,7 +161,8 @@ func TestLegoObtainsCertificates(t *testing.T) {
 func TestAcmeDNSClientUpdatesItsRecord(t *testing.T) {
 	s := systemtest.NewForDNS(t, `acme.accounts=[{"subdomain":"c36f50e8","credential":"acme","name":"_acme-challenge.site.corp.example"}]`)
 	client := goacmedns.NewClient(s.URL + "/api/Acme/AcmeDns")
-	site := goacmedns.Account{FullDomain: "_acme-challenge.site.corp.example", SubDomain: "c36f50e8", Username: systemtest.AcmeUser, Password: systemtest.AcmeUser}
+	site := goacmedns.Account{FullDomain: "_acme-challenge.site.corp.example", SubDomain: "c36f50e8",
+		Username: systemtest.AcmeUser, Password: systemtest.AcmeUser}
 	one, two := strings.Repeat("1", 43), strings.Repeat("2", 43)
 	require.NoError(t, client.UpdateTXTRecord(site, one))
 	require.NoError(t, client.UpdateTXTRecord(site, two))

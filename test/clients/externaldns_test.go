@@ -55,7 +55,8 @@ func (e *externalDNS) loop(desired ...*endpoint.Endpoint) *plan.Changes {
 		DomainFilter:   endpoint.MatchAllDomainFilters{e.registry.GetDomainFilter()},
 		ManagedRecords: []string{"A", "AAAA", "CNAME", "TXT", "SRV", "MX"}, OwnerID: e.registry.OwnerID(),
 	}).Calculate()
-	e.t.Logf("plan: create %d, update %d, delete %d", len(planned.Changes.Create), len(planned.Changes.UpdateNew), len(planned.Changes.Delete))
+	e.t.Logf("plan: create %d, update %d, delete %d", len(planned.Changes.Create),
+		len(planned.Changes.UpdateNew), len(planned.Changes.Delete))
 	if planned.Changes.HasChanges() {
 		require.NoError(e.t, e.registry.ApplyChanges(ctx, planned.Changes))
 	}
@@ -96,7 +97,8 @@ func TestThreeLoopsOfExternalDNS(t *testing.T) {
 	assert.Len(t, first.Create, len(wanted()))
 	// An administrator adds a record at the same name.
 	answer := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsTxtRecord",
-		Params: map[string]any{"DNS_HostName": "a-app", "Text": "an administrator's note", "ZoneName": "corp.example"}})
+		Params: map[string]any{"DNS_HostName": "a-app", "Text": "an administrator's note",
+			"ZoneName": "corp.example"}})
 	require.Equal(t, http.StatusCreated, answer.Status, "%s", answer.Body)
 
 	second := e.loop(wanted()...)
@@ -119,7 +121,8 @@ func TestThreeLoopsOfExternalDNS(t *testing.T) {
 		left[fmt.Sprint(one.DNSName, " ", one.RecordType, " ", one.Targets)] = true
 	}
 	for _, one := range before {
-		assert.True(t, left[fmt.Sprint(one.DNSName, " ", one.RecordType, " ", one.Targets)], "%s %s", one.DNSName, one.RecordType)
+		assert.True(t, left[fmt.Sprint(one.DNSName, " ", one.RecordType, " ", one.Targets)], "%s %s", one.DNSName,
+			one.RecordType)
 	}
 	assert.NotContains(t, left, "alias.corp.example CNAME [elsewhere.corp.example]")
 	assert.Equal(t, []string{"an administrator's note"}, s.Texts("a-app.corp.example", "corp.example"))

@@ -130,7 +130,8 @@ func plain(v cty.Value) any {
 
 func (p *restapi) send(method, path, body string) (int, map[string]any) {
 	p.t.Helper()
-	request, err := http.NewRequestWithContext(p.t.Context(), method, p.s.URL+"/api"+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(p.t.Context(), method, p.s.URL+"/api"+path,
+		strings.NewReader(body))
 	require.NoError(p.t, err)
 	request.Header.Set("Authorization", "Bearer "+systemtest.AllToken)
 	if body != "" {
@@ -241,7 +242,8 @@ func (p *restapi) destroy() {
 
 func TestTerraformExamples(t *testing.T) {
 	if program, err := exec.LookPath("terraform"); err == nil {
-		output, err := exec.CommandContext(t.Context(), program, "fmt", "-check", "-diff", terraformExamples).CombinedOutput()
+		output, err := exec.CommandContext(t.Context(), program, "fmt", "-check", "-diff",
+			terraformExamples).CombinedOutput()
 		assert.NoError(t, err, "%s", output)
 	}
 	s := systemtest.New(t, sandbox.Options{})

@@ -105,14 +105,16 @@ type (
 // engine is the PowerShell that is recorded.
 type engine struct{ path string }
 
-var sessionArgs = []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-OutputFormat", "Text", "-ExecutionPolicy", "Bypass", "-Command", "-"}
+var sessionArgs = []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-OutputFormat", "Text",
+	"-ExecutionPolicy", "Bypass", "-Command", "-"}
 
 // say runs a process with the given input and returns its output.
 func (e engine) say(args []string, input string) (stdout, stderr string, code int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, e.path, args...)
-	cmd.Env = append(os.Environ(), "TERM=dumb", "NO_COLOR=1", "POWERSHELL_TELEMETRY_OPTOUT=1", "POWERSHELL_UPDATECHECK=Off")
+	cmd.Env = append(os.Environ(), "TERM=dumb", "NO_COLOR=1", "POWERSHELL_TELEMETRY_OPTOUT=1",
+		"POWERSHELL_UPDATECHECK=Off")
 	cmd.WaitDelay = patience
 	var o, errs strings.Builder
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &o, &errs
@@ -126,7 +128,8 @@ func (e engine) say(args []string, input string) (stdout, stderr string, code in
 
 // decoded returns an ASCII expression without line breaks that evaluates to a text.
 func decoded(text string) string {
-	return "[System.Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('" + base64.StdEncoding.EncodeToString([]byte(text)) + "'))"
+	return "[System.Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('" +
+		base64.StdEncoding.EncodeToString([]byte(text)) + "'))"
 }
 
 // records runs lines after the recorder's text and returns the output lines that start with RECORD.
@@ -164,10 +167,14 @@ func (e engine) version() (string, error) {
 // catches its errors.
 func (e engine) language(source string) (languageResult, error) {
 	records, err := e.records(
-		"$ConformanceSource = "+decoded(source)+"; $ConformanceItems = [System.Collections.Generic.List[object]]::new(); $ConformanceState = 'parse'; $ConformanceBlock = $null; $Error.Clear()",
+		"$ConformanceSource = "+decoded(source)+
+			"; $ConformanceItems = [System.Collections.Generic.List[object]]::new(); $ConformanceState = 'parse'; "+
+			"$ConformanceBlock = $null; $Error.Clear()",
 		"$ConformanceBlock = [scriptblock]::Create($ConformanceSource)",
-		"if ($null -ne $ConformanceBlock) { $ConformanceState = 'run'; & $ConformanceBlock 2>&1 | ForEach-Object { $ConformanceItems.Add($_) }; $ConformanceState = 'done' }",
-		"Set-StrictMode -Off; $ErrorActionPreference = 'Continue'; Write-ConformanceCase -State $ConformanceState -Items $ConformanceItems.ToArray() -Last $Error[0]",
+		"if ($null -ne $ConformanceBlock) { $ConformanceState = 'run'; & $ConformanceBlock 2>&1 | "+
+			"ForEach-Object { $ConformanceItems.Add($_) }; $ConformanceState = 'done' }",
+		"Set-StrictMode -Off; $ErrorActionPreference = 'Continue'; Write-ConformanceCase -State "+
+			"$ConformanceState -Items $ConformanceItems.ToArray() -Last $Error[0]",
 	)
 	var r languageResult
 	if err == nil {
@@ -195,13 +202,16 @@ func recordedType(p *cmdlets.Param) (name string, isList bool) {
 }
 
 // recordedForm is how the recording declares cmdlets.
-var recordedForm = proxies.Form{Type: recordedType, Positional: true, Process: func(*cmdlets.Cmdlet) string { return bindingProcess }}
+var recordedForm = proxies.Form{Type: recordedType, Positional: true,
+	Process: func(*cmdlets.Cmdlet) string { return bindingProcess }}
 
-const bindingProcess = "        $global:ConformanceSet = $PSCmdlet.ParameterSetName\n        $global:ConformanceBound = @($PSBoundParameters.Keys)\n"
+const bindingProcess = "        $global:ConformanceSet = $PSCmdlet.ParameterSetName\n" +
+	"        $global:ConformanceBound = @($PSBoundParameters.Keys)\n"
 
 // binding binds calls, all in one process.
 func (e engine) binding(calls []string) ([]bindingCall, error) {
-	lines := []string{"$secure = [System.Net.NetworkCredential]::new('', 'x').SecurePassword; $cred = [pscredential]::new('u', $secure)"}
+	lines := []string{"$secure = [System.Net.NetworkCredential]::new('', 'x').SecurePassword; $cred = " +
+		"[pscredential]::new('u', $secure)"}
 	declared := map[string]bool{}
 	for _, call := range calls {
 		name, _, _ := strings.Cut(call, " ")
@@ -226,7 +236,8 @@ func (e engine) binding(calls []string) ([]bindingCall, error) {
 			return nil, err
 		}
 		result[i].Call = call
-		slices.SortFunc(result[i].Bound, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
+		slices.SortFunc(result[i].Bound,
+			func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	}
 	return result, nil
 }
@@ -271,7 +282,9 @@ func record(t *testing.T, e engine) (languageFile, sessionFile, bindingFile) {
 }
 
 // differing returns the cases that differ from the stored recordings, with both outputs.
-func differing(t *testing.T, language languageFile, session sessionFile, binding bindingFile) map[string]string {
+func differing(
+	t *testing.T, language languageFile, session sessionFile, binding bindingFile,
+) map[string]string {
 	t.Helper()
 	diff := map[string]string{}
 	compare := func(name string, stored, now any) {
@@ -326,7 +339,8 @@ func TestRecord(t *testing.T) {
 	language, session, binding := record(t, engine{path: path})
 	require.NoError(t, os.MkdirAll(*out, 0o750))
 	for name, file := range map[string]any{"language": language, "session": session, "binding": binding} {
-		require.NoError(t, os.WriteFile(filepath.Join(*out, name+".json"), []byte(indented(t, file, "  ")+"\n"), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(*out, name+".json"), []byte(indented(t, file, "  ")+"\n"),
+			0o600))
 	}
 	diff := differing(t, language, session, binding)
 	for _, name := range slices.Sorted(maps.Keys(diff)) {

@@ -56,7 +56,8 @@ var ofTransport = []string{
 }
 
 // sometimes are headers that only some answers have.
-var sometimes = []string{"X-Directory-Server", "ETag", "X-Change-Id", "X-Dry-Run", "Idempotency-Replayed", "Idempotency-Request", "Retry-After"}
+var sometimes = []string{"X-Directory-Server", "ETag", "X-Change-Id", "X-Dry-Run", "Idempotency-Replayed",
+	"Idempotency-Request", "Retry-After"}
 
 // describes checks that an answer of a route agrees with the document.
 func (d *documented) describes(t testing.TB, id, method, path string, a systemtest.Answer) {
@@ -64,16 +65,19 @@ func (d *documented) describes(t testing.TB, id, method, path string, a systemte
 	response := d.document.Paths.Find(path).GetOperation(method).Responses.Status(a.Status)
 	require.NotNil(t, response, "%s: the document has no status %d: %s", id, a.Status, a.Body)
 	for name := range a.Header {
-		assert.True(t, slices.Contains(ofTransport, name) || hasHeader(response.Value, name), "%s, status %d: the header %s is not in the document", id, a.Status, name)
+		assert.True(t, slices.Contains(ofTransport, name) || hasHeader(response.Value, name),
+			"%s, status %d: the header %s is not in the document", id, a.Status, name)
 	}
 	for name := range response.Value.Headers {
-		assert.True(t, slices.Contains(sometimes, name) || a.Header.Get(name) != "", "%s, status %d: %s", id, a.Status, name)
+		assert.True(t, slices.Contains(sometimes, name) || a.Header.Get(name) != "", "%s, status %d: %s", id,
+			a.Status, name)
 	}
 	require.Contains(t, response.Value.Content, "application/json")
 	if strings.HasPrefix(d.document.OpenAPI, "3.0") {
 		var value any
 		require.NoError(t, json.Unmarshal(a.Body, &value))
-		assert.NoError(t, response.Value.Content["application/json"].Schema.Value.VisitJSON(value, openapi3.EnableFormatValidation()), "%s, status %d", id, a.Status)
+		assert.NoError(t, response.Value.Content["application/json"].Schema.Value.VisitJSON(value,
+			openapi3.EnableFormatValidation()), "%s, status %d", id, a.Status)
 		return
 	}
 	compiled, err := d.compiler.Compile("openapi.json" + response.Value.Content["application/json"].Schema.Ref)
@@ -96,9 +100,15 @@ func hasHeader(r *openapi3.Response, name string) bool {
 // run checks all operations against the first document, and only a share of them against the others.
 func TestAnswersMatchTheDocument(t *testing.T) {
 	t.Run("standard", func(t *testing.T) { answersMatch(t, "/openapi.json", systemtest.AllToken, 1) })
-	t.Run("classic", func(t *testing.T) { answersMatch(t, "/openapi.json?dialect=classic", systemtest.ClassicToken, 3) })
+	t.Run("classic", func(t *testing.T) {
+		answersMatch(t, "/openapi.json?dialect=classic",
+			systemtest.ClassicToken, 3)
+	})
 	t.Run("standard, 3.0", func(t *testing.T) { answersMatch(t, "/openapi-3.0.json", systemtest.AllToken, 6) })
-	t.Run("classic, 3.0", func(t *testing.T) { answersMatch(t, "/swagger/v1/swagger.json", systemtest.ClassicToken, 6) })
+	t.Run("classic, 3.0", func(t *testing.T) {
+		answersMatch(t, "/swagger/v1/swagger.json",
+			systemtest.ClassicToken, 6)
+	})
 }
 
 // answersMatch checks one in share operations against the document at path.
@@ -137,16 +147,24 @@ func answersMatch(t *testing.T, path, token string, share int) {
 		c.Params["Nonsense"] = "x"
 		d.holds(t, op, s.Do(c))
 	}
-	d.holds(t, opstest.Find("recordSet.put"), s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/DnsRecordSet", Params: map[string]any{
-		"ZoneName": "corp.example", "DNS_HostName": "made.by.put", "Type": "A", "Data": "10.0.0.9",
-	}}.As(token)))
+	d.holds(t, opstest.Find("recordSet.put"),
+		s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/DnsRecordSet", Params: map[string]any{
+			"ZoneName": "corp.example", "DNS_HostName": "made.by.put", "Type": "A", "Data": "10.0.0.9",
+		}}.As(token)))
 	for _, path := range []string{"/version", "/healthz", "/readyz"} {
-		d.describes(t, path, http.MethodGet, path, s.Do(systemtest.Call{Method: http.MethodGet, Path: path}.As(token)))
+		d.describes(t, path, http.MethodGet, path,
+			s.Do(systemtest.Call{Method: http.MethodGet, Path: path}.As(token)))
 	}
-	d.holds(t, opstest.Find("user.get"), s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/nobody/Details"}.As(token)))
-	d.holds(t, opstest.Find("user.create"), s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/" + systemtest.SampleUser}.As(token)))
-	d.holds(t, opstest.Find("user.create"), s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/weak", Params: map[string]any{"Password": "x"}}.As(token)))
-	d.holds(t, opstest.Find("user.resetPassword"), s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser + "/ResetPassword"}.As(token)))
+	d.holds(t, opstest.Find("user.get"),
+		s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/nobody/Details"}.As(token)))
+	d.holds(t, opstest.Find("user.create"),
+		s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/" + systemtest.SampleUser}.As(token)))
+	d.holds(t, opstest.Find("user.create"),
+		s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/weak",
+			Params: map[string]any{"Password": "x"}}.As(token)))
+	d.holds(t, opstest.Find("user.resetPassword"),
+		s.Do(systemtest.Call{Method: http.MethodPut,
+			Path: "/api/ADUser/" + systemtest.SampleUser + "/ResetPassword"}.As(token)))
 }
 
 // TestExamplesOfTheDocumentWork sends the examples of the document. Examples that change

@@ -60,7 +60,8 @@ func TestOneCredentialDoesNotFillTheDisk(t *testing.T) {
 		require.Less(t, n, 200, "nothing is refused")
 		answer := submit(s, systemtest.LimitedToken, sent)
 		if answer.Status == http.StatusAccepted {
-			s.Do(systemtest.Call{Method: http.MethodDelete, Path: answer.Header.Get("Location"), Token: systemtest.ReadToken})
+			s.Do(systemtest.Call{Method: http.MethodDelete, Path: answer.Header.Get("Location"),
+				Token: systemtest.ReadToken})
 			continue
 		}
 		require.Equal(t, http.StatusTooManyRequests, answer.Status, "%s", answer.Body)
@@ -68,7 +69,8 @@ func TestOneCredentialDoesNotFillTheDisk(t *testing.T) {
 		assert.Contains(t, string(answer.Body), "/Record")
 		refused++
 	}
-	s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Params: map[string]any{"City": "Rome"}}, http.StatusOK)
+	s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt",
+		Params: map[string]any{"City": "Rome"}}, http.StatusOK)
 	ready := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/readyz", Token: "none"})
 	assert.Equal(t, http.StatusOK, ready.Status, "%s", ready.Body)
 

@@ -15,20 +15,23 @@ import (
 // TestTheFirstControllerServesIfTheOthersCannotBeListed: if the list of domain controllers
 // cannot be read at all, the gateway logs a warning and uses the first controller (facts G13).
 func TestTheFirstControllerServesIfTheOthersCannotBeListed(t *testing.T) {
-	s := newHookedSystem(t, sandbox.Options{Seed: 1}, func(cmdlet string, process func(*engine.Call) error) func(*engine.Call) error {
-		if cmdlet != "Get-ADComputer" {
-			return process
-		}
-		return func(c *engine.Call) error {
-			thrown := dotnet.ExceptionNamed("Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException", "Directory object not found")
-			return c.Throw(dotnet.NewError(thrown, "odd", dotnet.ObjectNotFound, nil))
-		}
-	})
+	s := newHookedSystem(t, sandbox.Options{Seed: 1},
+		func(cmdlet string, process func(*engine.Call) error) func(*engine.Call) error {
+			if cmdlet != "Get-ADComputer" {
+				return process
+			}
+			return func(c *engine.Call) error {
+				thrown := dotnet.ExceptionNamed("Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException",
+					"Directory object not found")
+				return c.Throw(dotnet.NewError(thrown, "odd", dotnet.ObjectNotFound, nil))
+			}
+		})
 	s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/cplus/Details", nil)
 	assert.Equal(t, http.StatusOK, s.Get("/api/DnsCNameRecord/corp.example").Status)
 	ready := s.Get("/readyz")
 	assert.Equal(t, http.StatusOK, ready.Status, "%s", ready.Body)
-	assert.Contains(t, string(ready.Body), "The other domain controllers could not be listed: Directory object not found")
+	assert.Contains(t, string(ready.Body),
+		"The other domain controllers could not be listed: Directory object not found")
 	controllers, _ := s.Stack.Servers.Status()
 	assert.Equal(t, []string{"dc1.corp.example"}, controllers.Candidates)
 

@@ -21,13 +21,15 @@ const directoryTypes = "Microsoft.ActiveDirectory.Management."
 // fault returns an error of the web service without a number, as public transcripts record
 // it (facts D14). An empty name returns an error of the module itself.
 func (f *faults) fault(name string) *dotnet.ErrorRecord {
-	e := dotnet.NewException(f.types[directoryTypes+"ADException"], "Der Server kann die Anforderung nicht verarbeiten.")
+	e := dotnet.NewException(f.types[directoryTypes+"ADException"],
+		"Der Server kann die Anforderung nicht verarbeiten.")
 	e.Props.Set("ErrorCode", int32(0))
 	e.Props.Set("ServerErrorMessage", nil)
 	if name != "" {
 		code := f.types["System.ServiceModel.FaultCode"]
 		e.Inner = dotnet.NewException(f.types["System.ServiceModel.FaultException"], "fault")
-		e.Inner.Props.Set("Code", dotnet.NewInstance(code, "Name", "Sender", "SubCode", dotnet.NewInstance(code, "Name", name)))
+		e.Inner.Props.Set("Code", dotnet.NewInstance(code, "Name", "Sender", "SubCode",
+			dotnet.NewInstance(code, "Name", name)))
 	}
 	return dotnet.NewError(e, "ActiveDirectoryServer:0", dotnet.NotSpecified, nil)
 }
@@ -98,7 +100,8 @@ func TestReadsAfterFaults(t *testing.T) {
 func TestRejectedAccount(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.ReadComputer("WEB1"), http.StatusOK)
-	require.Eventually(t, func() bool { return s.Get("/readyz").Status == http.StatusOK }, systemtest.Patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return s.Get("/readyz").Status == http.StatusOK }, systemtest.Patience,
+		10*time.Millisecond)
 	f.raise("Get-ADComputer", func(call int) *dotnet.ErrorRecord {
 		if call == 1 {
 			return rejection()
@@ -117,7 +120,8 @@ func TestRejectedAccount(t *testing.T) {
 	assert.Contains(t, string(a.Body), "Every domain controller rejects the gateway's service account.")
 	ready := s.Get("/readyz")
 	assert.Equal(t, http.StatusServiceUnavailable, ready.Status)
-	assert.Contains(t, string(ready.Body), "every domain controller rejects the credentials of the gateway's service account")
+	assert.Contains(t, string(ready.Body),
+		"every domain controller rejects the credentials of the gateway's service account")
 	f.raise("Get-ADComputer", nil)
 	s.OK(systemtest.ReadComputer("WEB1"), http.StatusOK)
 	assert.Equal(t, http.StatusOK, s.Get("/readyz").Status)
@@ -144,7 +148,8 @@ func TestMembershipWhenAnotherIsFaster(t *testing.T) {
 			s := s.In(t)
 			f.raise(c.cmdlet, func(int) *dotnet.ErrorRecord {
 				change := directory.Change{Op: c.other, Name: "member", Values: []any{systemtest.SampleUserDN}}
-				assert.NoError(t, s.DC1().Modify(t.Context(), "CN=Help Desk,"+systemtest.SecurityOU, []directory.Change{change}, directory.ModifyOptions{}))
+				assert.NoError(t, s.DC1().Modify(t.Context(), "CN=Help Desk,"+systemtest.SecurityOU,
+					[]directory.Change{change}, directory.ModifyOptions{}))
 				return f.numbered(c.code)
 			})
 			defer f.raise(c.cmdlet, nil)

@@ -75,18 +75,21 @@ func newFaultySystem(t testing.TB, world sandbox.Options, overrides ...string) (
 			f.types[declared.Name] = declared
 		}
 	}
-	return newHookedSystem(t, world, func(cmdlet string, process func(*engine.Call) error) func(*engine.Call) error {
-		return func(c *engine.Call) error {
-			if failure := f.reach(cmdlet); failure != nil {
-				return c.Throw(failure)
+	return newHookedSystem(t, world,
+		func(cmdlet string, process func(*engine.Call) error) func(*engine.Call) error {
+			return func(c *engine.Call) error {
+				if failure := f.reach(cmdlet); failure != nil {
+					return c.Throw(failure)
+				}
+				return process(c)
 			}
-			return process(c)
-		}
-	}, overrides...), f
+		}, overrides...), f
 }
 
 // newHookedSystem returns a system in which hook may replace each cmdlet.
-func newHookedSystem(t testing.TB, world sandbox.Options, hook func(cmdlet string, process func(*engine.Call) error) func(*engine.Call) error, overrides ...string) *systemtest.System {
+func newHookedSystem(t testing.TB, world sandbox.Options,
+	hook func(cmdlet string, process func(*engine.Call) error) func(*engine.Call) error,
+	overrides ...string) *systemtest.System {
 	t.Helper()
 	w, err := sandbox.NewWorld(context.Background(), world)
 	require.NoError(t, err)
@@ -138,8 +141,10 @@ func TestChangesBetweenGuardAndWrite(t *testing.T) {
 	ctx := context.Background()
 	t.Run("a child appears in an empty OU", func(t *testing.T) {
 		s := s.In(t)
-		f.before("Remove-ADOrganizationalUnit", func(int) { s.AddObject("CN=late,"+systemtest.ProtectedOU, "container") })
-		onlyChanged(s, systemtest.RemoveOU(systemtest.ProtectedOU, "Force", "true"), http.StatusConflict, "not_empty", "AD:8213", "+ CN=late,"+systemtest.ProtectedOU)
+		f.before("Remove-ADOrganizationalUnit",
+			func(int) { s.AddObject("CN=late,"+systemtest.ProtectedOU, "container") })
+		onlyChanged(s, systemtest.RemoveOU(systemtest.ProtectedOU, "Force", "true"), http.StatusConflict,
+			"not_empty", "AD:8213", "+ CN=late,"+systemtest.ProtectedOU)
 		f.before("Remove-ADOrganizationalUnit", nil)
 		require.NoError(t, s.DC1().Delete(ctx, "CN=late,"+systemtest.ProtectedOU))
 	})
@@ -150,7 +155,8 @@ func TestChangesBetweenGuardAndWrite(t *testing.T) {
 				s.AddObject("OU=Protected empty,"+systemtest.EmptyOU, "organizationalUnit")
 			}
 		})
-		onlyChanged(s, systemtest.MoveOU(systemtest.ProtectedOU, systemtest.EmptyOU), http.StatusConflict, "conflict", "AD:8305", "+ OU=Protected empty,"+systemtest.EmptyOU)
+		onlyChanged(s, systemtest.MoveOU(systemtest.ProtectedOU, systemtest.EmptyOU), http.StatusConflict,
+			"conflict", "AD:8305", "+ OU=Protected empty,"+systemtest.EmptyOU)
 		f.before("Move-ADObject", nil)
 		assert.Equal(t, true, s.OK(systemtest.ReadOU(systemtest.ProtectedOU), http.StatusOK)["protected"])
 		f.before("Rename-ADObject", func(call int) {
@@ -158,26 +164,35 @@ func TestChangesBetweenGuardAndWrite(t *testing.T) {
 				s.AddObject("OU=Late,"+systemtest.CorpOU, "organizationalUnit")
 			}
 		})
-		onlyChanged(s, systemtest.RenameOU(systemtest.ProtectedOU, "Late"), http.StatusConflict, "conflict", "AD:8305", "+ OU=Late,"+systemtest.CorpOU)
-		f.before("New-ADOrganizationalUnit", func(int) { s.AddObject("OU=Later,"+systemtest.CorpOU, "organizationalUnit") })
-		onlyChanged(s, systemtest.CreateOU("Later", systemtest.CorpOU), http.StatusConflict, "conflict", "AD:8305", "+ OU=Later,"+systemtest.CorpOU)
+		onlyChanged(s, systemtest.RenameOU(systemtest.ProtectedOU, "Late"), http.StatusConflict, "conflict",
+			"AD:8305", "+ OU=Late,"+systemtest.CorpOU)
+		f.before("New-ADOrganizationalUnit",
+			func(int) { s.AddObject("OU=Later,"+systemtest.CorpOU, "organizationalUnit") })
+		onlyChanged(s, systemtest.CreateOU("Later", systemtest.CorpOU), http.StatusConflict, "conflict", "AD:8305",
+			"+ OU=Later,"+systemtest.CorpOU)
 		f.before("Rename-ADObject", func(call int) {
 			if call == 1 {
 				s.AddObject("CN=LATE,"+systemtest.ServersOU, "container")
 			}
 		})
-		onlyChanged(s, systemtest.RenameComputer("WEB1", "LATE"), http.StatusConflict, "conflict", "AD:8305", "+ CN=LATE,"+systemtest.ServersOU)
+		onlyChanged(s, systemtest.RenameComputer("WEB1", "LATE"), http.StatusConflict, "conflict", "AD:8305",
+			"+ CN=LATE,"+systemtest.ServersOU)
 		f.before("Rename-ADObject", nil)
 		assert.Equal(t, "WEB1$", s.OK(systemtest.ReadComputer("WEB1"), http.StatusOK)["samName"])
-		f.before("New-ADComputer", func(int) { s.AddObject("CN=LATE2,"+systemtest.ServersOU, "computer", "sAMAccountName", "LATE2$") })
-		onlyChanged(s, systemtest.RegisterComputer("LATE2"), http.StatusConflict, "conflict", "AD:1316", "+ CN=LATE2,"+systemtest.ServersOU)
+		f.before("New-ADComputer", func(
+			int) {
+			s.AddObject("CN=LATE2,"+systemtest.ServersOU, "computer", "sAMAccountName", "LATE2$")
+		})
+		onlyChanged(s, systemtest.RegisterComputer("LATE2"), http.StatusConflict, "conflict", "AD:1316",
+			"+ CN=LATE2,"+systemtest.ServersOU)
 	})
 	t.Run("a key appears below a computer", func(t *testing.T) {
 		s := s.In(t)
 		f.before("Remove-ADComputer", func(int) {
 			s.AddObject("CN=Key,CN=WEB2,"+systemtest.ServersOU, "msFVE-RecoveryInformation", systemtest.RecoveryKey...)
 		})
-		onlyChanged(s, systemtest.RemoveComputer("WEB2"), http.StatusConflict, "not_empty", "AD:8213", "+ CN=Key,CN=WEB2,"+systemtest.ServersOU)
+		onlyChanged(s, systemtest.RemoveComputer("WEB2"), http.StatusConflict, "not_empty", "AD:8213",
+			"+ CN=Key,CN=WEB2,"+systemtest.ServersOU)
 		f.before("Remove-ADComputer", nil)
 	})
 	t.Run("a computer goes", func(t *testing.T) {
@@ -221,7 +236,8 @@ func TestTheServerGoesAwayDuringAChange(t *testing.T) {
 		assert.Equal(t, []string{"BR-PC01", "BR-PC02"}, systemtest.NamesOfComputers(a))
 		require.Len(t, a.Envelope.Error.Details, 4)
 		for i, name := range []string{"BR-PC03", "BR-PC04", "BR-PC05", "BR-PC06"} {
-			assert.True(t, strings.HasPrefix(a.Envelope.Error.Details[i].Message, "'CN="+name+","), a.Envelope.Error.Details[i].Message)
+			assert.True(t, strings.HasPrefix(a.Envelope.Error.Details[i].Message, "'CN="+name+","),
+				a.Envelope.Error.Details[i].Message)
 		}
 		assert.Len(t, s.ComputerNames(systemtest.ListComputers("OUPath", systemtest.BranchesOU)), 4)
 	})
@@ -242,7 +258,8 @@ func TestTheServerGoesAwayDuringAChange(t *testing.T) {
 		a := s.Do(systemtest.CreateOU("Cut", systemtest.EmptyOU))
 		f.before("Set-ADObject", nil)
 		s.SwitchDC(true)
-		require.Equal(t, http.StatusServiceUnavailable, a.Status, "its error has the number 0, as that about access lists has: %s", a.Body)
+		require.Equal(t, http.StatusServiceUnavailable, a.Status,
+			"its error has the number 0, as that about access lists has: %s", a.Body)
 		assert.Equal(t, "partial", a.Envelope.Error.Outcome)
 	})
 	t.Run("while an OU is moved", func(t *testing.T) {
@@ -254,7 +271,8 @@ func TestTheServerGoesAwayDuringAChange(t *testing.T) {
 		require.Equal(t, http.StatusServiceUnavailable, a.Status, "%s", a.Body)
 		assert.Equal(t, "partial", a.Envelope.Error.Outcome, "the protection was lifted and could not be restored")
 		require.NotEmpty(t, a.Envelope.Error.Details)
-		assert.Contains(t, a.Envelope.Error.Details[len(a.Envelope.Error.Details)-1].Message, systemtest.ProtectedOU)
+		assert.Contains(t, a.Envelope.Error.Details[len(a.Envelope.Error.Details)-1].Message,
+			systemtest.ProtectedOU)
 		assert.Equal(t, false, s.OK(systemtest.ReadOU(systemtest.ProtectedOU), http.StatusOK)["protected"])
 	})
 }

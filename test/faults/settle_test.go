@@ -53,7 +53,8 @@ func cutWrites(all bool) map[string]write {
 	return writes
 }
 
-var readSampleUser = systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/" + systemtest.SampleUser + "/Details"}
+var readSampleUser = systemtest.Call{Method: http.MethodGet,
+	Path: "/api/ADUser/" + systemtest.SampleUser + "/Details"}
 
 // reads are calls that show the changes of some samples.
 var reads = map[string]systemtest.Call{
@@ -204,7 +205,8 @@ func (l *cutLab) open() {
 	world, err := sandbox.NewWorld(l.t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(l.t, err)
 	l.cutter = &cutter{}
-	l.system = systemtest.NewOn(l.t, world, world.Starter().WithConsole(l.cutter.console), append(cutSettings, "pool.directorySessions=2")...)
+	l.system = systemtest.NewOn(l.t, world, world.Starter().WithConsole(l.cutter.console),
+		append(cutSettings, "pool.directorySessions=2")...)
 	l.pristine = l.system.Snapshot()
 }
 
@@ -249,7 +251,8 @@ func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
 func (w *write) check(t *testing.T, label string, good, got writeRun) string {
 	a := got.answer
 	told := fmt.Sprintf("%d %s; the store: %s", a.Status, a.Body, strings.Join(got.changed, "; "))
-	all := slices.Equal(good.changed, got.changed) && assert.ObjectsAreEqual(lasting(good.record), lasting(got.record))
+	all := slices.Equal(good.changed, got.changed) &&
+		assert.ObjectsAreEqual(lasting(good.record), lasting(got.record))
 	outcome := "done"
 	if a.Envelope.Error != nil {
 		outcome = a.Envelope.Error.Outcome

@@ -47,7 +47,8 @@ func TestUsersAreChangedCompletelyOrNotAtAll(t *testing.T) {
 					s.AddObject("CN=Anna Schmidt,"+systemtest.AthensOU, "container")
 				}
 			})
-			onlyChanged(s, systemtest.Call{Method: http.MethodPut, Path: path, Params: everyChange}, http.StatusConflict, "conflict", "AD:8305", "+ CN=Anna Schmidt,"+systemtest.AthensOU)
+			onlyChanged(s, systemtest.Call{Method: http.MethodPut, Path: path, Params: everyChange},
+				http.StatusConflict, "conflict", "AD:8305", "+ CN=Anna Schmidt,"+systemtest.AthensOU)
 			f.before("Move-ADObject", nil)
 			require.NoError(t, s.DC1().Delete(ctx, "CN=Anna Schmidt,"+systemtest.AthensOU))
 		})
@@ -56,10 +57,12 @@ func TestUsersAreChangedCompletelyOrNotAtAll(t *testing.T) {
 			f.before("Set-ADUser", func(n int) {
 				if n == 1 {
 					change := directory.Change{Op: directory.OpReplace, Name: "userParameters", Values: []any{"m:mine"}}
-					require.NoError(t, s.DC1().Modify(ctx, systemtest.SampleUserDN, []directory.Change{change}, directory.ModifyOptions{}))
+					require.NoError(t, s.DC1().Modify(ctx, systemtest.SampleUserDN, []directory.Change{change},
+						directory.ModifyOptions{}))
 				}
 			})
-			onlyChanged(s, systemtest.Call{Method: http.MethodPut, Path: path, Params: everyChange}, http.StatusConflict, "conflict", "", "~ "+systemtest.SampleUserDN+" userParameters")
+			onlyChanged(s, systemtest.Call{Method: http.MethodPut, Path: path, Params: everyChange},
+				http.StatusConflict, "conflict", "", "~ "+systemtest.SampleUserDN+" userParameters")
 			f.before("Set-ADUser", nil)
 		})
 		t.Run(culture+"/the new common name is taken meanwhile", func(t *testing.T) {
@@ -70,14 +73,17 @@ func TestUsersAreChangedCompletelyOrNotAtAll(t *testing.T) {
 					s.AddObject("CN=second,CN=Users,DC=corp,DC=example", "container")
 				}
 			})
-			onlyChanged(s, systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/first/Rename/second"}, http.StatusConflict, "conflict", "AD:8305",
+			onlyChanged(s, systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/first/Rename/second"},
+				http.StatusConflict, "conflict", "AD:8305",
 				"+ CN=second,CN=Users,DC=corp,DC=example")
 			f.before("Rename-ADObject", nil)
 		})
 		t.Run(culture+"/a new user cannot be enabled", func(t *testing.T) {
 			s := s.In(t)
-			f.before("Enable-ADAccount", func(int) { s.DenyEveryone("CN=late,CN=Users,DC=corp,DC=example", directory.RightWriteProperty, true) })
-			c := systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/late", Params: with(map[string]any{"RdsAllowLogon": false}, "Password", systemtest.GoodPassword)}
+			f.before("Enable-ADAccount",
+				func(int) { s.DenyEveryone("CN=late,CN=Users,DC=corp,DC=example", directory.RightWriteProperty, true) })
+			c := systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/late",
+				Params: with(map[string]any{"RdsAllowLogon": false}, "Password", systemtest.GoodPassword)}
 			a := s.Rejects(c, http.StatusForbidden, "directory_denied")
 			f.before("Enable-ADAccount", nil)
 			assert.Equal(t, "none", a.Envelope.Error.Outcome)
@@ -90,26 +96,31 @@ func TestUsersAreChangedCompletelyOrNotAtAll(t *testing.T) {
 // directory does not let the script undo.
 func TestWhatCannotBeUndoneIsReported(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
-	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/half", Params: map[string]any{"ChangePasswordNextLogon": false}}, http.StatusCreated)
+	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/half",
+		Params: map[string]any{"ChangePasswordNextLogon": false}}, http.StatusCreated)
 	const dn = "CN=half,CN=Users,DC=corp,DC=example"
 	f.before("Set-ADUser", func(int) { s.DenyEveryone(dn, directory.RightWriteProperty, true) })
-	a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/half/ResetPassword", Params: map[string]any{"newPassword": systemtest.GoodPassword, "ChangePassword": true}})
+	a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/half/ResetPassword",
+		Params: map[string]any{"newPassword": systemtest.GoodPassword, "ChangePassword": true}})
 	f.before("Set-ADUser", nil)
 	require.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
 	assert.Equal(t, "partial", a.Envelope.Error.Outcome)
 	assert.Contains(t, string(a.Body), "This remains: "+dn)
 	require.NoError(t, s.DC1().SetACL(context.Background(), dn, nil))
 	s.Put("/api/ADUser/half/Enable", nil)
-	assert.NoError(t, s.DC1().Logon(context.Background(), "half", systemtest.GoodPassword), "the new password must work")
+	assert.NoError(t, s.DC1().Logon(context.Background(), "half", systemtest.GoodPassword),
+		"the new password must work")
 
 	f.before("Set-ADAccountPassword", func(int) { s.SwitchDC(false) })
-	a = s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/half", Params: map[string]any{"City": "x", "Password": "An0ther-Horse"}})
+	a = s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/half",
+		Params: map[string]any{"City": "x", "Password": "An0ther-Horse"}})
 	f.before("Set-ADAccountPassword", nil)
 	s.SwitchDC(true)
 	require.Equal(t, http.StatusServiceUnavailable, a.Status, "%s", a.Body)
 	assert.Equal(t, "partial", a.Envelope.Error.Outcome)
 	assert.Contains(t, string(a.Body), "This remains: "+dn)
-	assert.Equal(t, "x", s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/half/Details"}, http.StatusOK)["city"])
+	assert.Equal(t, "x", s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/half/Details"},
+		http.StatusOK)["city"])
 	assert.NotContains(t, s.Log.String(), "Horse")
 }
 
@@ -122,7 +133,8 @@ func TestAControllerFailsWhileItIsQueried(t *testing.T) {
 			require.NoError(t, sandboxtest.SetAlive(s.World, dc2, false))
 		}
 	})
-	got := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/" + systemtest.SampleUser + "/LastLogon"}, http.StatusOK)
+	got := s.OK(systemtest.Call{Method: http.MethodGet,
+		Path: "/api/ADUser/" + systemtest.SampleUser + "/LastLogon"}, http.StatusOK)
 	assert.Equal(t, []any{false, []any{dc2}}, []any{got["complete"], got["unreached"]})
 	assert.NotNil(t, got["lastLogon"])
 }

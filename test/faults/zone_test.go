@@ -63,7 +63,8 @@ func TestZonesChangeBetweenGuardAndWrite(t *testing.T) {
 		},
 		"a forwarder is created": {
 			"Add-DnsServerPrimaryZone", func(s *zones.Server) error {
-				_, err := s.CreateForwarder(zones.NewForwarder{Name: "race.example", Masters: []netip.Addr{netip.MustParseAddr("10.9.0.1")}})
+				_, err := s.CreateForwarder(zones.NewForwarder{Name: "race.example",
+					Masters: []netip.Addr{netip.MustParseAddr("10.9.0.1")}})
 				return err
 			},
 			systemtest.Call{Method: http.MethodPost, Path: "/api/DnsLookupZone/race.example"}, http.StatusConflict, "conflict", "WIN32 9619",
@@ -78,7 +79,8 @@ func TestZonesChangeBetweenGuardAndWrite(t *testing.T) {
 		},
 		"the name is delegated": {
 			"Add-DnsServerZoneDelegation", func(s *zones.Server) error {
-				_, err := s.AddDelegation("corp.example", "race", "ns1.race.corp.example", []netip.Addr{netip.MustParseAddr("10.9.0.1")})
+				_, err := s.AddDelegation("corp.example", "race", "ns1.race.corp.example",
+					[]netip.Addr{netip.MustParseAddr("10.9.0.1")})
 				return err
 			},
 			systemtest.Call{Method: http.MethodPost, Path: "/api/DnsDelegation", Params: map[string]any{"ZoneName": "corp.example", "ChildName": "race", "NameServer": "ns1.race.corp.example", "IP_Address": "10.9.0.1"}},
@@ -101,7 +103,8 @@ func TestZonesChangeBetweenGuardAndWrite(t *testing.T) {
 			})
 			a := s.Do(c.call)
 			require.Equal(t, c.status, a.Status, "%s", a.Body)
-			assert.Equal(t, []string{c.code, c.native, "none"}, []string{a.Envelope.Error.Code, a.Envelope.Error.DirectoryCode, a.Envelope.Error.Outcome})
+			assert.Equal(t, []string{c.code, c.native, "none"},
+				[]string{a.Envelope.Error.Code, a.Envelope.Error.DirectoryCode, a.Envelope.Error.Outcome})
 		})
 	}
 }

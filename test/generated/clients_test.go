@@ -72,18 +72,21 @@ func TestUser(t *testing.T) {
 	require.NotNil(t, byGUID.JSON200, "%s", byGUID.Body)
 	assert.Equal(t, *user.DistinguishedName, *byGUID.JSON200.Result[0].DistinguishedName)
 
-	updated, err := c.UserUpdateWithResponse(ctx, "oapi.user", nil, standard.UserUpdateJSONRequestBody{JobTitle: ptr("Clerk"), FirstName: ptr("")})
+	updated, err := c.UserUpdateWithResponse(ctx, "oapi.user", nil,
+		standard.UserUpdateJSONRequestBody{JobTitle: ptr("Clerk"), FirstName: ptr("")})
 	require.NoError(t, err)
 	require.NotNil(t, updated.JSON200, "%s", updated.Body)
 	assert.Equal(t, "Clerk", *updated.JSON200.Result[0].JobTitle)
 	assert.Nil(t, updated.JSON200.Result[0].FirstName, "an empty text clears")
 
-	list, err := c.UserListWithResponse(ctx, &standard.UserListParams{OUPath: ptr(berlin), Recursive: ptr(false)})
+	list, err := c.UserListWithResponse(ctx,
+		&standard.UserListParams{OUPath: ptr(berlin), Recursive: ptr(false)})
 	require.NoError(t, err)
 	require.NotNil(t, list.JSON200, "%s", list.Body)
 	assert.Contains(t, names(list.JSON200.Result), "oapi.user")
 
-	refused, err := c.UserUpdateWithResponse(ctx, "oapi.user", nil, standard.UserUpdateJSONRequestBody{Country: ptr("Atlantis")})
+	refused, err := c.UserUpdateWithResponse(ctx, "oapi.user", nil,
+		standard.UserUpdateJSONRequestBody{Country: ptr("Atlantis")})
 	require.NoError(t, err)
 	require.NotNil(t, refused.JSON400, "%s", refused.Body)
 	assert.Equal(t, "Country", refused.JSON400.Error.Details[0].Field)
@@ -106,25 +109,29 @@ func names(users []standard.User) (names []string) {
 func TestGroup(t *testing.T) {
 	c, ctx := standardClient(t), t.Context()
 
-	created, err := c.GroupCreateSecurityWithResponse(ctx, "oapi-group", nil, standard.GroupCreateSecurityJSONRequestBody{
-		GroupDescription: ptr("two\nlines"), GroupScope: ptr(standard.GroupCreateSecurityJSONBodyGroupScopeUniversal),
-	})
+	created, err := c.GroupCreateSecurityWithResponse(ctx, "oapi-group", nil,
+		standard.GroupCreateSecurityJSONRequestBody{
+			GroupDescription: ptr("two\nlines"),
+			GroupScope:       ptr(standard.GroupCreateSecurityJSONBodyGroupScopeUniversal),
+		})
 	require.NoError(t, err)
 	require.NotNil(t, created.JSON201, "%s", created.Body)
 	read, err := c.GroupGetWithResponse(ctx, "oapi-group")
 	require.NoError(t, err)
 	require.NotNil(t, read.JSON200, "%s", read.Body)
 	assert.Equal(t, "two\nlines", *read.JSON200.Result[0].Description)
-	renamed, err := c.GroupRenameWithResponse(ctx, "oapi-group", "oapi-team", nil, standard.GroupRenameJSONRequestBody{})
+	renamed, err := c.GroupRenameWithResponse(ctx, "oapi-group", "oapi-team", nil,
+		standard.GroupRenameJSONRequestBody{})
 	require.NoError(t, err)
 	require.NotNil(t, renamed.JSON200, "%s", renamed.Body)
 	list, err := c.GroupListAllWithResponse(ctx)
 	require.NoError(t, err)
 	require.NotNil(t, list.JSON200, "%s", list.Body)
 	assert.Greater(t, len(list.JSON200.Result), 1)
-	refused, err := c.GroupCreateSecurityWithResponse(ctx, "oapi-group", nil, standard.GroupCreateSecurityJSONRequestBody{
-		GroupScope: ptr(standard.GroupCreateSecurityJSONBodyGroupScope("Galactic")),
-	})
+	refused, err := c.GroupCreateSecurityWithResponse(ctx, "oapi-group", nil,
+		standard.GroupCreateSecurityJSONRequestBody{
+			GroupScope: ptr(standard.GroupCreateSecurityJSONBodyGroupScope("Galactic")),
+		})
 	require.NoError(t, err)
 	require.NotNil(t, refused.JSON400, "%s", refused.Body)
 	assert.Equal(t, "GroupScope", refused.JSON400.Error.Details[0].Field)
@@ -136,26 +143,32 @@ func TestGroup(t *testing.T) {
 func TestCNAME(t *testing.T) {
 	c, ctx := standardClient(t), t.Context()
 
-	created, err := c.CnameCreateWithResponse(ctx, nil, standard.CnameCreateJSONRequestBody{DNSHostName: cname, DNSHostNameAlias: web, ZoneName: zone})
+	created, err := c.CnameCreateWithResponse(ctx, nil,
+		standard.CnameCreateJSONRequestBody{DNSHostName: cname, DNSHostNameAlias: web, ZoneName: zone})
 	require.NoError(t, err)
 	require.NotNil(t, created.JSON201, "%s", created.Body)
-	again, err := c.CnameCreateWithResponse(ctx, nil, standard.CnameCreateJSONRequestBody{DNSHostName: cname, DNSHostNameAlias: web, ZoneName: zone})
+	again, err := c.CnameCreateWithResponse(ctx, nil,
+		standard.CnameCreateJSONRequestBody{DNSHostName: cname, DNSHostNameAlias: web, ZoneName: zone})
 	require.NoError(t, err)
 	require.NotNil(t, again.JSON409, "%s", again.Body)
-	read, err := c.CnameGetWithResponse(ctx, &standard.CnameGetParams{DNSHostName: cname, DNSHostNameAlias: web, ZoneName: zone})
+	read, err := c.CnameGetWithResponse(ctx,
+		&standard.CnameGetParams{DNSHostName: cname, DNSHostNameAlias: web, ZoneName: zone})
 	require.NoError(t, err)
 	require.NotNil(t, read.JSON200, "%s", read.Body)
 	assert.Equal(t, web, read.JSON200.Result[0].Data)
 	list, err := c.CnameListZoneWithResponse(ctx, zone)
 	require.NoError(t, err)
 	require.NotNil(t, list.JSON200, "%s", list.Body)
-	refused, err := c.CnameCreateWithResponse(ctx, nil, standard.CnameCreateJSONRequestBody{DNSHostName: "a b", DNSHostNameAlias: web, ZoneName: zone})
+	refused, err := c.CnameCreateWithResponse(ctx, nil,
+		standard.CnameCreateJSONRequestBody{DNSHostName: "a b", DNSHostNameAlias: web, ZoneName: zone})
 	require.NoError(t, err)
 	require.NotNil(t, refused.JSON422, "%s", refused.Body)
-	deleted, err := c.CnameDeleteWithResponse(ctx, &standard.CnameDeleteParams{DNSHostName: cname, DNSHostNameAlias: web, ZoneName: zone})
+	deleted, err := c.CnameDeleteWithResponse(ctx,
+		&standard.CnameDeleteParams{DNSHostName: cname, DNSHostNameAlias: web, ZoneName: zone})
 	require.NoError(t, err)
 	require.NotNil(t, deleted.JSON200, "%s", deleted.Body)
-	gone, err := c.CnameGetWithResponse(ctx, &standard.CnameGetParams{DNSHostName: cname, DNSHostNameAlias: web, ZoneName: zone})
+	gone, err := c.CnameGetWithResponse(ctx,
+		&standard.CnameGetParams{DNSHostName: cname, DNSHostNameAlias: web, ZoneName: zone})
 	require.NoError(t, err)
 	require.NotNil(t, gone.JSON404, "%s", gone.Body)
 }
@@ -167,7 +180,8 @@ func TestClassic(t *testing.T) {
 	require.NoError(t, err)
 	ctx := t.Context()
 
-	created, err := c.UserCreateWithResponse(ctx, "oapi.classic", nil, classic.UserCreateJSONRequestBody{LastName: ptr("Meier"), Country: ptr("DE")})
+	created, err := c.UserCreateWithResponse(ctx, "oapi.classic", nil,
+		classic.UserCreateJSONRequestBody{LastName: ptr("Meier"), Country: ptr("DE")})
 	require.NoError(t, err)
 	require.NotNil(t, created.JSON200, "%s", created.Body)
 	read, err := c.UserGetWithResponse(ctx, "oapi.classic", nil)
@@ -175,14 +189,16 @@ func TestClassic(t *testing.T) {
 	require.NotNil(t, read.JSON200, "%s", read.Body)
 	assert.Equal(t, "Germany", *read.JSON200.Result.Country)
 	assert.False(t, read.JSON200.Result.Enabled, "no password was given")
-	updated, err := c.UserUpdateWithResponse(ctx, "oapi.classic", nil, classic.UserUpdateJSONRequestBody{LastName: ptr("")})
+	updated, err := c.UserUpdateWithResponse(ctx, "oapi.classic", nil,
+		classic.UserUpdateJSONRequestBody{LastName: ptr("")})
 	require.NoError(t, err)
 	require.NotNil(t, updated.JSON200, "%s", updated.Body)
 	list, err := c.UserListAllWithResponse(ctx, nil)
 	require.NoError(t, err)
 	require.NotNil(t, list.JSON200, "%s", list.Body)
 	assert.Greater(t, len(list.JSON200.Result), 1)
-	refused, err := c.UserUpdateWithResponse(ctx, "oapi.classic", nil, classic.UserUpdateJSONRequestBody{HomeFolderDrive: ptr("HH")})
+	refused, err := c.UserUpdateWithResponse(ctx, "oapi.classic", nil,
+		classic.UserUpdateJSONRequestBody{HomeFolderDrive: ptr("HH")})
 	require.NoError(t, err)
 	require.NotNil(t, refused.JSON400, "%s", refused.Body)
 	deleted, err := c.UserDeleteWithResponse(ctx, "oapi.classic", nil)

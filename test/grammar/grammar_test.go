@@ -62,7 +62,9 @@ type tap struct {
 	text strings.Builder
 }
 
-func (p *tap) StartProcess(command string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (p *tap) StartProcess(
+	command string, args ...string,
+) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	w, in, out, errs, err := p.Starter.StartProcess(command, args...)
 	closer, _ := in.(io.Closer)
 	return w, &tapped{p, in, closer}, out, errs, err
@@ -122,7 +124,8 @@ func TestPowerShellReadsTheGapsOfTheGrammar(t *testing.T) {
 		if os.Getenv(grammarVariable) != "" {
 			path := filepath.Join(t.TempDir(), "gap.ps1")
 			require.NoError(t, os.WriteFile(path, []byte("Add-It"+parameter+"$x\n"), 0o600))
-			require.Error(t, exec.CommandContext(t.Context(), "node", "check.mjs", path).Run(), "the grammar reads%sby now: it is no gap any more", parameter)
+			require.Error(t, exec.CommandContext(t.Context(), "node", "check.mjs", path).Run(),
+				"the grammar reads%sby now: it is no gap any more", parameter)
 		}
 	}
 }

@@ -12,7 +12,9 @@ import (
 )
 
 // Audited returns a server with an audit log, and a function that reads the log's lines.
-func Audited(t *testing.T, runner ps.Runner, reads bool, more ...func(*gateway.Options)) (s *gateway.Server, file string, lines func() []*audit.Line) {
+func Audited(
+	t *testing.T, runner ps.Runner, reads bool, more ...func(*gateway.Options),
+) (s *gateway.Server, file string, lines func() []*audit.Line) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "log", "audit.jsonl")
 	log, err := audit.Open(audit.Options{File: file, Reads: reads})

@@ -28,12 +28,14 @@ type Deed struct {
 
 // Changed returns an object with one changed value.
 func Changed(guid, name, before, after string) ps.Intended {
-	return ps.Intended{GUID: guid, DN: "CN=" + guid + ",OU=Sales,DC=corp", Changes: []ps.IntendedChange{{Name: name, Before: before, After: after}}}
+	return ps.Intended{GUID: guid, DN: "CN=" + guid + ",OU=Sales,DC=corp",
+		Changes: []ps.IntendedChange{{Name: name, Before: before, After: after}}}
 }
 
 // Created returns an object that is created.
 func Created(name string) ps.Intended {
-	return ps.Intended{Account: name, Name: name, Parent: "OU=Sales,DC=corp", Changes: []ps.IntendedChange{{Name: Existence, Before: "False", After: "True"}}}
+	return ps.Intended{Account: name, Name: name, Parent: "OU=Sales,DC=corp",
+		Changes: []ps.IntendedChange{{Name: Existence, Before: "False", After: "True"}}}
 }
 
 // Removed returns an object that is removed.
@@ -44,7 +46,8 @@ func Removed(guid string, shape *schema.Shape) ps.Intended {
 }
 
 // RomeDeed is the deed for tests that need only one.
-var RomeDeed = Deed{Op: "user.update", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed("g-1", "l", "Oslo", "Rome")}}
+var RomeDeed = Deed{Op: "user.update", Effect: ps.EffectChanged,
+	Objects: []ps.Intended{Changed("g-1", "l", "Oslo", "Rome")}}
 
 // Deeds are changes of every kind.
 var Deeds = []Deed{
@@ -148,7 +151,8 @@ func (d *Scene) seen() json.RawMessage {
 		for _, c := range d.Objects[i].Changes {
 			state[c.Name] = map[bool]string{true: c.After, false: c.Before}[d.made[i]]
 		}
-		all = append(all, map[string]any{"guid": d.guid(i), "dn": d.Objects[i].DN, "age": 1, "state": state, "record": json.RawMessage(Sample(d.Row.Reply.Shape))})
+		all = append(all, map[string]any{"guid": d.guid(i), "dn": d.Objects[i].DN, "age": 1, "state": state,
+			"record": json.RawMessage(Sample(d.Row.Reply.Shape))})
 	}
 	return JSON(all)
 }

@@ -154,7 +154,9 @@ func (f *FullStore) Apply(ctx context.Context, all ...store.Change) (store.Revis
 
 // NewGateway starts a gateway. run returns the runner of its scripts, given a function that
 // counts the steps of the gateway's life.
-func NewGateway(t *testing.T, run func(at func(point string) (dies bool)) ps.Runner, change ...func(*gateway.Options)) *Gateway {
+func NewGateway(
+	t *testing.T, run func(at func(point string) (dies bool)) ps.Runner, change ...func(*gateway.Options),
+) *Gateway {
 	t.Helper()
 	g := &Gateway{T: t, Store: store.NewMemory(nil)}
 	g.Start(run, change...)
@@ -162,7 +164,9 @@ func NewGateway(t *testing.T, run func(at func(point string) (dies bool)) ps.Run
 }
 
 // Start restarts the gateway.
-func (g *Gateway) Start(run func(at func(point string) (dies bool)) ps.Runner, change ...func(*gateway.Options)) {
+func (g *Gateway) Start(
+	run func(at func(point string) (dies bool)) ps.Runner, change ...func(*gateway.Options),
+) {
 	g.T.Helper()
 	g.Life = &Life{}
 	g.Full = &FullStore{Store: &mortal{g.Store, g.Life}}

@@ -48,7 +48,8 @@ func Announce(req ps.Request) error {
 	if req.Announced == nil {
 		return nil
 	}
-	if err := req.Announced(ps.Intent{Objects: []ps.Intended{{GUID: "g", Changes: []ps.IntendedChange{{Name: "enabled", Before: "True", After: "False"}}}}}); err != nil {
+	if err := req.Announced(ps.Intent{Objects: []ps.Intended{{GUID: "g",
+		Changes: []ps.IntendedChange{{Name: "enabled", Before: "True", After: "False"}}}}}); err != nil {
 		return &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 	}
 	return nil

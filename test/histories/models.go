@@ -17,7 +17,9 @@ type Model struct {
 // model returns a model with a first state and a step function. step reports whether an answer is possible
 // in a state, and returns the next state. A nil answer was lost: the operation is done if possible. If it
 // was not done, or later, then the checker puts it at the end, where no call sees its effect.
-func model[S comparable](name string, first S, step func(state S, op Op, answer *Answer) (explained bool, next S)) Model {
+func model[S comparable](
+	name string, first S, step func(state S, op Op, answer *Answer) (explained bool, next S),
+) Model {
 	return Model{name, porcupine.Model{
 		Init: func() any { return first },
 		Step: func(state, input, output any) (bool, any) {
@@ -64,7 +66,8 @@ func values(name string, oldReads, oldRefusals bool) Model {
 			next.read[op.At] = from + max(0, at)
 			return at >= 0, next
 		case answer != nil && answer.Refused && oldRefusals:
-			return slices.ContainsFunc(all[state.read[op.At]:], func(v string) bool { return v != orAbsent(op.Expect) }), state
+			return slices.ContainsFunc(all[state.read[op.At]:],
+				func(v string) bool { return v != orAbsent(op.Expect) }), state
 		case answer != nil && answer.Refused:
 			return last != orAbsent(op.Expect), state
 		case last == orAbsent(op.Expect):
@@ -85,19 +88,20 @@ func orAbsent(value string) string {
 // Keys are idempotency keys. "write" is the write of a key's change to the directory. "call" requests the
 // change and is answered when it is done, with Value if that is not empty. The change is written once, before
 // any call is answered, and all calls get the same answer. A refusal reveals nothing about the change.
-var Keys = model("a key runs once, with one answer", keyState{}, func(state keyState, op Op, answer *Answer) (bool, keyState) {
-	switch {
-	case op.Do == "write":
-		return !state.written, keyState{true, state.answer}
-	case answer == nil, answer.Refused:
-		return true, state
-	case answer.Value == "":
-		return state.written, state
-	case state.answer == "":
-		return state.written, keyState{state.written, answer.Value}
-	}
-	return state.answer == answer.Value, state
-})
+var Keys = model("a key runs once, with one answer", keyState{},
+	func(state keyState, op Op, answer *Answer) (bool, keyState) {
+		switch {
+		case op.Do == "write":
+			return !state.written, keyState{true, state.answer}
+		case answer == nil, answer.Refused:
+			return true, state
+		case answer.Value == "":
+			return state.written, state
+		case state.answer == "":
+			return state.written, keyState{state.written, answer.Value}
+		}
+		return state.answer == answer.Value, state
+	})
 
 type keyState struct {
 	written bool
@@ -114,15 +118,16 @@ var Once = model("used once", false, func(used bool, _ Op, answer *Answer) (bool
 
 // Budget is a budget with a limit: "spend" spends one unit. A call is refused only when the budget is spent.
 func Budget(limit int) Model {
-	return model("at most "+strconv.Itoa(limit)+" are spent", 0, func(spent int, _ Op, answer *Answer) (bool, int) {
-		switch {
-		case answer != nil && answer.Refused:
-			return spent >= limit, spent
-		case spent >= limit:
-			return answer == nil, spent
-		}
-		return true, spent + 1
-	})
+	return model("at most "+strconv.Itoa(limit)+" are spent", 0,
+		func(spent int, _ Op, answer *Answer) (bool, int) {
+			switch {
+			case answer != nil && answer.Refused:
+				return spent >= limit, spent
+			case spent >= limit:
+				return answer == nil, spent
+			}
+			return true, spent + 1
+		})
 }
 
 // Leases are objects with at most one change at a time: "change" replaces Expect, which the

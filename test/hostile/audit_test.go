@@ -38,7 +38,8 @@ func sizeOf(t *testing.T, file string) int64 {
 // allowed. The audit hardly grows, and still contains the changes made before and between them.
 func TestCallsWithoutEffectDoNotFillTheAudit(t *testing.T) {
 	s, file, size := audited(t)
-	change := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"City": "Rome"}}
+	change := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser,
+		Params: map[string]any{"City": "Rome"}}
 	require.Equal(t, http.StatusOK, s.Do(change).Status)
 	before := size()
 	long := "OU=" + strings.Repeat(`\"`, 2000) + "," + systemtest.EmptyOU
@@ -79,15 +80,17 @@ func TestStrangersDoNotHideKnownCallers(t *testing.T) {
 		s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/x/Disable", Token: "wrong"})
 	}
 	for _, name := range targets {
-		s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + name + "/Disable", Token: systemtest.ReadToken}, http.StatusForbidden, "forbidden")
+		s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + name + "/Disable",
+			Token: systemtest.ReadToken}, http.StatusForbidden, "forbidden")
 	}
 	var found []string
-	require.NoError(t, audit.Read(file, nil, audit.Filter{Outcome: audit.OutcomeRefused}, func(r *audit.Record) error {
-		if r.Call().Who != nil {
-			found = append(found, r.Call().Parameters["Username"])
-		}
-		return nil
-	}))
+	require.NoError(t, audit.Read(file, nil, audit.Filter{Outcome: audit.OutcomeRefused},
+		func(r *audit.Record) error {
+			if r.Call().Who != nil {
+				found = append(found, r.Call().Parameters["Username"])
+			}
+			return nil
+		}))
 	assert.Equal(t, targets, found)
 }
 
@@ -97,7 +100,8 @@ func TestNoIntentWithoutASession(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
-	s := systemtest.NewWithSessions(t, world, session.Config{Starter: noStarter{}}, "audit.file="+file, "pool.maxWait=100ms")
+	s := systemtest.NewWithSessions(t, world, session.Config{Starter: noStarter{}}, "audit.file="+file,
+		"pool.maxWait=100ms")
 	for range 100 {
 		a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/Disable"})
 		require.Equal(t, http.StatusServiceUnavailable, a.Status)
@@ -160,6 +164,7 @@ func TestChangesAreRefusedBeforeEvidenceIsRemoved(t *testing.T) {
 	assert.Empty(t, report.Faults)
 	assert.Equal(t, uint64(1), report.First)
 	done := 0
-	require.NoError(t, audit.Read(file, nil, audit.Filter{Outcome: string(ps.OutcomeDone)}, func(*audit.Record) error { done++; return nil }))
+	require.NoError(t, audit.Read(file, nil, audit.Filter{Outcome: string(ps.OutcomeDone)},
+		func(*audit.Record) error { done++; return nil }))
 	assert.Equal(t, changes, done)
 }

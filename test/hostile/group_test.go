@@ -22,14 +22,18 @@ var storedGroup = map[string]storedCheck{
 // stored value with the sent one, and removes the group.
 func createdGroup(s *systemtest.System, _ *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 	record := s.Record(a)
-	assert.Equal(s.T, record, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(systemtest.Text(record["guid"]), "")}, http.StatusOK), name)
-	for _, field := range map[string][]string{"GroupName": {"name", "samName"}, "GroupDescription": {"description"}, "GroupEmail": {"email"}}[p.Name] {
+	assert.Equal(s.T, record, s.OK(systemtest.Call{Method: http.MethodGet,
+		Path: systemtest.GroupPath(systemtest.Text(record["guid"]), "")}, http.StatusOK), name)
+	for _, field := range map[string][]string{"GroupName": {"name", "samName"},
+		"GroupDescription": {"description"}, "GroupEmail": {"email"}}[p.Name] {
 		assert.Equal(s.T, orNull(value), record[field], name)
 	}
 	if p.Name == "GroupName" {
-		assert.Equal(s.T, record, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(value, "")}, http.StatusOK), name)
+		assert.Equal(s.T, record, s.OK(systemtest.Call{Method: http.MethodGet,
+			Path: systemtest.GroupPath(value, "")}, http.StatusOK), name)
 	}
-	s.OK(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath(systemtest.Text(record["samName"]), "/Remove")}, http.StatusOK)
+	s.OK(systemtest.Call{Method: http.MethodDelete,
+		Path: systemtest.GroupPath(systemtest.Text(record["samName"]), "/Remove")}, http.StatusOK)
 }
 
 // renamedGroup checks a group that was renamed to a hostile name, and renames it back.

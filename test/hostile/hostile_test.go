@@ -114,7 +114,8 @@ func hasTwin(op *ops.Operation, p *ops.Param) bool {
 			return false
 		}
 		twin := other.Param(p.Name)
-		if other.Script == op.Script && other.Effect == op.Effect && twin != nil && reflect.DeepEqual(twin.Kind, p.Kind) && twin.Path == p.Path && p.Path == "" {
+		if other.Script == op.Script && other.Effect == op.Effect && twin != nil &&
+			reflect.DeepEqual(twin.Kind, p.Kind) && twin.Path == p.Path && p.Path == "" {
 			return true
 		}
 	}
@@ -129,7 +130,8 @@ func hasAlike(op *ops.Operation, p *ops.Param) bool {
 		if other == p {
 			return false
 		}
-		if reflect.TypeOf(p.Kind) == reflect.TypeOf(schema.Text("sn")) && reflect.TypeOf(other.Kind) == reflect.TypeOf(p.Kind) {
+		if reflect.TypeOf(p.Kind) == reflect.TypeOf(schema.Text("sn")) &&
+			reflect.TypeOf(other.Kind) == reflect.TypeOf(p.Kind) {
 			return true
 		}
 	}
@@ -141,7 +143,8 @@ func renamedUser(s *systemtest.System, p *ops.Param, name, value string, a syste
 	renamed := a.Envelope.Result[0]
 	back := s.Do(systemtest.Call{
 		Method: http.MethodPut, Params: map[string]any{"Name": "Anna Schmidt"},
-		Path: "/api/ADUser/" + url.PathEscape(systemtest.Text(renamed["username"])) + "/Rename/" + systemtest.SampleUser,
+		Path: "/api/ADUser/" + url.PathEscape(systemtest.Text(renamed["username"])) + "/Rename/" +
+			systemtest.SampleUser,
 	})
 	require.Equal(s.T, http.StatusOK, back.Status, "%s: %s", name, back.Body)
 	switch {
@@ -176,14 +179,16 @@ func attack(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, nam
 		params[key] = good
 	}
 	params[p.Name] = value
-	if p.Name != "ShowFields" && op.Param("ShowFields") != nil && (op.Effect == ops.Create || op.Effect == ops.Update) {
+	if p.Name != "ShowFields" && op.Param("ShowFields") != nil &&
+		(op.Effect == ops.Create || op.Effect == ops.Update) {
 		params["ShowFields"] = "username"
 		if isField(op.Reply.Shape, p.Name) {
 			params["ShowFields"] = p.Name
 		}
 	}
 	c := systemtest.CallFor(op, params)
-	if value == systemtest.HostileValues["invalid UTF-8"] && p.Path == "" && op.Effect.Writes() && op.Method != http.MethodDelete {
+	if value == systemtest.HostileValues["invalid UTF-8"] && p.Path == "" && op.Effect.Writes() &&
+		op.Method != http.MethodDelete {
 		// encoding/json would replace the value, so send a form.
 		form := url.Values{}
 		for key, v := range c.Params {
@@ -213,15 +218,19 @@ func attack(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, nam
 }
 
 // foundNothingElse checks that a look-up by a hostile name found an object with that name, or nothing.
-func foundNothingElse(s *systemtest.System, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer) {
+func foundNothingElse(
+	s *systemtest.System, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer,
+) {
 	if a.Status >= 300 || p.Path == "" || value == "" || len(a.Envelope.Result) == 0 {
 		return
 	}
 	switch op.ID {
 	case "user.get":
-		assert.Equal(s.T, strings.ToLower(value), strings.ToLower(systemtest.Text(a.Envelope.Result[0]["username"])), name)
+		assert.Equal(s.T, strings.ToLower(value),
+			strings.ToLower(systemtest.Text(a.Envelope.Result[0]["username"])), name)
 	case "group.get":
-		assert.Equal(s.T, strings.ToLower(value), strings.ToLower(systemtest.Text(a.Envelope.Result[0]["samName"])), name)
+		assert.Equal(s.T, strings.ToLower(value), strings.ToLower(systemtest.Text(a.Envelope.Result[0]["samName"])),
+			name)
 	case "user.exists", "group.exists", "computer.exists":
 		assert.Equal(s.T, false, a.Envelope.Result[0]["exists"], name)
 	case "membership.get", "membership.exists", "membership.list", "membership.groupExists":
@@ -247,7 +256,8 @@ func (g *guard) changedOnly(s *systemtest.System, dn, what string) {
 }
 
 // storedBy has, by operation, a function that checks the stored value and restores the world.
-var storedBy = systemtest.Merge(storedTasks, storedOU, storedComputer, storedGroup, storedZone, storedBin, storedRecords())
+var storedBy = systemtest.Merge(storedTasks, storedOU, storedComputer, storedGroup, storedZone, storedBin,
+	storedRecords())
 
 // removing are the parameters of a removal other than the name. Each accepts some values.
 var removing = []string{"ShowFields", "Force", "Recursive"}
@@ -263,7 +273,9 @@ func single(stored any) string {
 type storedCheck func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer)
 
 // storedExactly reads the stored value back, compares it with the sent value, and restores the world.
-func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer) {
+func storedExactly(
+	s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer,
+) {
 	if p.Name == ops.WithETag { // the parameter only extends the answer; the change is the sample's
 		s.Undo(op)
 		s.Prepare(op)
@@ -286,7 +298,8 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 			username = value
 		}
 		path := "/api/ADUser/" + url.PathEscape(systemtest.Text(username))
-		if p.Kind.Secret() || value == "" || p.Name == "ShowFields" || p.Name == "OUPath" || p.Name == "Manager" || p.Name == "Country" {
+		if p.Kind.Secret() || value == "" || p.Name == "ShowFields" || p.Name == "OUPath" || p.Name == "Manager" ||
+			p.Name == "Country" {
 			// There is nothing to compare: answers show no secrets, and other values are stored in another form.
 		} else if p.Name == "Username" {
 			assert.Equal(s.T, value, a.Envelope.Result[0]["username"], name)
@@ -401,7 +414,8 @@ func TestJSONOfTheWrongTypeIsRejected(t *testing.T) {
 			if p.Path != "" {
 				continue
 			}
-			for name, value := range map[string]any{"a number": 1, "an object": map[string]any{"a": 1}, "a list": []any{"a"}} {
+			for name, value := range map[string]any{"a number": 1, "an object": map[string]any{"a": 1},
+				"a list": []any{"a"}} {
 				if name == "a number" && p.Kind.Doc().Type == "integer" || name == "a list" && opstest.TakesNames(p) {
 					continue
 				}

@@ -87,7 +87,8 @@ func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 	for _, op := range opstest.Own() {
 		for i := range op.Params {
 			p := &op.Params[i]
-			if p.Kind != schema.DN && p.Kind != schema.GUID && p.Kind != schema.Identity && p.Kind != schema.Reference {
+			if p.Kind != schema.DN && p.Kind != schema.GUID && p.Kind != schema.Identity &&
+				p.Kind != schema.Reference {
 				continue
 			}
 			if !thorough.OneOf(3, op.ID, p.Name) {
@@ -136,7 +137,8 @@ func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 				}
 				// Objects inside the limit exist, and so does the limit's own OU.
 				for _, inside := range []any{op.Sample[p.Name], systemtest.CorpOU} {
-					if inside == nil || inside == systemtest.CorpOU && p.Kind != schema.DN || inside == systemtest.UsersContainer {
+					if inside == nil || inside == systemtest.CorpOU && p.Kind != schema.DN ||
+						inside == systemtest.UsersContainer {
 						continue
 					}
 					params[p.Name] = inside
@@ -180,10 +182,14 @@ func TestNamesTakenOutsideTellNothing(t *testing.T) {
 		assert.Len(t, s.Log.Lines(`"code":"limit"`), 1)
 	}
 	// A common name does not reveal an account outside, and limits are checked before conflicts.
-	a := s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/Anna%20Schmidt/Disable", Token: systemtest.DeskToken}, http.StatusNotFound, "not_found")
+	a := s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/Anna%20Schmidt/Disable",
+		Token: systemtest.DeskToken}, http.StatusNotFound, "not_found")
 	assert.Contains(t, a.Envelope.Output, "common name of: aschmidt", "what lies inside is named")
-	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt", Params: map[string]any{"OUPath": "CN=Users,DC=corp,DC=example"}, Token: systemtest.CorpToken}, http.StatusForbidden, "limit")
-	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt", Token: systemtest.CorpToken}, http.StatusForbidden, "limit")
+	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt",
+		Params: map[string]any{"OUPath": "CN=Users,DC=corp,DC=example"}, Token: systemtest.CorpToken},
+		http.StatusForbidden, "limit")
+	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt",
+		Token: systemtest.CorpToken}, http.StatusForbidden, "limit")
 }
 
 // TestTheOUOfALimitKeepsItsPlace: the credential may read and describe the OU of its limit
@@ -198,8 +204,10 @@ func TestTheOUOfALimitKeepsItsPlace(t *testing.T) {
 		assert.Contains(t, a.Envelope.Output, "is itself a limit")
 	}
 	protected := s.OK(systemtest.ReadOU(limit).As(systemtest.LimitedToken), http.StatusOK)["protected"].(bool)
-	s.Rejects(systemtest.UpdateOU(limit, "IsProtected", systemtest.Text(!protected)).As(systemtest.LimitedToken), http.StatusForbidden, "limit")
-	s.OK(systemtest.UpdateOU(limit, "IsProtected", systemtest.Text(protected), "OUDescription", "ours").As(systemtest.LimitedToken), http.StatusOK)
+	s.Rejects(systemtest.UpdateOU(limit, "IsProtected", systemtest.Text(!protected)).As(systemtest.LimitedToken),
+		http.StatusForbidden, "limit")
+	s.OK(systemtest.UpdateOU(limit, "IsProtected", systemtest.Text(protected), "OUDescription",
+		"ours").As(systemtest.LimitedToken), http.StatusOK)
 	s.OK(systemtest.CreateOU("New", limit).As(systemtest.LimitedToken), http.StatusCreated)
 }
 
@@ -207,8 +215,10 @@ func TestTheOUOfALimitKeepsItsPlace(t *testing.T) {
 func TestManagersOutsideAreNotShown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.SetAttribute(systemtest.SampleUserDN, "manager", "CN=Administrator,CN=Users,DC=corp,DC=example")
-	s.SetAttribute("CN=VPN Users,"+systemtest.SecurityOU, "managedBy", "CN=Administrator,CN=Users,DC=corp,DC=example")
-	for _, path := range []string{"/api/ADUser/aschmidt/Details", "/api/ADGroups/VPN%20Users", "/api/ADUser/ListUsers/All?ShowFields=manager", "/api/ADGroups/All"} {
+	s.SetAttribute("CN=VPN Users,"+systemtest.SecurityOU, "managedBy",
+		"CN=Administrator,CN=Users,DC=corp,DC=example")
+	for _, path := range []string{"/api/ADUser/aschmidt/Details", "/api/ADGroups/VPN%20Users",
+		"/api/ADUser/ListUsers/All?ShowFields=manager", "/api/ADGroups/All"} {
 		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: path, Token: systemtest.CorpToken})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 		assert.NotContains(t, string(a.Body), "CN=Users,DC=corp", path)
@@ -231,12 +241,14 @@ func TestARecordThatHasLeftIsNotShown(t *testing.T) {
 			default:
 			}
 			to := []string{systemtest.AthensOU, "OU=Sales," + systemtest.LimitedOU}[moves%2]
-			s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Params: map[string]any{"OUPath": to, "ShowFields": "guid"}})
+			s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt",
+				Params: map[string]any{"OUPath": to, "ShowFields": "guid"}})
 		}
 	}()
 	shown, left := 0, 0
 	for range 400 {
-		a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Params: map[string]any{"City": strings.Repeat("x", 1+(shown+left)%9)}, Token: systemtest.LimitedToken})
+		a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt",
+			Params: map[string]any{"City": strings.Repeat("x", 1+(shown+left)%9)}, Token: systemtest.LimitedToken})
 		assert.NotContains(t, string(a.Body), "OU=Athens")
 		switch a.Status {
 		case http.StatusOK:

@@ -37,7 +37,8 @@ const digestText = "LPsIwTo7o8BoG0-vjCyGQGBWSVIPxI-i_X336eUOQZo"
 
 // ownerKinds are the kinds of parameters with the owner name of a record. In most operations
 // the name is relative to a zone; in operations of protocols it is a full name.
-var ownerKinds = []schema.Kind{schema.Owner, schema.NewOwner, schema.ChildZone, schema.RecordName, schema.CertificateName}
+var ownerKinds = []schema.Kind{schema.Owner, schema.NewOwner, schema.ChildZone, schema.RecordName,
+	schema.CertificateName}
 
 // hostParam is the full name of a host. Every zone may have records for it.
 const hostParam = "HostName"
@@ -78,7 +79,8 @@ func ownerRows(t *testing.T) []ownerRow {
 		switch kind := typeOf(op); {
 		case op.Protocol != nil:
 			row.full = true
-			require.Contains(t, []string{"httpreq", "acmedns", "externaldns"}, op.Protocol.Name, "%s: this test does not know how to name a record", op.ID)
+			require.Contains(t, []string{"httpreq", "acmedns", "externaldns"}, op.Protocol.Name,
+				"%s: this test does not know how to name a record", op.ID)
 		case row.owner == hostParam:
 			row.full = true
 		case row.owner == "ChildName":
@@ -140,7 +142,8 @@ func (r ownerRow) call(s *systemtest.System, name string) systemtest.Answer {
 	}
 	encoded, err := json.Marshal(body)
 	require.NoError(s.T, err)
-	request, err := http.NewRequestWithContext(s.T.Context(), r.op.Method, s.URL+r.op.Path, bytes.NewReader(encoded))
+	request, err := http.NewRequestWithContext(s.T.Context(), r.op.Method, s.URL+r.op.Path,
+		bytes.NewReader(encoded))
 	require.NoError(s.T, err)
 	request.Header.Set("Content-Type", r.op.Protocol.Media)
 	if header := r.op.Protocol.UserHeader; header != "" {
@@ -159,7 +162,8 @@ var spellings = []string{
 }
 
 func spell(form, name, zone string) string {
-	return strings.NewReplacer("%s", name, "%S", strings.ToUpper(name), "%z", zone, "%Z", strings.ToUpper(zone), "%%", "%").Replace(form)
+	return strings.NewReplacer("%s", name, "%S", strings.ToUpper(name), "%z", zone, "%Z", strings.ToUpper(zone),
+		"%%", "%").Replace(form)
 }
 
 // meaning returns the full name that a spelling denotes.
@@ -190,7 +194,8 @@ func (r ownerRow) fill(s *systemtest.System, there bool) {
 	var sources []zones.Source
 	for _, zone := range []string{domainZone, reverseZone} {
 		text := "; adgateway: zone=" + zone + " scope=Domain dynamic=Secure\n$ORIGIN " + zone + ".\n" +
-			"@ 3600 IN SOA dc1.corp.example. hostmaster.corp.example. 1 900 600 86400 3600\n@ 3600 IN NS dc1.corp.example.\n"
+			"@ 3600 IN SOA dc1.corp.example. hostmaster.corp.example. 1 900 600 86400 3600\n" +
+			"@ 3600 IN NS dc1.corp.example.\n"
 		if zone == r.zone && there {
 			owners := []string{"dc1", "wpad", "free"}
 			for _, name := range slices.Clone(owners) {
@@ -214,15 +219,18 @@ func (r ownerRow) fill(s *systemtest.System, there bool) {
 const namesUser = "names" // the user with every scope but privileged, limited to two zones
 
 // accounts are the names of accounts of acme-dns.
-var accounts = []string{"dc1.corp.example", "DC1.corp.example.corp.example", "wpad.corp.example", "corp.example", "free.corp.example", "Free.corp.example.corp.example"}
+var accounts = []string{"dc1.corp.example", "DC1.corp.example.corp.example", "wpad.corp.example",
+	"corp.example", "free.corp.example", "Free.corp.example.corp.example"}
 
 func accountOf(name string) string { return fmt.Sprintf("account%d", slices.Index(accounts, name)) }
 
 // namesSystem returns a system whose DNS servers interpret names in the given way.
 func namesSystem(t *testing.T, way zones.Reading) *systemtest.System {
-	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1, Reads: func(zones.Op) zones.Reading { return way }})
+	w, err := sandbox.NewWorld(t.Context(),
+		sandbox.Options{Seed: 1, Reads: func(zones.Op) zones.Reading { return way }})
 	require.NoError(t, err)
-	caller := &identity.Principal{Name: namesUser, Limits: identity.Limits{Zones: []string{domainZone, reverseZone}}}
+	caller := &identity.Principal{Name: namesUser,
+		Limits: identity.Limits{Zones: []string{domainZone, reverseZone}}}
 	for _, scope := range identity.Scopes() {
 		if scope != identity.All && scope != identity.Privileged {
 			caller.Scopes = append(caller.Scopes, scope)
@@ -235,7 +243,8 @@ func namesSystem(t *testing.T, way zones.Reading) *systemtest.System {
 	for _, name := range accounts {
 		list = append(list, fmt.Sprintf(`{"subdomain":%q,"credential":%q,"name":%q}`, accountOf(name), namesUser, name))
 	}
-	return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = static },
+	return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()},
+		func(o *app.Options) { o.Auth = static },
 		"acme.zones=["+domainZone+"]", "acme.accounts=["+strings.Join(list, ",")+"]")
 }
 
@@ -243,7 +252,8 @@ func namesSystem(t *testing.T, way zones.Reading) *systemtest.System {
 // name, to servers that interpret names in different ways. A call changes the records of
 // exactly the name that it sends, or nothing. It never changes the records of a guarded name.
 func TestOwnerNames(t *testing.T) {
-	for label, way := range map[string]zones.Reading{"strips": zones.Strips, "nests": zones.Nests, "refuses": zones.Refuses, "repeats": zones.Repeats} {
+	for label, way := range map[string]zones.Reading{"strips": zones.Strips, "nests": zones.Nests,
+		"refuses": zones.Refuses, "repeats": zones.Repeats} {
 		t.Run(label, func(t *testing.T) {
 			t.Parallel()
 			s := namesSystem(t, way)
@@ -268,7 +278,8 @@ func tryNames(s *systemtest.System, row ownerRow, label string) {
 	done := map[string]int{} // calls that changed something, by the sent name
 	for _, name := range slices.Compact(names) {
 		for _, there := range []bool{false, true} {
-			plain := slices.Contains([]string{"free", "free." + row.zone, "free." + row.zone + "." + row.zone + "."}, name) || row.op.ID == "acme.update"
+			plain := slices.Contains([]string{"free", "free." + row.zone, "free." + row.zone + "." + row.zone + "."},
+				name) || row.op.ID == "acme.update"
 			if !plain && !thorough.OneOf(32, row.op.ID, name, label, fmt.Sprint(there)) {
 				continue
 			}

@@ -22,9 +22,11 @@ func orNull(text string) any {
 var storedOU = map[string]storedCheck{
 	"ou.create": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 		made := s.Record(a)
-		read := s.Expect(http.StatusOK, http.MethodGet, "/api/OU/Guid/Details", map[string]any{"OUGuid": made["guid"]})
+		read := s.Expect(http.StatusOK, http.MethodGet, "/api/OU/Guid/Details",
+			map[string]any{"OUGuid": made["guid"]})
 		assert.Equal(s.T, made, read, name)
-		byPath := s.Expect(http.StatusOK, http.MethodGet, "/api/OU/Path/Details", map[string]any{"OUPath": made["path"]})
+		byPath := s.Expect(http.StatusOK, http.MethodGet, "/api/OU/Path/Details",
+			map[string]any{"OUPath": made["path"]})
 		assert.Equal(s.T, made, byPath, name)
 		switch p.Name {
 		case "OUName":
@@ -36,7 +38,8 @@ var storedOU = map[string]storedCheck{
 		default:
 			s.T.Errorf("%s is accepted as %s: %s", name, p.Name, a.Body)
 		}
-		s.Expect(http.StatusOK, http.MethodDelete, "/api/OU/Path/Remove", map[string]any{"OUPath": made["path"], "Force": "true"})
+		s.Expect(http.StatusOK, http.MethodDelete, "/api/OU/Path/Remove",
+			map[string]any{"OUPath": made["path"], "Force": "true"})
 		g.changedOnly(s, systemtest.EmptyOU, name) // protection modifies the parent, too (facts E38)
 	},
 	"ou.update": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
@@ -49,8 +52,10 @@ var storedOU = map[string]storedCheck{
 		default:
 			s.T.Errorf("%s is accepted as %s: %s", name, p.Name, a.Body)
 		}
-		assert.Equal(s.T, now, s.Expect(http.StatusOK, http.MethodGet, "/api/OU/Path/Details", map[string]any{"OUPath": systemtest.EmptyOU}), name)
-		s.Expect(http.StatusOK, http.MethodPut, "/api/OU", map[string]any{"OUPath": systemtest.EmptyOU, "OUDescription": "Nothing in it", "IsProtected": false})
+		assert.Equal(s.T, now, s.Expect(http.StatusOK, http.MethodGet, "/api/OU/Path/Details",
+			map[string]any{"OUPath": systemtest.EmptyOU}), name)
+		s.Expect(http.StatusOK, http.MethodPut, "/api/OU",
+			map[string]any{"OUPath": systemtest.EmptyOU, "OUDescription": "Nothing in it", "IsProtected": false})
 		g.changedOnly(s, systemtest.CorpOU, name)
 	},
 	"ou.rename": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
@@ -58,7 +63,8 @@ var storedOU = map[string]storedCheck{
 		now := s.Record(a)
 		assert.Equal(s.T, value, now["name"], name)
 		assert.Equal(s.T, true, now["protected"], name)
-		back := s.Expect(http.StatusOK, http.MethodPut, "/api/OU/Rename", map[string]any{"OUPath": now["path"], "OUNewName": "Protected empty"})
+		back := s.Expect(http.StatusOK, http.MethodPut, "/api/OU/Rename",
+			map[string]any{"OUPath": now["path"], "OUNewName": "Protected empty"})
 		assert.Equal(s.T, systemtest.ProtectedOU, back["path"], name)
 		g.changedOnly(s, systemtest.ProtectedOU, name)
 	},
@@ -102,7 +108,8 @@ var storedComputer = map[string]storedCheck{
 		require.Equal(s.T, "ComputerDescription", p.Name, "%s: %s", name, a.Body)
 		assert.Equal(s.T, orNull(value), s.Record(a)["description"], name)
 		assert.Equal(s.T, s.Record(a), s.Record(s.Get("/api/Computers/FS1")), name)
-		s.Expect(http.StatusOK, http.MethodPut, "/api/Computers/FS1/Update", map[string]any{"ComputerDescription": "File server"})
+		s.Expect(http.StatusOK, http.MethodPut, "/api/Computers/FS1/Update",
+			map[string]any{"ComputerDescription": "File server"})
 		g.changedOnly(s, "CN=FS1,", name)
 	},
 	"computer.deleteMany": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {

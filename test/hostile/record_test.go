@@ -21,7 +21,8 @@ func typeOf(op *ops.Operation) *schema.RecordType {
 	if resource == "recordSet" {
 		return schema.RecordTypeNamed(systemtest.Text(op.Sample["Type"]))
 	}
-	at := slices.IndexFunc(schema.RecordTypes, func(t *schema.RecordType) bool { return t.Resource == resource && resource != "" })
+	at := slices.IndexFunc(schema.RecordTypes,
+		func(t *schema.RecordType) bool { return t.Resource == resource && resource != "" })
 	if at < 0 {
 		return nil
 	}
@@ -35,7 +36,8 @@ func recordOf(s *systemtest.System, op *ops.Operation) *systemtest.Call {
 	if kind == nil || !op.Effect.Writes() || op.Effect.Creates() {
 		return nil
 	}
-	set := map[string]any{"ZoneName": sample["ZoneName"], "DNS_HostName": sample["DNS_HostName"], "Type": kind.Name}
+	set := map[string]any{"ZoneName": sample["ZoneName"], "DNS_HostName": sample["DNS_HostName"],
+		"Type": kind.Name}
 	a := s.Do(systemtest.Call{Method: http.MethodGet, Path: setPath, Params: set})
 	if a.Status != http.StatusOK {
 		return nil // the sample creates the set first
@@ -85,7 +87,9 @@ func storedRecord(kind *schema.RecordType) storedCheck {
 func changedRecord(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 	if p.Name == "DNS_HostName" && value != "" { // a set with that name was created
 		record := s.Record(a)
-		removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: setPath, Params: map[string]any{"ZoneName": record["zone"], "DNS_HostName": record["name"], "Type": record["type"]}})
+		removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: setPath,
+			Params: map[string]any{"ZoneName": record["zone"], "DNS_HostName": record["name"],
+				"Type": record["type"]}})
 		require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
 	}
 	if g.record != nil {

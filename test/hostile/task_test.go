@@ -24,12 +24,16 @@ var storedTasks = map[string]storedCheck{
 	},
 	"group.update": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 		record := s.Record(a)
-		assert.Equal(s.T, record, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(systemtest.SampleGroup, "")}, http.StatusOK), name)
-		for _, field := range map[string][]string{"GroupDescription": {"description"}, "GroupEmail": {"email"}}[p.Name] {
+		assert.Equal(s.T, record, s.OK(systemtest.Call{Method: http.MethodGet,
+			Path: systemtest.GroupPath(systemtest.SampleGroup, "")}, http.StatusOK), name)
+		for _, field := range map[string][]string{"GroupDescription": {"description"},
+			"GroupEmail": {"email"}}[p.Name] {
 			assert.Equal(s.T, orNull(value), record[field], name)
 		}
-		require.NotContains(s.T, []string{"OUPath", "ManagedBy", "GroupScope"}, map[bool]string{true: "", false: p.Name}[value == ""], "%s: %s", name, a.Body)
-		s.Put(systemtest.GroupPath(systemtest.SampleGroup, ""), map[string]any{"GroupDescription": "May dial in", "GroupEmail": "", "NewDisplayName": ""})
+		require.NotContains(s.T, []string{"OUPath", "ManagedBy", "GroupScope"},
+			map[bool]string{true: "", false: p.Name}[value == ""], "%s: %s", name, a.Body)
+		s.Put(systemtest.GroupPath(systemtest.SampleGroup, ""),
+			map[string]any{"GroupDescription": "May dial in", "GroupEmail": "", "NewDisplayName": ""})
 		g.base = s.Snapshot()
 	},
 	"user.expiry":               restoredTask,

@@ -73,7 +73,8 @@ func serve(text string) error {
 	log.SetOutput(os.Stderr)
 	log.SetLevel(logrus.ErrorLevel)
 	static := authn.NewStatic(authn.Header{})
-	if err := static.AddToken(token, &identity.Principal{Name: "kill", Scopes: []identity.Scope{identity.All}}); err != nil {
+	if err := static.AddToken(token,
+		&identity.Principal{Name: "kill", Scopes: []identity.Scope{identity.All}}); err != nil {
 		return err
 	}
 	var next atomic.Int32
@@ -116,7 +117,8 @@ func newFleet(t *testing.T, settings ...string) *fleet {
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
 	modules, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
+	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
+		Culture: culture})
 	require.NoError(t, err)
 	f := &fleet{t: t, world: world, server: server, plan: plan{Settings: settings}}
 	for _, dc := range world.Directory.DCs() {

@@ -29,7 +29,8 @@ func list(n int) string {
 		raw, _ := json.Marshal(map[string]any{"operation": operation, "parameters": parameters}) // texts
 		lines = append(lines, string(raw))
 	}
-	add("ou.create", map[string]any{"OUName": "Kill", "OUDestinationPath": "OU=Corp,DC=corp,DC=example", "IsProtected": false})
+	add("ou.create", map[string]any{"OUName": "Kill", "OUDestinationPath": "OU=Corp,DC=corp,DC=example",
+		"IsProtected": false})
 	add("group.createSecurity", map[string]any{"GroupName": "Kill Group", "OUPath": ou})
 	for i := 0; len(lines) < n; i++ {
 		name := fmt.Sprintf("kill%05d", i)
@@ -37,7 +38,8 @@ func list(n int) string {
 		add("user.update", map[string]any{"UserName": name, "City": "Rome"})
 		add("membership.add", map[string]any{"Username": name, "GroupName": "Kill Group"})
 		add("user.update", map[string]any{"UserName": name, "City": "Oslo", "Department": name})
-		add("cname.create", map[string]any{"DNS_HostName": name, "ZoneName": "corp.example", "DNS_HostName_Alias": "host.corp.example"})
+		add("cname.create", map[string]any{"DNS_HostName": name, "ZoneName": "corp.example",
+			"DNS_HostName_Alias": "host.corp.example"})
 	}
 	lines = lines[:n-1]
 	add("user.update", map[string]any{"UserName": late, "City": "Bonn"})
@@ -56,18 +58,21 @@ func TestKilledInAJob(t *testing.T) {
 	every := time.Duration(systemtest.Number(t, "KILL_EVERY_MS", 150)) * time.Millisecond
 	patience := time.Minute + time.Duration(items)*time.Second/2
 	log := filepath.Join(t.TempDir(), "audit.jsonl")
-	f := newFleet(t, "store.file="+filepath.Join(t.TempDir(), "state.db"), "audit.file="+log, "jobs.rate=0", "jobs.share=100", "http.settlePause=50ms",
+	f := newFleet(t, "store.file="+filepath.Join(t.TempDir(), "state.db"), "audit.file="+log, "jobs.rate=0",
+		"jobs.share=100", "http.settlePause=50ms",
 		"pool.startTimeout=60s", "jobs.maxItems=200000")
 	before, err := sandboxtest.Take(f.world)
 	require.NoError(t, err)
 	f.start()
 	submitted := time.Now()
-	status, records := f.call(http.MethodPost, "/api/Jobs?OnUnknown=continue&StopAfter=0", list(items), "application/x-ndjson")
+	status, records := f.call(http.MethodPost, "/api/Jobs?OnUnknown=continue&StopAfter=0", list(items),
+		"application/x-ndjson")
 	require.Equal(t, http.StatusAccepted, status, "%v", records)
 	id := records[0]["id"].(string)
 	f.pause(id)
 	job := f.job(id, kills, every, patience)
-	t.Logf("%d items with %d kills in %s: %v", items, f.kills, time.Since(submitted).Round(time.Millisecond), counts(job))
+	t.Logf("%d items with %d kills in %s: %v", items, f.kills, time.Since(submitted).Round(time.Millisecond),
+		counts(job))
 	require.Equal(t, "done", job["state"])
 	require.Equal(t, float64(items-1), job["done"], "%v: %v", counts(job), f.others(id))
 	require.Equal(t, 1.0, job["failed"])
@@ -86,13 +91,15 @@ func TestKilledInAJob(t *testing.T) {
 	require.NoError(t, err)
 	for _, difference := range before.Compare(after) {
 		bin := strings.Contains(difference, "CN=Deleted Objects") // created and undone objects lie there now
-		serial := strings.Contains(difference, "corp.example: ") && strings.Contains(strings.ToLower(difference), "soa")
+		serial := strings.Contains(difference, "corp.example: ") &&
+			strings.Contains(strings.ToLower(difference), "soa")
 		assert.True(t, bin || serial, "is left: %s", difference)
 	}
 	history := f.history()
 	require.Greater(t, len(history), 2*(items-1))
 	f.end(syscall.SIGTERM)
-	assert.Equal(t, history, outcomes(t, log), "the audit has one outcome for each change, which is that of the history")
+	assert.Equal(t, history, outcomes(t, log),
+		"the audit has one outcome for each change, which is that of the history")
 }
 
 // history returns the outcomes of all changes by their identity.

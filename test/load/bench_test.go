@@ -35,7 +35,8 @@ func BenchmarkHTTP(b *testing.B) {
 
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
-	engine.GET("/api/ADUser/:name/Details", func(c *gin.Context) { c.Data(http.StatusOK, "application/json", first.Body) })
+	engine.GET("/api/ADUser/:name/Details",
+		func(c *gin.Context) { c.Data(http.StatusOK, "application/json", first.Body) })
 	bare := httptest.NewServer(engine)
 	defer bare.Close()
 
@@ -51,7 +52,8 @@ func BenchmarkHTTP(b *testing.B) {
 // load sends b.N requests over the given number of connections and reports their
 // latencies.
 func load(b *testing.B, url string, connections int, names []string) {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections}}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections,
+		MaxConnsPerHost: connections}}
 	defer client.CloseIdleConnections()
 	latencies := make([]time.Duration, b.N)
 	var next atomic.Int64

@@ -41,15 +41,19 @@ func perProcess(b *testing.B, connections int) {
 	world, err := sandbox.NewWorld(b.Context(), sandbox.Options{Seed: 1})
 	require.NoError(b, err)
 	modules, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
+	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
+		Culture: culture})
 	require.NoError(b, err)
 	defer func() { require.NoError(b, server.Close()) }()
 	config := session.Config{
-		Starter: &remote.Starter{Server: server, Env: func() []string { return []string{systemtest.EngineVariable + "=1"} }},
-		Boot:    session.Boot{Prelude: scripts.Prelude(ps.Directory), Scripts: scripts.Sources(ps.Directory), Module: scripts.Modules[ps.Directory]},
+		Starter: &remote.Starter{Server: server,
+			Env: func() []string { return []string{systemtest.EngineVariable + "=1"} }},
+		Boot: session.Boot{Prelude: scripts.Prelude(ps.Directory), Scripts: scripts.Sources(ps.Directory),
+			Module: scripts.Modules[ps.Directory]},
 	}
 	request := ps.Request{Script: "Get-GatewayUser", Args: ps.Args{
-		"UserName": ps.Text("aschmidt"), "Field": ps.List(schema.User.All().Names()), "Server": ps.Text("dc1.corp.example"),
+		"UserName": ps.Text("aschmidt"), "Field": ps.List(schema.User.All().Names()),
+		"Server": ps.Text("dc1.corp.example"),
 	}}
 	read := func(ctx context.Context) error {
 		s, err := session.Start(ctx, config)

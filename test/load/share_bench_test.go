@@ -25,7 +25,8 @@ import (
 func BenchmarkShare(b *testing.B) {
 	world, err := sandbox.NewWorld(b.Context(), sandbox.Options{Seed: 1})
 	require.NoError(b, err)
-	record := asSent(b, systemtest.New(b, sandbox.Options{Seed: 1}, "log.level=error").Get("/api/ADUser/aschmidt/Details").Envelope.Result[0])
+	record := asSent(b, systemtest.New(b, sandbox.Options{Seed: 1},
+		"log.level=error").Get("/api/ADUser/aschmidt/Details").Envelope.Result[0])
 	batch := "[" + string(record) + "]"
 	process := &sessiontest.Process{Scripts: map[string]func(*sessiontest.Call){
 		"Get-GatewayUser": func(c *sessiontest.Call) {
@@ -33,7 +34,8 @@ func BenchmarkShare(b *testing.B) {
 			c.End()
 		},
 	}}
-	s := systemtest.NewWithSessions(b, world, session.Config{Starter: process}, "servers.controllers=dc1.corp.example", "log.level=info")
+	s := systemtest.NewWithSessions(b, world, session.Config{Starter: process},
+		"servers.controllers=dc1.corp.example", "log.level=info")
 	require.Equal(b, http.StatusOK, s.Get("/api/ADUser/aschmidt/Details").Status)
 	for _, percent := range []int{100, 200, 400, 800} {
 		for _, connections := range []int{1, 16} {
@@ -89,7 +91,8 @@ func BenchmarkListShare(b *testing.B) {
 			c.End()
 		},
 	}}
-	own := systemtest.NewWithSessions(b, world, session.Config{Starter: process}, "servers.controllers=dc1.corp.example", "log.level=error")
+	own := systemtest.NewWithSessions(b, world, session.Config{Starter: process},
+		"servers.controllers=dc1.corp.example", "log.level=error")
 	took := func(s *systemtest.System) float64 {
 		start := time.Now()
 		request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, s.URL+path, nil)

@@ -36,7 +36,8 @@ func longLists(t testing.TB, users *int) *systemtest.System {
 			c.End()
 		},
 	}}
-	return systemtest.NewWithSessions(t, w, session.Config{Starter: process}, "servers.controllers=dc1.corp.example", "log.level=error", "http.maxSpool=0")
+	return systemtest.NewWithSessions(t, w, session.Config{Starter: process},
+		"servers.controllers=dc1.corp.example", "log.level=error", "http.maxSpool=0")
 }
 
 // readSlowly lists the users with pauses, and returns the number of bytes and the peak of the live
@@ -46,7 +47,8 @@ func readSlowly(s *systemtest.System) (size int64, peak uint64) {
 	const pauses = 4 << 20
 	ctx, cancel := context.WithTimeout(context.Background(), systemtest.Patience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/ADUser/ListUsers/All?ShowFields=username,description", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		s.URL+"/api/ADUser/ListUsers/All?ShowFields=username,description", nil)
 	require.NoError(s.T, err)
 	request.Header.Set("Auth-Token", "Bearer "+systemtest.AllToken)
 	response, err := http.DefaultClient.Do(request)
@@ -117,7 +119,8 @@ func TestAClientLeavesDuringALongList(t *testing.T) {
 		leave()
 		response.Body.Close()
 	}
-	require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Busy == 0 }, systemtest.Patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Busy == 0 },
+		systemtest.Patience, 10*time.Millisecond)
 	users = 500
 	require.Equal(t, http.StatusOK, s.Get(path).Status)
 }

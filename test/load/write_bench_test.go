@@ -31,7 +31,8 @@ func BenchmarkWrite(b *testing.B) {
 		list := s.Get("/api/ADUser/ListUsers?OUPath=OU=Generated,DC=corp,DC=example&ShowFields=username")
 		for _, connections := range []int{1, 8} {
 			b.Run(fmt.Sprintf("%s/connections=%d", c.name, connections), func(b *testing.B) {
-				client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections}}
+				client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: connections,
+					MaxIdleConnsPerHost: connections}}
 				defer client.CloseIdleConnections()
 				var next atomic.Int64
 				var wait sync.WaitGroup
@@ -43,7 +44,8 @@ func BenchmarkWrite(b *testing.B) {
 							if c.keyed {
 								key = fmt.Sprintf("benchmark-%d-%d-%d", connections, b.N, n)
 							}
-							if err := change(client, s.URL+"/api/ADUser/"+user, fmt.Sprintf("Room %d of %d", n, b.N), key, c.dry); err != nil {
+							if err := change(client, s.URL+"/api/ADUser/"+user, fmt.Sprintf("Room %d of %d", n, b.N), key,
+								c.dry); err != nil {
 								b.Error(err)
 								return
 							}

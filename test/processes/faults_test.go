@@ -50,7 +50,8 @@ const (
 )
 
 // unchanged are the faults that do not change the answer.
-var unchanged = []string{"late", "noise", "drip", "stderr-flood", "echo", "die-at-intent", "die-at-step", "hang-at-step"}
+var unchanged = []string{"late", "noise", "drip", "stderr-flood", "echo", "die-at-intent", "die-at-step",
+	"hang-at-step"}
 
 // unannounced are the faults that end or silence a process before it announces a change, so
 // nothing was changed. After the other faults the outcome is unknown.
@@ -79,7 +80,8 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 				for i, fault := range names {
 					switches = append(switches, fault+"@"+faultMarker(i))
 				}
-				p := &systemtest.Processes{Faults: func() string { return strings.Join(switches, ",") }, MaxOutput: 8 << 20}
+				p := &systemtest.Processes{Faults: func() string { return strings.Join(switches, ",") },
+					MaxOutput: 8 << 20}
 				t.Run(name, func(t *testing.T) {
 					s := p.NewSystem(t, settling...)
 					require.Equal(t, http.StatusOK, s.Get("/api/ADUser/mmueller/Details").Status, "a session is idle")
@@ -95,7 +97,8 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 					}
 					p.OnlySessionsLeft(t)
 				})
-				assert.Eventually(t, func() bool { return len(p.Running()) == 0 }, systemtest.Patience, 10*time.Millisecond, "processes are left: %v", p.Running())
+				assert.Eventually(t, func() bool { return len(p.Running()) == 0 }, systemtest.Patience,
+					10*time.Millisecond, "processes are left: %v", p.Running())
 			})
 		}
 	}
@@ -128,7 +131,8 @@ func limited(s *systemtest.System, kind int, limit time.Duration) {
 func faultMarker(i int) string { return fmt.Sprintf("fault%02dx", i) }
 
 // hit sends a request that triggers a fault, and another request at the same time.
-func hit(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker string, n *systemtest.Nonces, over *overshoot) {
+func hit(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker string, n *systemtest.Nonces,
+	over *overshoot) {
 	t := s.T.(*testing.T)
 	want, ok := faultStatus[fault]
 	if !ok {
@@ -147,7 +151,8 @@ func hit(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker 
 	go func() { parallel <- s.Get(fmt.Sprintf(beside.path, value)) }()
 	nonce := n.Next()
 	start := time.Now()
-	a := s.Do(systemtest.Call{Method: faultKinds[kind].method, Path: fmt.Sprintf(faultKinds[kind].path, marker+nonce)})
+	a := s.Do(systemtest.Call{Method: faultKinds[kind].method,
+		Path: fmt.Sprintf(faultKinds[kind].path, marker+nonce)})
 	took := time.Since(start)
 	if a.Status == http.StatusGatewayTimeout {
 		over.note(t.Name(), took-limit)
@@ -178,7 +183,8 @@ func hit(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker 
 // describe sets the description of a user. The answer must contain it.
 func describe(s *systemtest.System, user, text string) {
 	s.T.Helper()
-	a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + user, Params: map[string]any{"Description": text}})
+	a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + user,
+		Params: map[string]any{"Description": text}})
 	require.Equal(s.T, http.StatusOK, a.Status, "%s", a.Body)
 	require.Len(s.T, a.Envelope.Result, 1)
 	assert.Equal(s.T, text, a.Envelope.Result[0]["description"])
@@ -236,8 +242,10 @@ func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 				}
 
 				broken.Store(false)
-				assert.Eventually(t, func() bool { return s.Get("/api/ADUser/aschmidt/Details").Status == http.StatusOK }, systemtest.Patience, 50*time.Millisecond)
-				assert.Eventually(t, func() bool { return s.Get("/readyz").Status == http.StatusOK }, systemtest.Patience, 50*time.Millisecond)
+				assert.Eventually(t, func() bool { return s.Get("/api/ADUser/aschmidt/Details").Status == http.StatusOK },
+					systemtest.Patience, 50*time.Millisecond)
+				assert.Eventually(t, func() bool { return s.Get("/readyz").Status == http.StatusOK }, systemtest.Patience,
+					50*time.Millisecond)
 			})
 		})
 	}
@@ -248,7 +256,8 @@ func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 // notReady checks that /readyz tells only readers of the operations scope why no directory session starts.
 func notReady(s *systemtest.System) {
 	s.T.Helper()
-	for token, tells := range map[string]bool{systemtest.AllToken: true, systemtest.ReadToken: false, "none": false} {
+	for token, tells := range map[string]bool{systemtest.AllToken: true, systemtest.ReadToken: false,
+		"none": false} {
 		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/readyz", Token: token})
 		assert.Equal(s.T, http.StatusServiceUnavailable, a.Status)
 		for _, check := range a.Envelope.Result {

@@ -37,16 +37,19 @@ func failingStart(t *testing.T, fault string) {
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
 	modules, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
+	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
+		Culture: culture})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, server.Close()) }()
 	start := func(fault string, limit time.Duration) error {
 		s, err := session.Start(t.Context(), session.Config{
 			Starter: &remote.Starter{Server: server, Env: func() []string {
-				return []string{systemtest.EngineVariable + "=1", "GORACE=atexit_sleep_ms=0", remotetest.FaultVariable + "=" + fault}
+				return []string{systemtest.EngineVariable + "=1", "GORACE=atexit_sleep_ms=0",
+					remotetest.FaultVariable + "=" + fault}
 			}},
 			StartTimeout: limit,
-			Boot:         session.Boot{Prelude: scripts.Prelude(ps.DNS), Scripts: scripts.Sources(ps.DNS), Module: scripts.Modules[ps.DNS]},
+			Boot: session.Boot{Prelude: scripts.Prelude(ps.DNS), Scripts: scripts.Sources(ps.DNS),
+				Module: scripts.Modules[ps.DNS]},
 		})
 		if err == nil {
 			err = s.Close(t.Context())

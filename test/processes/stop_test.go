@@ -22,11 +22,13 @@ func TestStoppingWhileARequestRuns(t *testing.T) {
 	t.Run("cases", func(t *testing.T) { // each waits for its time limit
 		t.Run("a read that ends", func(t *testing.T) {
 			t.Parallel()
-			stopWhile(t, "late", systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/slowly/Details"}, http.StatusNotFound)
+			stopWhile(t, "late", systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/slowly/Details"},
+				http.StatusNotFound)
 		})
 		t.Run("a write that hangs", func(t *testing.T) {
 			t.Parallel()
-			stopWhile(t, "Wait-GatewayForever", systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/slowly"}, 0)
+			stopWhile(t, "Wait-GatewayForever", systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/slowly"},
+				0)
 		})
 	})
 	systemtest.NoGoroutinesLeft(t, before)
@@ -50,13 +52,16 @@ func stopWhile(t *testing.T, fault string, c systemtest.Call, status int) {
 	go func() { ended <- s.Stack.Gateway.Run(ctx, listener) }()
 	answered := make(chan int, 1)
 	go func() { answered <- statusOf(c, "http://"+listener.Addr().String()) }()
-	require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Busy > 0 }, systemtest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Busy > 0 },
+		systemtest.Patience, time.Millisecond)
 	refused := make(chan int, 1)
 	if status == 0 { // the request never releases the only session
 		go func() {
-			refused <- statusOf(systemtest.Call{Method: http.MethodGet, Path: "/api/OU/All"}, "http://"+listener.Addr().String())
+			refused <- statusOf(systemtest.Call{Method: http.MethodGet, Path: "/api/OU/All"},
+				"http://"+listener.Addr().String())
 		}()
-		require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Waiting > 0 }, systemtest.Patience, time.Millisecond)
+		require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Waiting > 0 },
+			systemtest.Patience, time.Millisecond)
 	}
 
 	stop()

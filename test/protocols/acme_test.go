@@ -24,7 +24,8 @@ import (
 
 // post sends a JSON body as a user.
 func post(s *systemtest.System, user, path, body string, headers ...string) systemtest.Answer {
-	return send(s, user, http.MethodPost, path, body, append([]string{"Content-Type", "application/json"}, headers...)...)
+	return send(s, user, http.MethodPost, path, body,
+		append([]string{"Content-Type", "application/json"}, headers...)...)
 }
 
 func send(s *systemtest.System, user, method, path, body string, headers ...string) systemtest.Answer {
@@ -206,7 +207,8 @@ func TestBodiesOfChallenges(t *testing.T) {
 	}
 	a := send(s, systemtest.AcmeUser, http.MethodGet, present, "")
 	assert.Equal(t, http.StatusMethodNotAllowed, a.Status)
-	a = send(s, systemtest.AcmeUser, http.MethodPost, present, good, "Content-Type", "application/json", "Accept", "text/html")
+	a = send(s, systemtest.AcmeUser, http.MethodPost, present, good, "Content-Type", "application/json",
+		"Accept", "text/html")
 	assert.Equal(t, http.StatusNotAcceptable, a.Status)
 }
 
@@ -214,7 +216,8 @@ func TestBodiesOfChallenges(t *testing.T) {
 func TestChallengeAtAnAlias(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	a := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsCNameRecord",
-		Params: map[string]any{"DNS_HostName": "_acme-challenge.alias", "DNS_HostName_Alias": "x.acme.corp.example.", "ZoneName": "corp.example"}})
+		Params: map[string]any{"DNS_HostName": "_acme-challenge.alias",
+			"DNS_HostName_Alias": "x.acme.corp.example.", "ZoneName": "corp.example"}})
 	require.Equal(t, http.StatusCreated, a.Status, "%s", a.Body)
 	a = post(s, systemtest.AcmeUser, present, challenge("_acme-challenge.alias.corp.example.", digest("x")))
 	require.Equal(t, http.StatusConflict, a.Status)
@@ -233,13 +236,16 @@ func TestAcmeDNSKeepsTheTwoNewestValues(t *testing.T) {
 	const name = "_acme-challenge.site.corp.example"
 	put := func(value string) {
 		t.Helper()
-		a := post(s, "", update, fmt.Sprintf(`{"subdomain":"c36f50e8-4632-44f0-83fe-e070fef28a10","txt":%q}`, value), "X-Api-User", systemtest.AcmeUser, "X-Api-Key", systemtest.AcmeUser)
+		a := post(s, "", update, fmt.Sprintf(`{"subdomain":"c36f50e8-4632-44f0-83fe-e070fef28a10","txt":%q}`,
+			value), "X-Api-User", systemtest.AcmeUser, "X-Api-Key", systemtest.AcmeUser)
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 		assert.JSONEq(t, fmt.Sprintf(`{"txt":%q}`, value), string(a.Body))
 	}
 	server, err := s.World.DNS.Server(s.World.Directory.DCs()[0].HostName())
 	require.NoError(t, err)
-	_, err = server.AddRecord(zones.NewRecord{Zone: "corp.example", Name: "_acme-challenge.site", RR: &dns.TXT{Hdr: dns.RR_Header{Rrtype: dns.TypeTXT, Class: dns.ClassINET}, Txt: []string{"not a challenge"}}})
+	_, err = server.AddRecord(zones.NewRecord{Zone: "corp.example", Name: "_acme-challenge.site",
+		RR: &dns.TXT{Hdr: dns.RR_Header{Rrtype: dns.TypeTXT, Class: dns.ClassINET},
+			Txt: []string{"not a challenge"}}})
 	require.NoError(t, err)
 	var last []string
 	for i := range 8 {
@@ -287,9 +293,12 @@ func TestRefusalsOfAcmeDNS(t *testing.T) {
 func TestChallengesAreRecorded(t *testing.T) {
 	file := t.TempDir() + "/audit.jsonl"
 	s := systemtest.NewForDNS(t, "audit.file="+file)
-	require.Equal(t, http.StatusOK, post(s, systemtest.AcmeUser, present, challenge("_acme-challenge.www.corp.example.", digest("x"))).Status)
-	require.Equal(t, http.StatusOK, post(s, systemtest.AcmeUser, cleanup, challenge("_acme-challenge.www.corp.example.", digest("x"))).Status)
-	require.Equal(t, http.StatusForbidden, post(s, systemtest.AcmeUser, present, challenge("www.corp.example.", digest("x"))).Status)
+	require.Equal(t, http.StatusOK,
+		post(s, systemtest.AcmeUser, present, challenge("_acme-challenge.www.corp.example.", digest("x"))).Status)
+	require.Equal(t, http.StatusOK,
+		post(s, systemtest.AcmeUser, cleanup, challenge("_acme-challenge.www.corp.example.", digest("x"))).Status)
+	require.Equal(t, http.StatusForbidden,
+		post(s, systemtest.AcmeUser, present, challenge("www.corp.example.", digest("x"))).Status)
 	lines := audited(t, file)
 	require.Len(t, lines, 5, "intent and outcome of each, and the refusal")
 	assert.Equal(t, "acme.present", lines[0].Operation)

@@ -77,8 +77,10 @@ func TestNegotiationWithExternalDNS(t *testing.T) {
 	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 	assert.Equal(t, []string{media}, a.Header["Content-Type"], "compared as a text")
 	assert.JSONEq(t, `{"include":["corp.example"]}`, string(a.Body))
-	for _, accept := range []string{"", "*/*", "application/*", "text/html, " + media, strings.ReplaceAll(media, ";", "; ")} {
-		assert.Equal(t, http.StatusOK, send(s, systemtest.ClusterUser, http.MethodGet, webhook, "", "Accept", accept).Status, accept)
+	for _, accept := range []string{"", "*/*", "application/*", "text/html, " + media,
+		strings.ReplaceAll(media, ";", "; ")} {
+		assert.Equal(t, http.StatusOK,
+			send(s, systemtest.ClusterUser, http.MethodGet, webhook, "", "Accept", accept).Status, accept)
 	}
 	for _, accept := range []string{"text/html", "application/json", strings.Replace(media, "=1", "=2", 1)} {
 		refused := send(s, systemtest.ClusterUser, http.MethodGet, webhook, "", "Accept", accept)
@@ -108,7 +110,8 @@ func TestRecordSetsOfExternalDNS(t *testing.T) {
 	sent := slices.Clone(wanted)
 	sent[1].Targets = []string{"2001:0db8:0:0::9"}
 	sent[3].Targets = []string{"Another Text", `"heritage=external-dns,external-dns/owner=x"`}
-	sent[5] = set{DNSName: "Alias.E.corp.example.", RecordType: "cname", RecordTTL: 300, Targets: []string{"E.Corp.example."}}
+	sent[5] = set{DNSName: "Alias.E.corp.example.", RecordType: "cname", RecordTTL: 300,
+		Targets: []string{"E.Corp.example."}}
 	before := sets(s, systemtest.ClusterUser)
 	for range 2 { // the second call finds all sets
 		applied(s, systemtest.ClusterUser, map[string][]set{"create": sent})
@@ -129,14 +132,21 @@ func TestRecordSetsOfExternalDNS(t *testing.T) {
 // Values that ExternalDNS does not name are not its own, and are kept.
 func TestForeignValuesSurviveExternalDNS(t *testing.T) {
 	s := systemtest.NewForDNS(t)
-	foreign := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsARecord", Params: map[string]any{"DNS_HostName": "both", "IP_Address": "10.0.9.99", "ZoneName": "corp.example", "TimeToLive": "300"}})
+	foreign := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsARecord",
+		Params: map[string]any{"DNS_HostName": "both", "IP_Address": "10.0.9.99", "ZoneName": "corp.example",
+			"TimeToLive": "300"}})
 	require.Equal(t, http.StatusCreated, foreign.Status, "%s", foreign.Body)
 	one := func(ttl int64, targets ...string) []set {
 		return []set{{DNSName: "both.corp.example", RecordType: "A", RecordTTL: ttl, Targets: targets}}
 	}
 	applied(s, systemtest.ClusterUser, map[string][]set{"create": one(300, "10.0.9.1", "10.0.9.2")})
-	applied(s, systemtest.ClusterUser, map[string][]set{"updateOld": one(300, "10.0.9.1", "10.0.9.2"), "updateNew": one(600, "10.0.9.2", "10.0.9.3")})
-	assert.Equal(t, set{DNSName: "both.corp.example", RecordType: "A", RecordTTL: 300, Targets: []string{"10.0.9.2", "10.0.9.3", "10.0.9.99"}}, sets(s, systemtest.ClusterUser)["both.corp.example A"], "the lowest time to live is that of the foreign one")
+	applied(s, systemtest.ClusterUser,
+		map[string][]set{"updateOld": one(300, "10.0.9.1", "10.0.9.2"),
+			"updateNew": one(600, "10.0.9.2", "10.0.9.3")})
+	assert.Equal(t, set{DNSName: "both.corp.example", RecordType: "A", RecordTTL: 300,
+		Targets: []string{"10.0.9.2", "10.0.9.3", "10.0.9.99"}},
+		sets(s, systemtest.ClusterUser)["both.corp.example A"],
+		"the lowest time to live is that of the foreign one")
 	applied(s, systemtest.ClusterUser, map[string][]set{"delete": one(600, "10.0.9.2", "10.0.9.3")})
 	assert.Equal(t, []string{"10.0.9.99"}, sets(s, systemtest.ClusterUser)["both.corp.example A"].Targets)
 }
@@ -149,11 +159,15 @@ func TestUpdatesOfExternalDNS(t *testing.T) {
 	}
 	address := set{DNSName: "x.corp.example", RecordType: "A", RecordTTL: 60, Targets: []string{"10.0.9.7"}}
 	applied(s, systemtest.ClusterUser, map[string][]set{"create": {alias("a.corp.example", 60)}})
-	applied(s, systemtest.ClusterUser, map[string][]set{"updateOld": {alias("a.corp.example", 60)}, "updateNew": {alias("b.corp.example", 90)}})
+	applied(s, systemtest.ClusterUser,
+		map[string][]set{"updateOld": {alias("a.corp.example", 60)}, "updateNew": {alias("b.corp.example", 90)}})
 	assert.Equal(t, alias("b.corp.example", 90), sets(s, systemtest.ClusterUser)["x.corp.example CNAME"])
-	applied(s, systemtest.ClusterUser, map[string][]set{"updateOld": {alias("b.corp.example", 90)}, "updateNew": {alias("b.corp.example", 120)}})
-	assert.Equal(t, alias("b.corp.example", 120), sets(s, systemtest.ClusterUser)["x.corp.example CNAME"], "its time to live alone")
-	applied(s, systemtest.ClusterUser, map[string][]set{"create": {address}, "delete": {alias("b.corp.example", 120)}})
+	applied(s, systemtest.ClusterUser,
+		map[string][]set{"updateOld": {alias("b.corp.example", 90)}, "updateNew": {alias("b.corp.example", 120)}})
+	assert.Equal(t, alias("b.corp.example", 120), sets(s, systemtest.ClusterUser)["x.corp.example CNAME"],
+		"its time to live alone")
+	applied(s, systemtest.ClusterUser,
+		map[string][]set{"create": {address}, "delete": {alias("b.corp.example", 120)}})
 	assert.Equal(t, address, sets(s, systemtest.ClusterUser)["x.corp.example A"])
 	assert.NotContains(t, sets(s, systemtest.ClusterUser), "x.corp.example CNAME")
 }
@@ -172,7 +186,8 @@ func TestPartOfTheChangesFails(t *testing.T) {
 		{DNSName: "*.corp.example", RecordType: "A", Targets: []string{"10.0.9.1"}},      // needs privileged
 		{DNSName: "good1.corp.example", RecordType: "CNAME", Targets: []string{"a.b.c"}}, // another type exists
 	}
-	a := tell(s, systemtest.ClusterUser, "/records", map[string][]set{"create": {good[0], bad[0], bad[1], bad[2], good[1]}})
+	a := tell(s, systemtest.ClusterUser, "/records",
+		map[string][]set{"create": {good[0], bad[0], bad[1], bad[2], good[1]}})
 	require.Equal(t, http.StatusInternalServerError, a.Status, "%s", a.Body)
 	assert.Equal(t, "partial", a.Envelope.Error.Code)
 	assert.Equal(t, "partial", a.Envelope.Error.Outcome)
@@ -202,7 +217,8 @@ func TestPartOfTheChangesFails(t *testing.T) {
 func TestChangesOutsideTheZonesAreRefusedAsAWhole(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	inside := set{DNSName: "in.corp.example", RecordType: "A", Targets: []string{"10.0.9.1"}}
-	for _, name := range []string{"www._msdcs.corp.example", "1.0.0.10.in-addr.arpa", "www.invalid", "xcorp.example"} {
+	for _, name := range []string{"www._msdcs.corp.example", "1.0.0.10.in-addr.arpa", "www.invalid",
+		"xcorp.example"} {
 		outside := set{DNSName: name, RecordType: "TXT", Targets: []string{"x"}}
 		a := tell(s, systemtest.ClusterUser, "/records", map[string][]set{"create": {inside, outside}})
 		require.Equal(t, http.StatusForbidden, a.Status, "%s: %s", name, a.Body)
@@ -293,7 +309,8 @@ func TestLargeBodiesOfExternalDNS(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	var wanted []set
 	for i := range 20000 {
-		wanted = append(wanted, set{DNSName: fmt.Sprintf("n%d.corp.example", i), RecordType: "A", Targets: []string{"10.0.0.1"}})
+		wanted = append(wanted, set{DNSName: fmt.Sprintf("n%d.corp.example", i), RecordType: "A",
+			Targets: []string{"10.0.0.1"}})
 	}
 	body, err := json.Marshal(wanted)
 	require.NoError(t, err)

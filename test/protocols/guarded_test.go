@@ -53,7 +53,8 @@ func TestChallengesOfGuardedNamesNeedPrivileged(t *testing.T) {
 	account := func(user, subdomain string) systemtest.Answer {
 		return post(s, "", update, fmt.Sprintf(`{"subdomain":%q,"txt":%q}`, subdomain, good), "X-Api-User", user, "X-Api-Key", user)
 	}
-	assert.Equal(t, http.StatusUnauthorized, account(systemtest.AcmeUser, "dc1").Status, "acme-dns knows no other refusal")
+	assert.Equal(t, http.StatusUnauthorized, account(systemtest.AcmeUser, "dc1").Status,
+		"acme-dns knows no other refusal")
 	assert.Equal(t, http.StatusOK, account(systemtest.EveryUser, "domain").Status)
 }
 
@@ -66,7 +67,8 @@ func TestExternalDNSDoesNotSpeakForGuardedNames(t *testing.T) {
 		text("_acme-challenge.pki.corp.example"), {DNSName: "pki.corp.example", RecordType: "A", Targets: []string{"10.9.9.9"}},
 		{DNSName: "_acme-challenge.dc2.corp.example", RecordType: "CNAME", Targets: []string{"elsewhere.example.net"}},
 	}
-	a := tell(s, systemtest.ClusterUser, "/records", map[string][]set{"create": append([]set{text("_acme-challenge.www.corp.example")}, bad...)})
+	a := tell(s, systemtest.ClusterUser, "/records",
+		map[string][]set{"create": append([]set{text("_acme-challenge.www.corp.example")}, bad...)})
 	require.Equal(t, http.StatusInternalServerError, a.Status, "%s", a.Body)
 	require.Len(t, a.Envelope.Error.Details, len(bad))
 	for i, one := range bad {
@@ -94,14 +96,17 @@ func TestProtocolsOverwriteNothingUnseen(t *testing.T) {
 		assert.Equal(t, http.StatusInternalServerError, a.Status, "%s: %s", name, a.Body)
 	}
 	applied(s, systemtest.ClusterUser, map[string][]set{"delete": alias("mine.example.net")})
-	assert.Equal(t, []string{"theirs.example.net"}, sets(s, systemtest.ClusterUser)["theirs.corp.example CNAME"].Targets)
+	assert.Equal(t, []string{"theirs.example.net"},
+		sets(s, systemtest.ClusterUser)["theirs.corp.example CNAME"].Targets)
 
 	before := zonestest.Take(s.World.DNS)
 	applied(s, systemtest.ClusterUser, map[string][]set{"create": mine})
 	assert.Empty(t, zonestest.Compare(before, zonestest.Take(s.World.DNS)), "the same call again")
 	for _, value := range []string{"one", "two", "two"} {
-		require.Equal(t, http.StatusOK, post(s, systemtest.AcmeUser, present, challenge("_acme-challenge.www.corp.example", digest(value))).Status)
+		require.Equal(t, http.StatusOK,
+			post(s, systemtest.AcmeUser, present, challenge("_acme-challenge.www.corp.example", digest(value))).Status)
 	}
-	require.Equal(t, http.StatusOK, post(s, systemtest.AcmeUser, cleanup, challenge("_acme-challenge.www.corp.example", digest("one"))).Status)
+	require.Equal(t, http.StatusOK,
+		post(s, systemtest.AcmeUser, cleanup, challenge("_acme-challenge.www.corp.example", digest("one"))).Status)
 	assert.Equal(t, []string{digest("two")}, s.Texts("_acme-challenge.www.corp.example", "corp.example"))
 }

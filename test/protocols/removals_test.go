@@ -28,7 +28,8 @@ func limited(t *testing.T, removals int, overrides ...string) (s *systemtest.Sys
 	require.NoError(t, file.Edit(t.Context(), func(d *authn.Document) error {
 		account := authn.NewAccount("k8s", time.Now(), authn.Rights{
 			Scopes: []string{"dns:read", "dns:write", "dns:delete", "dns:acme"},
-			Limits: &identity.Limits{Zones: []string{"corp.example"}}, Quota: &identity.Quota{DeletionsPerHour: &removals},
+			Limits: &identity.Limits{Zones: []string{"corp.example"}},
+			Quota:  &identity.Quota{DeletionsPerHour: &removals},
 		})
 		token = account.AddToken(time.Now(), time.Now())
 		d.Tokens = append(d.Tokens, account)
@@ -36,7 +37,8 @@ func limited(t *testing.T, removals int, overrides ...string) (s *systemtest.Sys
 	}))
 	store, err := authn.OpenStore(authn.StoreOptions{File: file})
 	require.NoError(t, err)
-	return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = store }, overrides...), token
+	return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()},
+		func(o *app.Options) { o.Auth = store }, overrides...), token
 }
 
 // tellAs sends changes with a token.
@@ -44,7 +46,8 @@ func tellAs(s *systemtest.System, token string, changes map[string][]set) system
 	s.T.Helper()
 	body, err := json.Marshal(changes)
 	require.NoError(s.T, err)
-	return send(s, "", http.MethodPost, webhook+"/records", string(body), "Content-Type", media, "Accept", media, "Auth-Token", "Bearer "+token)
+	return send(s, "", http.MethodPost, webhook+"/records", string(body), "Content-Type", media, "Accept", media,
+		"Auth-Token", "Bearer "+token)
 }
 
 func address(name string, targets ...string) set {
@@ -69,7 +72,8 @@ func count(t *testing.T, s *systemtest.System, token, prefix string) (n int) {
 // call that leaves values in the set does not need the scope.
 func TestWhatRemovesASetNeedsTheScope(t *testing.T) {
 	s := systemtest.NewForDNS(t)
-	applied(s, systemtest.UpsertUser, map[string][]set{"create": {address("ed1", "10.1.1.1", "10.1.1.2"), address("ed2", "10.1.1.3")}})
+	applied(s, systemtest.UpsertUser,
+		map[string][]set{"create": {address("ed1", "10.1.1.1", "10.1.1.2"), address("ed2", "10.1.1.3")}})
 	for name, changes := range map[string]map[string][]set{
 		"no targets":         {"updateOld": {address("ed1", "10.1.1.1", "10.1.1.2")}, "updateNew": {address("ed1")}},
 		"null":               {"updateOld": {address("ed2", "10.1.1.3")}, "updateNew": {{DNSName: "ed2.corp.example", RecordType: "A"}}},
@@ -91,9 +95,13 @@ func TestWhatRemovesASetNeedsTheScope(t *testing.T) {
 	assert.Equal(t, []string{"10.1.1.3"}, found["ed2.corp.example A"].Targets)
 	assert.NotContains(t, found, "ed3.corp.example A", "the call is refused as a whole")
 
-	applied(s, systemtest.UpsertUser, map[string][]set{"updateOld": {address("ed1", "10.1.1.1", "10.1.1.2")}, "updateNew": {address("ed1", "10.1.1.2")}})
-	applied(s, systemtest.UpsertUser, map[string][]set{"updateOld": {address("ed2", "10.1.1.3")}, "updateNew": {address("ed2", "10.1.1.5")}})
-	applied(s, systemtest.ClusterUser, map[string][]set{"updateOld": {address("ed1", "10.1.1.2")}, "updateNew": {address("ed1")}})
+	applied(s, systemtest.UpsertUser,
+		map[string][]set{"updateOld": {address("ed1", "10.1.1.1", "10.1.1.2")},
+			"updateNew": {address("ed1", "10.1.1.2")}})
+	applied(s, systemtest.UpsertUser,
+		map[string][]set{"updateOld": {address("ed2", "10.1.1.3")}, "updateNew": {address("ed2", "10.1.1.5")}})
+	applied(s, systemtest.ClusterUser,
+		map[string][]set{"updateOld": {address("ed1", "10.1.1.2")}, "updateNew": {address("ed1")}})
 	assert.NotContains(t, sets(s, systemtest.ClusterUser), "ed1.corp.example A")
 }
 
@@ -102,25 +110,29 @@ func TestRemovedSetsAreCounted(t *testing.T) {
 	s, token := limited(t, 2)
 	var all, none []set
 	for i := range 6 {
-		all, none = append(all, address(fmt.Sprint("many-", i), "10.2.2.2")), append(none, address(fmt.Sprint("many-", i)))
+		all, none = append(all, address(fmt.Sprint("many-", i), "10.2.2.2")), append(none,
+			address(fmt.Sprint("many-", i)))
 	}
 	require.Equal(t, http.StatusNoContent, tellAs(s, token, map[string][]set{"create": all}).Status)
 	gone := []set{address("never", "10.2.2.2")}
 	require.Equal(t, http.StatusNoContent, tellAs(s, token, map[string][]set{"delete": gone}).Status)
 
-	a := tellAs(s, token, map[string][]set{"create": {address("created", "10.2.2.3")}, "updateOld": all[:3], "updateNew": none[:3]})
+	a := tellAs(s, token, map[string][]set{"create": {address("created", "10.2.2.3")}, "updateOld": all[:3],
+		"updateNew": none[:3]})
 	require.Equal(t, http.StatusInternalServerError, a.Status, "%s", a.Body)
 	require.Len(t, a.Envelope.Error.Details, 1)
 	assert.Contains(t, a.Envelope.Error.Details[0].Message, "many-2.corp.example A")
 	assert.Equal(t, 4, count(t, s, token, "many-"))
 	assert.Equal(t, 1, count(t, s, token, "created"), "the others are made")
-	for name, changes := range map[string]map[string][]set{"update": {"updateOld": all[3:], "updateNew": none[3:]}, "delete": {"delete": all[3:]}} {
+	for name, changes := range map[string]map[string][]set{"update": {"updateOld": all[3:],
+		"updateNew": none[3:]}, "delete": {"delete": all[3:]}} {
 		a := tellAs(s, token, changes)
 		require.Equal(t, http.StatusServiceUnavailable, a.Status, "%s: %s", name, a.Body)
 		assert.NotEmpty(t, a.Header.Get("Retry-After"))
 	}
 	assert.Equal(t, 4, count(t, s, token, "many-"))
-	require.Equal(t, http.StatusNoContent, tellAs(s, token, map[string][]set{"create": {address("new2", "10.2.2.3")}}).Status)
+	require.Equal(t, http.StatusNoContent,
+		tellAs(s, token, map[string][]set{"create": {address("new2", "10.2.2.3")}}).Status)
 }
 
 // One request removes at most limits.bulkDelete sets; the following loops remove the rest.
@@ -145,7 +157,8 @@ func TestOneRequestRemovesAtMostTheLimit(t *testing.T) {
 func TestRemovedChallengesAreCounted(t *testing.T) {
 	s, token := limited(t, 1)
 	do := func(action, value string) systemtest.Answer {
-		return post(s, "", action, challenge("_acme-challenge.www.corp.example.", digest(value)), "Auth-Token", "Bearer "+token)
+		return post(s, "", action, challenge("_acme-challenge.www.corp.example.", digest(value)), "Auth-Token",
+			"Bearer "+token)
 	}
 	for _, value := range []string{"a", "b"} {
 		require.Equal(t, http.StatusOK, do(present, value).Status)
@@ -160,7 +173,8 @@ func TestRemovedChallengesAreCounted(t *testing.T) {
 // tellAs429 returns the status of a removal over the gateway's own API.
 func tellAs429(s *systemtest.System, token string) int {
 	return s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsRecordSet", Token: token,
-		Params: map[string]any{"ZoneName": "corp.example", "DNS_HostName": "_acme-challenge.www", "Type": "TXT"}}).Status
+		Params: map[string]any{"ZoneName": "corp.example", "DNS_HostName": "_acme-challenge.www",
+			"Type": "TXT"}}).Status
 }
 
 // TestARefusedSetIsAFailedSet: ExternalDNS stops at every 4xx, so a set that needs the scope
@@ -192,7 +206,8 @@ func TestARefusedSetIsAFailedSet(t *testing.T) {
 // for other records.
 func TestChallengesBelowOtherZones(t *testing.T) {
 	s := systemtest.NewForDNS(t)
-	for zone, kind := range map[string]string{"supplier.example": "a secondary zone", "partner.example": "a forwarder"} {
+	for zone, kind := range map[string]string{"supplier.example": "a secondary zone",
+		"partner.example": "a forwarder"} {
 		for _, action := range []string{present, cleanup} {
 			a := post(s, systemtest.EveryUser, action, challenge("_acme-challenge."+zone+".", digest("x")))
 			require.Equal(t, http.StatusConflict, a.Status, "%s: %s", zone, a.Body)

@@ -43,7 +43,8 @@ func faultsOf(t *testing.T, path string) {
 	starter := powerShell(t, path, stillWorld(t))
 	var sources []ps.Source
 	for i, f := range scriptFaults {
-		sources = append(sources, ps.Source{Name: fmt.Sprintf("Test-GatewayFault%d", i), Text: "[CmdletBinding()]\nparam()\n" + f.text + "\n"})
+		sources = append(sources, ps.Source{Name: fmt.Sprintf("Test-GatewayFault%d", i),
+			Text: "[CmdletBinding()]\nparam()\n" + f.text + "\n"})
 	}
 	s := sessionWith(t, starter, sources...)
 	whole := t
@@ -66,7 +67,8 @@ func faultsOf(t *testing.T, path string) {
 				require.NotNil(t, s.Dead())
 				s = sessionWith(whole, starter, sources...)
 			}
-			records, err := ask(t, s, "Get-GatewayZoneList", ps.Args{"Form": ps.Text("Reverse"), "ComputerName": ps.Text("dc1.corp.example")})
+			records, err := ask(t, s, "Get-GatewayZoneList",
+				ps.Args{"Form": ps.Text("Reverse"), "ComputerName": ps.Text("dc1.corp.example")})
 			require.NoError(t, err)
 			assert.NotEmpty(t, records)
 		})
@@ -121,7 +123,8 @@ param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Man
 				secret = "x"
 			}
 			secret = secret[:min(len(secret), longestSecret)]
-			records, err := ask(t, s, "Test-GatewayEcho", ps.Args{"Text": ps.Text(value), "List": ps.List([]string{"a" + value, "b"}), "Secret": ps.Secret(secret)})
+			records, err := ask(t, s, "Test-GatewayEcho",
+				ps.Args{"Text": ps.Text(value), "List": ps.List([]string{"a" + value, "b"}), "Secret": ps.Secret(secret)})
 			require.NoError(t, err)
 			require.Len(t, records, 1)
 			assert.True(t, records[0]["text"] == value, "%.100q is not %.100q", records[0]["text"], value)

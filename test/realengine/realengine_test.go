@@ -60,7 +60,8 @@ func TestRealPowerShellSuite(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "pwsh")
-	text := "#!/bin/sh\nexport " + systemtest.EngineVariable + "=1 GORACE=atexit_sleep_ms=0\nexec '" + self + "' \"$@\"\n"
+	text := "#!/bin/sh\nexport " + systemtest.EngineVariable + "=1 GORACE=atexit_sleep_ms=0\nexec '" + self +
+		"' \"$@\"\n"
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o700))
 	onPowerShell(t, path, 8)
 }
@@ -73,7 +74,10 @@ func onPowerShell(t *testing.T, path string, every int) {
 	t.Run("faults", func(t *testing.T) { faultsOf(t, path) })
 	t.Run("hostile", func(t *testing.T) { textsArrive(t, path, every > 1) })
 	t.Run("contract", func(t *testing.T) {
-		sameAnswers(t, every, func(t testing.TB, world *sandbox.World) session.Starter { return powerShell(t, path, world) })
+		sameAnswers(t, every, func(t testing.TB,
+			world *sandbox.World) session.Starter {
+			return powerShell(t, path, world)
+		})
 	})
 }
 
@@ -90,7 +94,8 @@ func powerShell(t testing.TB, path string, world *sandbox.World) session.Starter
 func sessionWith(t *testing.T, starter session.Starter, more ...ps.Source) *session.Session {
 	t.Helper()
 	s, err := session.Start(t.Context(), session.Config{Starter: starter, Boot: session.Boot{
-		Prelude: scripts.Prelude(ps.DNS), Scripts: append(scripts.Sources(ps.DNS), more...), Module: scripts.Modules[ps.DNS],
+		Prelude: scripts.Prelude(ps.DNS), Scripts: append(scripts.Sources(ps.DNS), more...),
+		Module: scripts.Modules[ps.DNS],
 	}})
 	require.NoError(t, err)
 	t.Cleanup(s.Kill)
@@ -101,12 +106,13 @@ func sessionWith(t *testing.T, starter session.Starter, more ...ps.Source) *sess
 func ask(t *testing.T, s *session.Session, script string, args ps.Args) ([]map[string]any, error) {
 	t.Helper()
 	var records []map[string]any
-	_, err := s.Run(t.Context(), ps.Request{Script: script, Args: args, Limit: systemtest.Patience, Records: func(batch json.RawMessage) error {
-		var part []map[string]any
-		err := json.Unmarshal(batch, &part)
-		records = append(records, part...)
-		return err
-	}})
+	_, err := s.Run(t.Context(), ps.Request{Script: script, Args: args, Limit: systemtest.Patience,
+		Records: func(batch json.RawMessage) error {
+			var part []map[string]any
+			err := json.Unmarshal(batch, &part)
+			records = append(records, part...)
+			return err
+		}})
 	return records, err
 }
 
@@ -208,7 +214,8 @@ func transcriptsOf(t *testing.T, path string, every int) {
 		}
 	}
 	require.NoError(t, conformance.Read("session", &file))
-	version, _, _ := playedBack(t, path, []string{"-NoProfile", "-NonInteractive", "-Command", "-"}, "[string]$PSVersionTable.PSVersion\n")
+	version, _, _ := playedBack(t, path, []string{"-NoProfile", "-NonInteractive", "-Command", "-"},
+		"[string]$PSVersionTable.PSVersion\n")
 	isRecorded := strings.HasPrefix(version, recordedOn) && runtime.GOOS != "windows"
 	matched := 0
 	for i, c := range file.Cases {
@@ -226,11 +233,13 @@ func transcriptsOf(t *testing.T, path string, every int) {
 				assert.Equal(t, c.Exit, code)
 				assert.Equal(t, c.Stderr, stderr)
 			default:
-				t.Logf("differs from the recording (%s): exit %d, want %d\nstdout %q\n  want %q\nstderr %q", standInSays[c.Name], code, c.Exit, stdout, c.Stdout, stderr)
+				t.Logf("differs from the recording (%s): exit %d, want %d\nstdout %q\n  want %q\nstderr %q",
+					standInSays[c.Name], code, c.Exit, stdout, c.Stdout, stderr)
 			}
 		})
 	}
-	t.Logf("PowerShell %s: %d of %d transcripts are as recorded", strings.TrimSpace(version), matched, (len(file.Cases)+every-1)/every)
+	t.Logf("PowerShell %s: %d of %d transcripts are as recorded", strings.TrimSpace(version), matched,
+		(len(file.Cases)+every-1)/every)
 	assert.Positive(t, matched)
 }
 
@@ -248,7 +257,8 @@ var standInSays = map[string]string{
 func playedBack(t *testing.T, path string, args []string, input string) (stdout, stderr string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), path, args...)
-	cmd.Env = append(os.Environ(), "TERM=dumb", "NO_COLOR=1", "POWERSHELL_TELEMETRY_OPTOUT=1", "POWERSHELL_UPDATECHECK=Off")
+	cmd.Env = append(os.Environ(), "TERM=dumb", "NO_COLOR=1", "POWERSHELL_TELEMETRY_OPTOUT=1",
+		"POWERSHELL_UPDATECHECK=Off")
 	cmd.WaitDelay = systemtest.Patience
 	var out, errs strings.Builder
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &errs

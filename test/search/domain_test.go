@@ -44,7 +44,8 @@ func entry(rdn, class string, pairs ...string) string {
 
 // person returns the entry of a user with a recent logon, unless pairs override this.
 func person(name string, pairs ...string) string {
-	attrs := map[string]string{"sAMAccountName": name, "userAccountControl": "512", "pwdLastSet": ago(10 * day), "lastLogonTimestamp": ago(3 * day), "whenCreated": since(400 * day)}
+	attrs := map[string]string{"sAMAccountName": name, "userAccountControl": "512", "pwdLastSet": ago(10 * day),
+		"lastLogonTimestamp": ago(3 * day), "whenCreated": since(400 * day)}
 	for i := 0; i < len(pairs); i += 2 {
 		attrs[pairs[i]] = pairs[i+1]
 	}
@@ -58,7 +59,8 @@ func person(name string, pairs ...string) string {
 }
 
 func machine(name string, pairs ...string) string {
-	return entry("CN="+name, "computer", append([]string{"sAMAccountName", name + "$", "userAccountControl", "4096"}, pairs...)...)
+	return entry("CN="+name, "computer",
+		append([]string{"sAMAccountName", name + "$", "userAccountControl", "4096"}, pairs...)...)
 }
 
 // exemplary returns the objects for the questions of teams. All ages are far from the limits
@@ -108,9 +110,12 @@ func exemplary() string {
 // policy writes a password settings object.
 func policy(name string, days int, appliesTo string) string {
 	text := entry("CN="+name, "msDS-PasswordSettings",
-		"msDS-PasswordSettingsPrecedence", "10", "msDS-PasswordReversibleEncryptionEnabled", "FALSE", "msDS-PasswordHistoryLength", "5",
-		"msDS-PasswordComplexityEnabled", "TRUE", "msDS-MinimumPasswordLength", "12", "msDS-MinimumPasswordAge", "0",
-		"msDS-MaximumPasswordAge", fmt.Sprint(-int64(days)*int64(day/100)), "msDS-LockoutThreshold", "3", "msDS-LockoutObservationWindow", "-18000000000",
+		"msDS-PasswordSettingsPrecedence", "10", "msDS-PasswordReversibleEncryptionEnabled", "FALSE",
+		"msDS-PasswordHistoryLength", "5",
+		"msDS-PasswordComplexityEnabled", "TRUE", "msDS-MinimumPasswordLength", "12", "msDS-MinimumPasswordAge",
+		"0",
+		"msDS-MaximumPasswordAge", fmt.Sprint(-int64(days)*int64(day/100)), "msDS-LockoutThreshold", "3",
+		"msDS-LockoutObservationWindow", "-18000000000",
 		"msDS-LockoutDuration", "-36000000000", "msDS-PSOAppliesTo", appliesTo)
 	return strings.Replace(text, place, "CN=Password Settings Container,CN=System,"+root, 1)
 }

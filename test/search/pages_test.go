@@ -31,7 +31,9 @@ func page(t *testing.T, a systemtest.Answer) (next string, total int) {
 
 // walk reads a list page by page and returns the names in the order of the answers. between
 // runs between two pages.
-func walk(s *systemtest.System, token, path string, params map[string]any, limit int, between func(pages int)) []string {
+func walk(
+	s *systemtest.System, token, path string, params map[string]any, limit int, between func(pages int),
+) []string {
 	s.T.Helper()
 	params = maps.Clone(params)
 	params["Limit"] = limit
@@ -104,7 +106,8 @@ func TestSurvivorsAreOnOnePage(t *testing.T) {
 	renamed := map[string]string{}
 	found := walk(s, "", users, map[string]any{}, 20, func(pages int) {
 		params := map[string]any{"OUPath": place}
-		a := s.Do(systemtest.Call{Method: http.MethodPost, Path: fmt.Sprintf("/api/ADUser/new.user%d", pages), Params: params})
+		a := s.Do(systemtest.Call{Method: http.MethodPost, Path: fmt.Sprintf("/api/ADUser/new.user%d", pages),
+			Params: params})
 		require.Equal(t, http.StatusCreated, a.Status)
 		victim := before[pages*11%len(before)]
 		if strings.HasPrefix(victim, "q.") || victim[0] < 'a' || gone[victim] || renamed[victim] != "" {
@@ -116,7 +119,8 @@ func TestSurvivorsAreOnOnePage(t *testing.T) {
 				gone[victim] = true
 			}
 		case 1:
-			if s.Do(systemtest.Call{Method: http.MethodPut, Path: path + fmt.Sprintf("/Rename/re.named%d", pages)}).Status == http.StatusOK {
+			if s.Do(systemtest.Call{Method: http.MethodPut,
+				Path: path + fmt.Sprintf("/Rename/re.named%d", pages)}).Status == http.StatusOK {
 				renamed[victim] = fmt.Sprintf("re.named%d", pages)
 			}
 		default:
@@ -152,7 +156,8 @@ func TestCursorsBelongToTheirQuestion(t *testing.T) {
 	next, _ := page(t, ask("", users, map[string]any{"Limit": 5, "Filter": "enabled eq true"}))
 	require.NotEmpty(t, next)
 
-	a := ask("", users, map[string]any{"Limit": 9, "Filter": "enabled eq true", "After": next, "ShowFields": "guid", "Count": "true"})
+	a := ask("", users, map[string]any{"Limit": 9, "Filter": "enabled eq true", "After": next,
+		"ShowFields": "guid", "Count": "true"})
 	assert.Equal(t, http.StatusOK, a.Status, "size, fields and count may change: %s", a.Body)
 
 	for name, refused := range map[string]systemtest.Answer{
@@ -196,7 +201,8 @@ func TestPagesTellNothingOfWhatLiesOutside(t *testing.T) {
 		`memberOfNested eq "Q Outer"`:         systemtest.LimitedToken,
 		`manager eq "CN=q.off,` + place + `"`: systemtest.LimitedToken,
 	} {
-		refused := s.Do(systemtest.Call{Method: http.MethodGet, Path: users, Params: map[string]any{"Filter": filter}, Token: token})
+		refused := s.Do(systemtest.Call{Method: http.MethodGet, Path: users,
+			Params: map[string]any{"Filter": filter}, Token: token})
 		assert.Equal(t, http.StatusUnprocessableEntity, refused.Status, filter)
 		assert.Equal(t, "unprocessable", refused.Envelope.Error.Code, filter)
 		assert.Contains(t, refused.Envelope.Output, "within the limits of this credential", filter)
@@ -218,7 +224,8 @@ func TestTexts(t *testing.T) {
 	} {
 		assert.Equal(t, want, names(list(s, users, map[string]any{"Text": text})), text)
 	}
-	for text, want := range map[string][]string{"qstale": {"QSTALE"}, "qfresh.corp.example": {"QFRESH"}, "QST*": {}, `qst\2a`: {}, "q)(objectClass=*": {}} {
+	for text, want := range map[string][]string{"qstale": {"QSTALE"}, "qfresh.corp.example": {"QFRESH"},
+		"QST*": {}, `qst\2a`: {}, "q)(objectClass=*": {}} {
 		assert.Equal(t, want, names(list(s, computers, map[string]any{"Text": text})), text)
 	}
 	assert.Equal(t, []string{"Q Mail"}, names(list(s, groups, map[string]any{"Text": "list@"})))

@@ -27,12 +27,14 @@ func TestSearchOverTypes(t *testing.T) {
 		return []any{first["type"], first["username"], first["matched"]}
 	}
 	assert.Equal(t, []any{"user", "q.mail", "emailAddress"}, best(map[string]any{"Text": "Q@example.net"}))
-	assert.Equal(t, []any{"user", "q.mail", "userPrincipalName"}, best(map[string]any{"Text": "q.upn@example.net"}))
+	assert.Equal(t, []any{"user", "q.mail", "userPrincipalName"},
+		best(map[string]any{"Text": "q.upn@example.net"}))
 	assert.Equal(t, []any{"user", "q.mail", "employeeId"}, best(map[string]any{"Text": "4711"}))
 	assert.Equal(t, []any{"user", "aschmidt", "username"}, best(map[string]any{"Text": "aschmidt"}))
 	assert.Equal(t, []any{"computer", "QSTALE$", "username"}, best(map[string]any{"Text": "qstale"}))
 	assert.Equal(t, []any{"group", "Q Mail", "username"}, best(map[string]any{"Text": "q mail"}))
-	assert.Equal(t, []any{"group", "Q Mail", "emailAddress"}, best(map[string]any{"Text": "list@example.net", "Type": "group,computer"}))
+	assert.Equal(t, []any{"group", "Q Mail", "emailAddress"},
+		best(map[string]any{"Text": "list@example.net", "Type": "group,computer"}))
 
 	a := find("", map[string]any{"Text": "berlin", "Limit": 3}) // an office
 	require.Len(t, a.Envelope.Result, 3)
@@ -41,8 +43,10 @@ func TestSearchOverTypes(t *testing.T) {
 	assert.NotContains(t, string(a.Body), `"next"`)
 
 	// The object that the text identifies comes first, however many others are found.
-	require.Greater(t, len(find("", map[string]any{"Text": "berlin", "Type": "user", "Limit": 50}).Envelope.Result), 20)
-	require.Equal(t, http.StatusCreated, s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/berlin"}).Status)
+	require.Greater(t, len(find("",
+		map[string]any{"Text": "berlin", "Type": "user", "Limit": 50}).Envelope.Result), 20)
+	require.Equal(t, http.StatusCreated,
+		s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/berlin"}).Status)
 	a = find("", map[string]any{"Text": "berlin", "Limit": 2})
 	require.Len(t, a.Envelope.Result, 2)
 	assert.Equal(t, "berlin", a.Envelope.Result[0]["username"])
@@ -55,11 +59,13 @@ func TestSearchOverTypes(t *testing.T) {
 		codes = append(codes, w.Code+" "+w.Target)
 	}
 	assert.Equal(t, []string{"scope_missing group", "scope_missing computer"}, codes)
-	assert.Equal(t, http.StatusForbidden, find(systemtest.ReadToken, map[string]any{"Text": "anna", "Type": "user,group"}).Status)
+	assert.Equal(t, http.StatusForbidden,
+		find(systemtest.ReadToken, map[string]any{"Text": "anna", "Type": "user,group"}).Status)
 	assert.Equal(t, http.StatusForbidden, find(systemtest.NoTreeToken, map[string]any{"Text": "anna"}).Status)
 	assert.Equal(t, http.StatusBadRequest, find("", map[string]any{"Text": "anna", "Type": "printer"}).Status)
 	assert.Equal(t, http.StatusBadRequest, find("", map[string]any{"Text": "a"}).Status)
-	for _, hit := range find(systemtest.LimitedToken, map[string]any{"Text": "an", "Limit": 50}).Envelope.Result {
+	for _, hit := range find(systemtest.LimitedToken,
+		map[string]any{"Text": "an", "Limit": 50}).Envelope.Result {
 		assert.True(t, strings.HasSuffix(hit["ouPath"].(string), systemtest.LimitedOU), hit)
 	}
 	assert.Empty(t, find(systemtest.LimitedToken, map[string]any{"Text": "q.mail"}).Envelope.Result)
@@ -70,7 +76,8 @@ func TestHitsAreLockedAsTheRecordsAre(t *testing.T) {
 	s := newSystem(t, 0)
 	states := map[string]any{}
 	for _, text := range []string{"q.", "qstale", "aschmidt", "krbtgt"} {
-		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Search", Params: map[string]any{"Text": text, "Limit": 50}})
+		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Search",
+			Params: map[string]any{"Text": text, "Limit": 50}})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 		for _, hit := range a.Envelope.Result {
 			require.Contains(t, hit, "locked")
@@ -95,7 +102,8 @@ func TestMembersOfGroups(t *testing.T) {
 	s := newSystem(t, 0)
 	members := func(token, group string, params map[string]any) map[string][]any {
 		t.Helper()
-		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups/" + group + "/Members", Params: params, Token: token})
+		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups/" + group + "/Members",
+			Params: params, Token: token})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 		found := map[string][]any{}
 		for _, r := range a.Envelope.Result {
@@ -111,7 +119,8 @@ func TestMembersOfGroups(t *testing.T) {
 		"Q Inner": {"group", true, nil, false, nil}, "Q Primary": {"group", true, nil, false, nil}, "q.off": {"user", true, nil, false, false},
 		"q.nested": {"user", false, "Q Inner", false, true}, "q.primary": {"user", false, "Q Primary", false, true},
 	}, members("", "Q%20Outer", map[string]any{"Recursive": "true"}))
-	assert.Equal(t, map[string][]any{"q.primary": {"user", true, nil, true, true}}, members("", "Q%20Primary", nil))
+	assert.Equal(t, map[string][]any{"q.primary": {"user", true, nil, true, true}},
+		members("", "Q%20Primary", nil))
 	assert.Len(t, members("", "Q%20Outer", map[string]any{"Recursive": "true", "Type": "user"}), 3)
 	assert.Empty(t, members("", "Q%20Empty", nil))
 
@@ -123,7 +132,8 @@ func TestMembersOfGroups(t *testing.T) {
 	found := []string{}
 	params := map[string]any{"Recursive": "true", "Limit": 40, "Count": "true"}
 	for {
-		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups/All%20Staff/Members", Params: params})
+		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups/All%20Staff/Members",
+			Params: params})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 		for _, r := range a.Envelope.Result {
 			found = append(found, r["name"].(string))
@@ -141,15 +151,21 @@ func TestMembersOfGroups(t *testing.T) {
 	for name := range members(systemtest.DeskToken, "VPN%20Users", nil) {
 		assert.NotContains(t, name, "q.")
 	}
-	refused(s, http.StatusNotFound, "not_found", systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups/Q%20Outer/Members", Token: systemtest.LimitedToken})
-	refused(s, http.StatusForbidden, "forbidden", systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups/Q%20Outer/Members", Token: systemtest.ReadToken})
+	refused(s, http.StatusNotFound, "not_found",
+		systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups/Q%20Outer/Members",
+			Token: systemtest.LimitedToken})
+	refused(s, http.StatusForbidden, "forbidden",
+		systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups/Q%20Outer/Members",
+			Token: systemtest.ReadToken})
 }
 
 func TestLogonStates(t *testing.T) {
 	s := newSystem(t, 0)
 	dc := s.World.Directory.DCs()[0]
 	set := func(name, attribute string, value any) {
-		require.NoError(t, dc.Modify(t.Context(), "CN="+name+","+place, []directory.Change{{Op: directory.OpReplace, Name: attribute, Values: []any{value}}}, directory.ModifyOptions{}))
+		require.NoError(t, dc.Modify(t.Context(), "CN="+name+","+place,
+			[]directory.Change{{Op: directory.OpReplace, Name: attribute, Values: []any{value}}},
+			directory.ModifyOptions{}))
 	}
 	noHours := make([]byte, 21)
 	set("q.report", "logonHours", noHours)
@@ -184,26 +200,33 @@ func TestLogonStates(t *testing.T) {
 		return s.Get("/api/ADUser/" + name + "/PasswordPolicy").Envelope.Result[0]
 	}
 	domain := policyOf("q.recent")
-	assert.Equal(t, []any{"Default Domain Policy", "domain", 42.0, 30.0}, []any{domain["name"], domain["source"], domain["maxAge"], domain["lockoutDuration"]})
+	assert.Equal(t, []any{"Default Domain Policy", "domain", 42.0, 30.0},
+		[]any{domain["name"], domain["source"], domain["maxAge"], domain["lockoutDuration"]})
 	assert.Equal(t, map[string]any{
 		"name": "Q Own", "source": "pso", "minLength": 12.0, "complexity": true, "historyCount": 5.0, "minAge": 0.0, "maxAge": 10.0,
 		"lockoutThreshold": 3.0, "lockoutWindow": 30.0, "lockoutDuration": 60.0,
 	}, policyOf("q.pwd.own"))
 	assert.Equal(t, "Q Grace", policyOf("q.pwd.grace")["name"], "through its group")
-	refused(s, http.StatusNotFound, "not_found", systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/q.recent/LogonState", Token: systemtest.LimitedToken})
-	refused(s, http.StatusNotFound, "not_found", systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/q.recent/PasswordPolicy", Token: systemtest.LimitedToken})
+	refused(s, http.StatusNotFound, "not_found",
+		systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/q.recent/LogonState",
+			Token: systemtest.LimitedToken})
+	refused(s, http.StatusNotFound, "not_found",
+		systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/q.recent/PasswordPolicy",
+			Token: systemtest.LimitedToken})
 }
 
 func TestGroupsAreCopied(t *testing.T) {
 	s := newSystem(t, 0)
 	add := func(user, group string) {
-		require.Equal(t, http.StatusCreated, s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/" + user + "/Group/" + group}).Status)
+		require.Equal(t, http.StatusCreated,
+			s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/" + user + "/Group/" + group}).Status)
 	}
 	add("q.mail", "Q%20Inner")
 	add("q.mail", "Domain%20Admins")
 	add("q.recent", "Q%20Grace")
 	post := func(token string, params map[string]any) systemtest.Answer {
-		return s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/q.recent/CopyGroups", Params: params, Token: token})
+		return s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/q.recent/CopyGroups",
+			Params: params, Token: token})
 	}
 	actions := func(a systemtest.Answer) map[string]any {
 		t.Helper()
@@ -217,17 +240,25 @@ func TestGroupsAreCopied(t *testing.T) {
 	dry := post("", map[string]any{"From": "q.mail", "DryRun": "true"})
 	assert.Equal(t, http.StatusOK, dry.Status, "%s", dry.Body)
 	assert.Contains(t, string(dry.Body), "Q Inner")
-	assert.Equal(t, map[string]any{"Q Inner": "added", "Domain Admins": "skipped"}, actions(post("", map[string]any{"From": "q.mail"})))
+	assert.Equal(t, map[string]any{"Q Inner": "added", "Domain Admins": "skipped"},
+		actions(post("", map[string]any{"From": "q.mail"})))
 	again := post("", map[string]any{"From": "q.mail"})
 	assert.Equal(t, map[string]any{"Q Inner": "present", "Domain Admins": "skipped"}, actions(again))
 	assert.Contains(t, again.Envelope.Output, "nothing was changed")
-	refused(s, http.StatusForbidden, "forbidden", systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/q.recent/CopyGroups",
-		Params: map[string]any{"From": "q.mail", "IncludePrivileged": true}, Token: systemtest.PlainToken})
+	refused(s, http.StatusForbidden, "forbidden",
+		systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/q.recent/CopyGroups",
+			Params: map[string]any{"From": "q.mail", "IncludePrivileged": true}, Token: systemtest.PlainToken})
 	assert.Equal(t, map[string]any{"Q Inner": "present", "Domain Admins": "added", "Q Grace": "removed"},
 		actions(post("", map[string]any{"From": "q.mail", "IncludePrivileged": true, "Remove": true})))
-	refused(s, http.StatusUnprocessableEntity, "unprocessable", systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/q.recent/CopyGroups", Params: map[string]any{"From": "nobody"}})
-	refused(s, http.StatusNotFound, "not_found", systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/q.recent/CopyGroups", Params: map[string]any{"From": "aschmidt"}, Token: systemtest.LimitedToken})
-	refused(s, http.StatusUnprocessableEntity, "unprocessable", systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt/CopyGroups", Params: map[string]any{"From": "q.mail"}, Token: systemtest.LimitedToken})
+	refused(s, http.StatusUnprocessableEntity, "unprocessable",
+		systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/q.recent/CopyGroups",
+			Params: map[string]any{"From": "nobody"}})
+	refused(s, http.StatusNotFound, "not_found",
+		systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/q.recent/CopyGroups",
+			Params: map[string]any{"From": "aschmidt"}, Token: systemtest.LimitedToken})
+	refused(s, http.StatusUnprocessableEntity, "unprocessable",
+		systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt/CopyGroups",
+			Params: map[string]any{"From": "q.mail"}, Token: systemtest.LimitedToken})
 }
 
 func TestACredentialShowsItself(t *testing.T) {
@@ -241,6 +272,8 @@ func TestACredentialShowsItself(t *testing.T) {
 	assert.Equal(t, map[string]any{"name": systemtest.ReadToken, "kind": "token", "id": nil,
 		"scopes": []any{"user:read"}, "limits": none, "expires": nil}, who(systemtest.ReadToken))
 	assert.Equal(t, []any{systemtest.LimitedOU}, who(systemtest.LimitedToken)["limits"].(map[string]any)["ous"])
-	refused(s, http.StatusUnauthorized, "unauthenticated", systemtest.Call{Method: http.MethodGet, Path: "/api/WhoAmI", Token: "none"})
-	refused(s, http.StatusBadRequest, "invalid_request", systemtest.Call{Method: http.MethodGet, Path: "/api/WhoAmI", Params: map[string]any{"Username": "x"}})
+	refused(s, http.StatusUnauthorized, "unauthenticated",
+		systemtest.Call{Method: http.MethodGet, Path: "/api/WhoAmI", Token: "none"})
+	refused(s, http.StatusBadRequest, "invalid_request",
+		systemtest.Call{Method: http.MethodGet, Path: "/api/WhoAmI", Params: map[string]any{"Username": "x"}})
 }

@@ -57,7 +57,8 @@ func names(a systemtest.Answer) []string {
 
 // exemplaryOf returns the names of exemplary objects.
 func exemplaryOf(names []string) []string {
-	return slices.DeleteFunc(names, func(name string) bool { return name[0] != 'q' && name[0] != 'Q' || name[1] != '.' && name[0] != 'Q' })
+	return slices.DeleteFunc(names,
+		func(name string) bool { return name[0] != 'q' && name[0] != 'Q' || name[1] != '.' && name[0] != 'Q' })
 }
 
 // question is a question that teams ask.
@@ -118,7 +119,8 @@ var questions = []question{
 		return last >= 1 && last <= now-90*ticksPerDay || last < 1 && !createdAfter(o, 90)
 	}, "stale", ""},
 	{computers, `lastLogonApprox lt "-P90D" and passwordLastSet lt "-P90D"`, []string{"QSTALE"}, func(o *directory.Object, now int64) bool {
-		return between(o, "lastLogonTimestamp", 1, now-90*ticksPerDay) && between(o, "pwdLastSet", 1, now-90*ticksPerDay)
+		return between(o, "lastLogonTimestamp", 1, now-90*ticksPerDay) &&
+			between(o, "pwdLastSet", 1, now-90*ticksPerDay)
 	}, "", ""},
 	{users, `enabled eq true and lastLogonApprox lt "-P60D"`, []string{"q.inactive"}, func(o *directory.Object, now int64) bool {
 		return number(o, "userAccountControl")&off == 0 && between(o, "lastLogonTimestamp", 1, now-60*ticksPerDay)
@@ -139,7 +141,8 @@ var questions = []question{
 		return between(o, "msDS-UserPasswordExpiryTimeComputed", now, now+7*ticksPerDay)
 	}, "passwordExpires", ""},
 	{users, `passwordExpired eq true and username sw "q."`, []string{"q.pwd.over", "q.pwd.own"}, func(o *directory.Object, now int64) bool {
-		return between(o, "msDS-UserPasswordExpiryTimeComputed", 1, now) && len(o.String("sAMAccountName")) > 2 && o.String("sAMAccountName")[:2] == "q."
+		return between(o, "msDS-UserPasswordExpiryTimeComputed", 1, now) && len(o.String("sAMAccountName")) > 2 &&
+			o.String("sAMAccountName")[:2] == "q."
 	}, "", ""},
 	{users, `enabled eq false and memberOf eq "VPN Users"`, []string{}, func(o *directory.Object, _ int64) bool {
 		return number(o, "userAccountControl")&off != 0 && in2(o, "memberOf", vpn)
@@ -193,7 +196,8 @@ func TestQuestionsOfTeams(t *testing.T) {
 	objects := map[string][]*directory.Object{}
 	for path, filter := range classFilters {
 		var err error
-		objects[path], err = s.World.Directory.DCs()[0].Search(t.Context(), directory.SearchRequest{Filter: filter, Attributes: needed})
+		objects[path], err = s.World.Directory.DCs()[0].Search(t.Context(),
+			directory.SearchRequest{Filter: filter, Attributes: needed})
 		require.NoError(t, err)
 	}
 	require.Greater(t, len(objects[users]), 20_000)
@@ -214,7 +218,8 @@ func TestQuestionsOfTeams(t *testing.T) {
 			assert.Empty(t, a.Envelope.Warnings, q.filter)
 		} else {
 			require.Len(t, a.Envelope.Warnings, 1, q.filter)
-			assert.Equal(t, [2]string{"slow_filter", q.slow}, [2]string{a.Envelope.Warnings[0].Code, a.Envelope.Warnings[0].Target}, q.filter)
+			assert.Equal(t, [2]string{"slow_filter", q.slow},
+				[2]string{a.Envelope.Warnings[0].Code, a.Envelope.Warnings[0].Target}, q.filter)
 		}
 		if q.holds == nil {
 			continue

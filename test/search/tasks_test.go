@@ -45,7 +45,8 @@ func TestGroupsChange(t *testing.T) {
 	assert.Equal(t, systemtest.SampleUserDN, got["managedBy"])
 	assert.Equal(t, "Global", got["scope"])
 	assert.Equal(t, systemtest.LimitedOU, got["ouPath"])
-	assert.Equal(t, []string{"Q Mail"}, names(list(s, groups, map[string]any{"Text": "everyb"})), "the display name is stored")
+	assert.Equal(t, []string{"Q Mail"}, names(list(s, groups, map[string]any{"Text": "everyb"})),
+		"the display name is stored")
 
 	// through universal
 	got = put(s, mailGroup, map[string]any{"GroupScope": "Domain_Local", "ManagedBy": "Q Empty"})
@@ -54,23 +55,35 @@ func TestGroupsChange(t *testing.T) {
 	got = put(s, mailGroup, map[string]any{"ManagedBy": ""})
 	assert.Nil(t, got["managedBy"])
 
-	for _, params := range []map[string]any{{}, {"GroupDescription": "for all"}, {"GroupScope": "Domain_Local", "OUPath": systemtest.LimitedOU}} {
+	for _, params := range []map[string]any{{}, {"GroupDescription": "for all"},
+		{"GroupScope": "Domain_Local", "OUPath": systemtest.LimitedOU}} {
 		a := s.Do(putCall("", mailGroup, params))
 		assert.Equal(t, http.StatusOK, a.Status)
 		assert.Contains(t, a.Envelope.Output, "nothing was changed")
 	}
 
-	refused(s, http.StatusUnprocessableEntity, "unprocessable", putCall("", mailGroup, map[string]any{"ManagedBy": "nobody.here"}))
-	refused(s, http.StatusUnprocessableEntity, "unprocessable", putCall("", mailGroup, map[string]any{"OUPath": "OU=None,DC=corp,DC=example"}))
-	refused(s, http.StatusConflict, "protected", putCall("", "/api/ADGroups/Administrators", map[string]any{"GroupScope": "Universal"}))
-	refused(s, http.StatusForbidden, "forbidden", putCall(systemtest.PlainToken, "/api/ADGroups/Domain%20Admins", map[string]any{"GroupDescription": "x"}))
-	refused(s, http.StatusForbidden, "forbidden", putCall(systemtest.PlainToken, mailGroup, map[string]any{"OUPath": "OU=Domain Controllers,DC=corp,DC=example"}))
-	refused(s, http.StatusNotFound, "not_found", putCall(systemtest.LimitedToken, "/api/ADGroups/Q%20Empty", map[string]any{"GroupDescription": "x"}))
-	refused(s, http.StatusForbidden, "limit", putCall(systemtest.LimitedToken, mailGroup, map[string]any{"OUPath": place}))
-	refused(s, http.StatusUnprocessableEntity, "unprocessable", putCall(systemtest.LimitedToken, mailGroup, map[string]any{"ManagedBy": "q.recent"}))
+	refused(s, http.StatusUnprocessableEntity, "unprocessable",
+		putCall("", mailGroup, map[string]any{"ManagedBy": "nobody.here"}))
+	refused(s, http.StatusUnprocessableEntity, "unprocessable",
+		putCall("", mailGroup, map[string]any{"OUPath": "OU=None,DC=corp,DC=example"}))
+	refused(s, http.StatusConflict, "protected",
+		putCall("", "/api/ADGroups/Administrators", map[string]any{"GroupScope": "Universal"}))
+	refused(s, http.StatusForbidden, "forbidden",
+		putCall(systemtest.PlainToken, "/api/ADGroups/Domain%20Admins", map[string]any{"GroupDescription": "x"}))
+	refused(s, http.StatusForbidden, "forbidden",
+		putCall(systemtest.PlainToken, mailGroup,
+			map[string]any{"OUPath": "OU=Domain Controllers,DC=corp,DC=example"}))
+	refused(s, http.StatusNotFound, "not_found",
+		putCall(systemtest.LimitedToken, "/api/ADGroups/Q%20Empty", map[string]any{"GroupDescription": "x"}))
+	refused(s, http.StatusForbidden, "limit",
+		putCall(systemtest.LimitedToken, mailGroup, map[string]any{"OUPath": place}))
+	refused(s, http.StatusUnprocessableEntity, "unprocessable",
+		putCall(systemtest.LimitedToken, mailGroup, map[string]any{"ManagedBy": "q.recent"}))
 
 	// A group that is a member of a universal group cannot become domain local. The description stays unchanged.
-	refused(s, http.StatusUnprocessableEntity, "unprocessable", putCall("", "/api/ADGroups/Q%20Inner", map[string]any{"GroupDescription": "half", "GroupScope": "Domain_Local"}))
+	refused(s, http.StatusUnprocessableEntity, "unprocessable",
+		putCall("", "/api/ADGroups/Q%20Inner",
+			map[string]any{"GroupDescription": "half", "GroupScope": "Domain_Local"}))
 	inner := s.Get("/api/ADGroups/Q%20Inner").Envelope.Result[0]
 	assert.Nil(t, inner["description"])
 	assert.Equal(t, "Global", inner["scope"])
@@ -94,19 +107,26 @@ func TestComputersAreDisabledAndMoved(t *testing.T) {
 			params["OUPath"] = place
 		}
 		refused(s, http.StatusConflict, "protected", putCall("", "/api/Computers/DC1"+path, params))
-		refused(s, http.StatusForbidden, "forbidden", putCall(systemtest.PlainToken, "/api/Computers/DC1"+path, params))
+		refused(s, http.StatusForbidden, "forbidden",
+			putCall(systemtest.PlainToken, "/api/Computers/DC1"+path, params))
 		if path != "/Move" { // a DN that is outside the limits by its text is reported as such
-			refused(s, http.StatusNotFound, "not_found", putCall(systemtest.LimitedToken, "/api/Computers/QSTALE"+path, params))
+			refused(s, http.StatusNotFound, "not_found",
+				putCall(systemtest.LimitedToken, "/api/Computers/QSTALE"+path, params))
 		}
 	}
-	refused(s, http.StatusForbidden, "forbidden", putCall(systemtest.PlainToken, "/api/Computers/QFRESH/Move", map[string]any{"OUPath": "OU=Domain Controllers,DC=corp,DC=example"}))
-	refused(s, http.StatusUnprocessableEntity, "unprocessable", putCall("", "/api/Computers/QFRESH/Move", map[string]any{"OUPath": "OU=None,DC=corp,DC=example"}))
-	refused(s, http.StatusUnprocessableEntity, "unprocessable", putCall("", "/api/Computers/QFRESH/Move", map[string]any{"OUPath": "CN=QFRESH," + systemtest.LimitedOU}))
+	refused(s, http.StatusForbidden, "forbidden",
+		putCall(systemtest.PlainToken, "/api/Computers/QFRESH/Move",
+			map[string]any{"OUPath": "OU=Domain Controllers,DC=corp,DC=example"}))
+	refused(s, http.StatusUnprocessableEntity, "unprocessable",
+		putCall("", "/api/Computers/QFRESH/Move", map[string]any{"OUPath": "OU=None,DC=corp,DC=example"}))
+	refused(s, http.StatusUnprocessableEntity, "unprocessable",
+		putCall("", "/api/Computers/QFRESH/Move", map[string]any{"OUPath": "CN=QFRESH," + systemtest.LimitedOU}))
 	refused(s, http.StatusBadRequest, "invalid_request", putCall("", "/api/Computers/QFRESH/Move", nil))
 
 	dc := s.World.Directory.DCs()[0]
 	require.NoError(t, dc.SetProtected(t.Context(), "CN=QFRESH,"+systemtest.LimitedOU, true))
-	refused(s, http.StatusConflict, "protected", putCall("", "/api/Computers/QFRESH/Move", map[string]any{"OUPath": place}))
+	refused(s, http.StatusConflict, "protected",
+		putCall("", "/api/Computers/QFRESH/Move", map[string]any{"OUPath": place}))
 }
 
 func TestAccountsExpire(t *testing.T) {
@@ -122,7 +142,8 @@ func TestAccountsExpire(t *testing.T) {
 	}
 	put(s, path, map[string]any{"AccountExpires": "2035-01-01"})
 	a := s.Do(putCall("", path, map[string]any{"AccountExpires": "2020-01-01"}))
-	assert.Equal(t, "The user 'q.recent' has expired at 2020-01-02T00:00:00Z, which takes effect now.", a.Envelope.Output)
+	assert.Equal(t, "The user 'q.recent' has expired at 2020-01-02T00:00:00Z, which takes effect now.",
+		a.Envelope.Output)
 	a = s.Do(putCall("", path, map[string]any{"AccountExpires": ""}))
 	assert.Equal(t, "The user 'q.recent' never expires.", a.Envelope.Output)
 	assert.Nil(t, a.Envelope.Result[0]["accountExpires"])
@@ -130,12 +151,17 @@ func TestAccountsExpire(t *testing.T) {
 		a = s.Do(putCall("", "/api/ADUser/"+name+"/Expiry", map[string]any{"AccountExpires": ""}))
 		assert.Contains(t, a.Envelope.Output, "nothing was changed", name)
 	}
-	for _, wrong := range []any{"tomorrow", "2035-06-30T18:00:00", "2035-02-30", "1500-01-01", "9999-12-31", 5, true, nil} {
-		refused(s, http.StatusBadRequest, "invalid_request", putCall("", path, map[string]any{"AccountExpires": wrong}))
+	for _, wrong := range []any{"tomorrow", "2035-06-30T18:00:00", "2035-02-30", "1500-01-01", "9999-12-31", 5,
+		true, nil} {
+		refused(s, http.StatusBadRequest, "invalid_request",
+			putCall("", path, map[string]any{"AccountExpires": wrong}))
 	}
 	refused(s, http.StatusBadRequest, "invalid_request", putCall("", path, nil))
-	refused(s, http.StatusForbidden, "forbidden", putCall(systemtest.PlainToken, "/api/ADUser/Administrator/Expiry", map[string]any{"AccountExpires": "2035-01-01"}))
-	refused(s, http.StatusNotFound, "not_found", putCall(systemtest.LimitedToken, path, map[string]any{"AccountExpires": "2035-01-01"}))
+	refused(s, http.StatusForbidden, "forbidden",
+		putCall(systemtest.PlainToken, "/api/ADUser/Administrator/Expiry",
+			map[string]any{"AccountExpires": "2035-01-01"}))
+	refused(s, http.StatusNotFound, "not_found",
+		putCall(systemtest.LimitedToken, path, map[string]any{"AccountExpires": "2035-01-01"}))
 }
 
 // TestDaysEndInTheZoneOfTheGateway sets expiry dates by their last day, including days on

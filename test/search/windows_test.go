@@ -111,7 +111,8 @@ func TestPagesOfAnySize(t *testing.T) {
 		want := names(list(s, users, params))
 		require.NotEmpty(t, want, filter)
 		// Pages of one record would need a request for each of many records.
-		for _, limit := range []int{1 + random.IntN(3) + len(want)/20, 1 + random.IntN(50) + len(want)/20, 1 + random.IntN(1000), 1000} {
+		for _, limit := range []int{1 + random.IntN(3) + len(want)/20, 1 + random.IntN(50) + len(want)/20,
+			1 + random.IntN(1000), 1000} {
 			about := fmt.Sprintf("%s, Limit %d", filter, limit)
 			var found, guids []string
 			for asked := maps.Clone(params); ; {

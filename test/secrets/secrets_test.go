@@ -71,7 +71,8 @@ func (g *guarded) write(name string, text []byte) {
 
 // newGuarded starts the system on processes.
 func newGuarded(t *testing.T, folder string) (*guarded, *systemtest.Processes) {
-	g := &guarded{System: &systemtest.System{T: t}, folder: folder, token: canary.Plain("token"), classic: canary.Plain("classic"), reader: canary.Plain("reader")}
+	g := &guarded{System: &systemtest.System{T: t}, folder: folder, token: canary.Plain("token"),
+		classic: canary.Plain("classic"), reader: canary.Plain("reader")}
 	t.Setenv("TMPDIR", g.folder)
 	t.Setenv("ADGATEWAY_SECRET", canary.Plain("environment"))
 	g.write("audit.key", []byte(canary.Secret("audit")))
@@ -93,7 +94,8 @@ func newGuarded(t *testing.T, folder string) (*guarded, *systemtest.Processes) {
 			return c
 		}
 	}
-	g.System = p.NewSystem(t, "audit.file="+g.path("audit.jsonl"), "audit.keyFile="+g.path("audit.key"), "audit.reads=true",
+	g.System = p.NewSystem(t, "audit.file="+g.path("audit.jsonl"), "audit.keyFile="+g.path("audit.key"),
+		"audit.reads=true",
 		"tls.pfxFile="+g.path("server.pfx"), "tls.pfxPasswordFile="+g.path("pfx.password"))
 	server := httptest.NewUnstartedServer(g.Stack.Gateway.Handler())
 	server.Listener = taped{server.Listener, &g.wire}
@@ -109,8 +111,10 @@ func (g *guarded) credentials() authn.Authenticator {
 	static := authn.NewStatic(authn.Header{AllowQuery: true})
 	all := identity.Everything()
 	require.NoError(g.T, static.AddToken(g.token, &identity.Principal{Name: "all", Scopes: all}))
-	require.NoError(g.T, static.AddToken(g.classic, &identity.Principal{Name: "classic", Scopes: all, Dialect: identity.Classic}))
-	require.NoError(g.T, static.AddToken(g.reader, &identity.Principal{Name: "reader", Scopes: []identity.Scope{identity.OpsRead}}))
+	require.NoError(g.T, static.AddToken(g.classic,
+		&identity.Principal{Name: "classic", Scopes: all, Dialect: identity.Classic}))
+	require.NoError(g.T, static.AddToken(g.reader,
+		&identity.Principal{Name: "reader", Scopes: []identity.Scope{identity.OpsRead}}))
 	file, now := authn.File{Path: g.path("credentials.json")}, time.Now()
 	require.NoError(g.T, file.Edit(g.T.Context(), func(d *authn.Document) error {
 		portal := authn.NewAccount("portal", now, authn.Rights{Scopes: []string{"*"}})
@@ -122,7 +126,8 @@ func (g *guarded) credentials() authn.Authenticator {
 		d.Tokens, d.Users = append(d.Tokens, portal), append(d.Users, anna)
 		return nil
 	}))
-	store, err := authn.OpenStore(authn.StoreOptions{File: file, Header: authn.Header{AllowQuery: true}, Failures: 1000})
+	store, err := authn.OpenStore(authn.StoreOptions{File: file, Header: authn.Header{AllowQuery: true},
+		Failures: 1000})
 	require.NoError(g.T, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -194,7 +199,9 @@ type heard struct {
 	tape io.Writer
 }
 
-func (h heard) StartProcess(command string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (h heard) StartProcess(
+	command string, args ...string,
+) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	process, stdin, stdout, stderr, err := h.Starter.StartProcess(command, args...)
 	if err != nil {
 		return nil, nil, nil, nil, err
@@ -297,14 +304,18 @@ func (g *guarded) everyOperation(op *ops.Operation) {
 		spoilt := good
 		spoilt.Path += "?" + url.Values{name: {canary.Secret("query")}}.Encode()
 		refused(spoilt, bearer)
-		for _, wrong := range []any{[]string{canary.Secret("list")}, map[string]string{"a": canary.Secret("object")}, canary.Secret("long") + strings.Repeat("x", 5000), canary.Secret("control\x00")} {
+		for _, wrong := range []any{[]string{canary.Secret("list")},
+			map[string]string{"a": canary.Secret("object")}, canary.Secret("long") + strings.Repeat("x", 5000),
+			canary.Secret("control\x00")} {
 			refused(with(good, name, wrong), bearer)
 		}
 		form := url.Values{name: {canary.Secret("one"), canary.Secret("two")}}.Encode()
 		refused(typed(good, "application/x-www-form-urlencoded", form), bearer)
 		refused(typed(good, "application/x-www-form-urlencoded", name+"="+canary.Plain("escape")+"%zz"), bearer)
 		refused(typed(good, "application/json", `{"`+name+`": "`+canary.Plain("broken")), bearer)
-		refused(typed(good, "application/json", `{"`+name+`": "`+canary.Plain("twice")+`", "`+strings.ToLower(name)+`": "`+canary.Plain("again")+`"}`), bearer)
+		refused(typed(good, "application/json",
+			`{"`+name+`": "`+canary.Plain("twice")+`", "`+strings.ToLower(name)+`": "`+canary.Plain("again")+`"}`),
+			bearer)
 		refused(typed(good, "application/json", `{"`+name+`": "`+canary.Plain("utf-8")+"\xff\"}"), bearer)
 		refused(typed(good, "text/plain", name+"="+canary.Plain("type")), bearer)
 		refused(typed(good, "application/json", `{"`+name+`": "`+canary.Plain("big")+strings.Repeat("x", 1<<20)+`"}`), bearer)
@@ -323,7 +334,8 @@ func (g *guarded) badCredentials() {
 	}
 	query := "?Auth-Token=" + url.QueryEscape("Bearer "+g.token)
 	assert.Equal(g.T, http.StatusOK, g.send(systemtest.Call{Method: http.MethodGet, Path: c.Path + query}, ""))
-	assert.Equal(g.T, http.StatusBadRequest, g.send(systemtest.Call{Method: http.MethodGet, Path: c.Path + query}, g.stored))
+	assert.Equal(g.T, http.StatusBadRequest,
+		g.send(systemtest.Call{Method: http.MethodGet, Path: c.Path + query}, g.stored))
 	c.Headers = map[string]string{"Authorization": g.user}
 	assert.Equal(g.T, http.StatusOK, g.send(c, ""))
 	assert.Equal(g.T, http.StatusBadRequest, g.send(c, g.stored))
@@ -331,14 +343,16 @@ func (g *guarded) badCredentials() {
 	g.panics.Store(true)
 	assert.Equal(g.T, http.StatusInternalServerError, g.send(c, g.stored))
 	g.panics.Store(false)
-	c.Headers = map[string]string{"Origin": "https://" + canary.Plain("origin") + ".example", "Cookie": "session=" + canary.Plain("cookie")}
+	c.Headers = map[string]string{"Origin": "https://" + canary.Plain("origin") + ".example",
+		"Cookie": "session=" + canary.Plain("cookie")}
 	assert.Equal(g.T, http.StatusForbidden, g.send(c, g.stored))
 }
 
 // badProcesses changes a password in processes that fail in the way selected by the text of the request.
 func (g *guarded) badProcesses() {
 	changed := func(mark string) int {
-		return g.send(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"Description": mark, "Password": canary.Secret("fault")}}, g.stored)
+		return g.send(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser,
+			Params: map[string]any{"Description": mark, "Password": canary.Secret("fault")}}, g.stored)
 	}
 	patient := []string{"http.settlePause=100ms", "http.settleTimeout=5m", "http.writeTimeout=10m"}
 	g.apply(patient...)
@@ -366,19 +380,26 @@ func (g *guarded) apply(overrides ...string) {
 
 // rest calls all other routes.
 func (g *guarded) rest() {
-	for _, path := range []string{"/metrics", "/readyz", "/healthz", "/version", "/openapi.json", "/docs/", "/nowhere", "/api//x"} {
+	for _, path := range []string{"/metrics", "/readyz", "/healthz", "/version", "/openapi.json", "/docs/",
+		"/nowhere", "/api//x"} {
 		g.send(systemtest.Call{Method: http.MethodGet, Path: path}, "Bearer "+g.token)
 	}
 	g.send(systemtest.Call{Method: http.MethodGet, Path: "/readyz"}, "Bearer "+canary.Plain("nobody"))
-	g.send(systemtest.Call{Method: http.MethodPatch, Path: "/api/OU/All", Params: map[string]any{"Password": canary.Secret("method")}}, g.stored)
+	g.send(systemtest.Call{Method: http.MethodPatch, Path: "/api/OU/All",
+		Params: map[string]any{"Password": canary.Secret("method")}}, g.stored)
 	// The password policy fails, and an object is missing.
 	for _, user := range []string{systemtest.SampleUser, "nobody"} {
-		g.send(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + user + "/ResetPassword", Params: map[string]any{"newPassword": canary.Mark}}, g.stored)
+		g.send(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + user + "/ResetPassword",
+			Params: map[string]any{"newPassword": canary.Mark}}, g.stored)
 	}
 	for range 3 {
-		assert.Equal(g.T, http.StatusOK, g.send(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser + "/ResetPassword"}, g.stored))
+		assert.Equal(g.T, http.StatusOK,
+			g.send(systemtest.Call{Method: http.MethodPut,
+				Path: "/api/ADUser/" + systemtest.SampleUser + "/ResetPassword"}, g.stored))
 	}
-	assert.Equal(g.T, http.StatusOK, g.send(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser + "/ResetPassword"}, "Bearer "+g.classic))
+	assert.Equal(g.T, http.StatusOK,
+		g.send(systemtest.Call{Method: http.MethodPut,
+			Path: "/api/ADUser/" + systemtest.SampleUser + "/ResetPassword"}, "Bearer "+g.classic))
 	g.apply("http.allowSecretsInQuery=true")
 	for _, op := range opstest.Own() {
 		if len(op.Secrets()) > 0 {
@@ -424,7 +445,8 @@ func TestNoSecretComesOut(t *testing.T) {
 	g.files(found)
 
 	hunt := canary.New(append(g.own, g.made...)...)
-	for _, where := range []string{"log (JSON)", "log (text)", "replies", "streams of processes", "file audit.jsonl", "file credentials.json"} {
+	for _, where := range []string{"log (JSON)", "log (text)", "replies", "streams of processes",
+		"file audit.jsonl", "file credentials.json"} {
 		require.NotEmpty(t, found[where], where)
 	}
 	require.Len(t, g.made, 4)

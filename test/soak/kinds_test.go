@@ -18,7 +18,8 @@ var soakKinds = []*soakKind{
 	{
 		name: soakName("user"), truth: inDirectory("CN=%s,CN=Users,DC=corp,DC=example"),
 		create: func(name, text string) systemtest.Call {
-			return post("/api/ADUser/"+name, map[string]any{"Description": text, "Password": "Corr3ct-Horse", "PasswordNeverExpired": true})
+			return post("/api/ADUser/"+name,
+				map[string]any{"Description": text, "Password": "Corr3ct-Horse", "PasswordNeverExpired": true})
 		},
 		update: func(name, text string) systemtest.Call {
 			return putting("/api/ADUser/"+name, map[string]any{"Description": text})
@@ -56,10 +57,12 @@ var soakKinds = []*soakKind{
 	{
 		name: soakName("ou"), truth: inDirectory("OU=%s," + systemtest.EmptyOU),
 		create: func(name, text string) systemtest.Call {
-			return post("/api/OU", map[string]any{"OUName": name, "OUDestinationPath": systemtest.EmptyOU, "OUDescription": text})
+			return post("/api/OU", map[string]any{"OUName": name, "OUDestinationPath": systemtest.EmptyOU,
+				"OUDescription": text})
 		},
 		update: func(name, text string) systemtest.Call {
-			return putting("/api/OU", map[string]any{"OUPath": "OU=" + name + "," + systemtest.EmptyOU, "OUDescription": text})
+			return putting("/api/OU", map[string]any{"OUPath": "OU=" + name + "," + systemtest.EmptyOU,
+				"OUDescription": text})
 		},
 		remove: func(name, _ string) systemtest.Call {
 			c := deleting("/api/OU/Path/Remove")
@@ -67,7 +70,8 @@ var soakKinds = []*soakKind{
 			return c
 		},
 		read: func(name, _ string) systemtest.Call {
-			return getting("/api/OU/Path/Details?OUPath=OU%3D" + name + "," + strings.ReplaceAll(systemtest.EmptyOU, "=", "%3D"))
+			return getting("/api/OU/Path/Details?OUPath=OU%3D" + name + "," +
+				strings.ReplaceAll(systemtest.EmptyOU, "=", "%3D"))
 		},
 	},
 	{
@@ -127,7 +131,8 @@ func inDirectory(dn string) func(s *systemtest.System, name, text string) (bool,
 // inZone reads the record with a name from the zone, whatever its target.
 func inZone(s *systemtest.System, name, _ string) (bool, string, error) {
 	for _, line := range zonestest.Take(s.World.DNS)["corp.example"] {
-		if strings.HasPrefix(line, name+" ") || strings.HasPrefix(line, name+"\t") || strings.HasPrefix(line, name+".") {
+		if strings.HasPrefix(line, name+" ") || strings.HasPrefix(line, name+"\t") ||
+			strings.HasPrefix(line, name+".") {
 			return true, systemtest.NoncePattern.FindString(line), nil
 		}
 	}

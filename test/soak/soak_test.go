@@ -63,14 +63,16 @@ func TestSoak(t *testing.T) {
 	t.Run("clients", func(t *testing.T) {
 		j := &soakJournal{written: map[string]bool{}}
 		p.World.OnDNSChange = j.recordChanged
-		s := p.NewSystem(t, "http.readTimeout=3s", "http.writeTimeout=3s", "http.listTimeout=5s", "http.settleTimeout=10s", "http.settlePause=100ms", "pool.maxWait=30s")
+		s := p.NewSystem(t, "http.readTimeout=3s", "http.writeTimeout=3s", "http.listTimeout=5s",
+			"http.settleTimeout=10s", "http.settlePause=100ms", "pool.maxWait=30s")
 		j.system = s
 		n := &systemtest.Nonces{}
 		end := time.Now().Add(duration)
 		var clients sync.WaitGroup
 		all := make([]*soakClient, soakClients)
 		for i := range soakClients {
-			all[i] = &soakClient{t: t, s: s.In(t), j: j, n: n, counts: &counts, random: rand.New(rand.NewPCG(seed, uint64(i)))}
+			all[i] = &soakClient{t: t, s: s.In(t), j: j, n: n, counts: &counts,
+				random: rand.New(rand.NewPCG(seed, uint64(i)))}
 			for _, kind := range soakKinds {
 				for k := range soakSlots {
 					all[i].slots = append(all[i].slots, &soakSlot{kind: kind, name: kind.name(i, k), sure: true})
@@ -94,7 +96,8 @@ func TestSoak(t *testing.T) {
 		paused = failed - strings.Count(log, `"msg":"a session could not be started","pause_ms":0,`)
 		s.Log.Reset() // the log is large, and timers may keep it for some seconds
 	})
-	assert.Eventually(t, func() bool { return len(p.Running()) == 0 }, systemtest.Patience, 10*time.Millisecond, "processes are left: %v", p.Running())
+	assert.Eventually(t, func() bool { return len(p.Running()) == 0 }, systemtest.Patience, 10*time.Millisecond,
+		"processes are left: %v", p.Running())
 	systemtest.NoGoroutinesLeft(t, before)
 	p.Server, p.World = nil, sandbox.Options{} // also releases the world, whose journal has grown
 	after := systemtest.HeapBytes()
@@ -107,9 +110,13 @@ func TestSoak(t *testing.T) {
 	refused := counts.unavailable()
 	assert.LessOrEqual(t, paused, failed/10+1, "pauses after %d failed starts", failed)
 	assert.True(t, refused == 0 || paused > 0, "%d requests were rejected without need", refused)
-	t.Logf("requests %d (reads %d, writes %d); outcomes of writes: done %d (%d of them settled), none %d, partial %d, unknown %d; errors: %s; longest request %s; failed starts %d (%d with a pause after); heap %d KiB -> %d KiB; goroutines %d -> %d; processes left %d",
-		counts.reads.Load()+counts.writes.Load(), counts.reads.Load(), counts.writes.Load(), counts.done.Load(), settled, counts.none.Load(), counts.partial.Load(), counts.unknown.Load(), counts.failures(),
-		time.Duration(counts.longest.Load()).Round(time.Millisecond), failed, paused, memory>>10, after>>10, routines, runtime.NumGoroutine(), len(p.Running()))
+	t.Logf("requests %d (reads %d, writes %d); outcomes of writes: done %d (%d of them settled), none %d, "+
+		"partial %d, unknown %d; errors: %s; longest request %s; failed starts %d (%d with a pause after); heap "+
+		"%d KiB -> %d KiB; goroutines %d -> %d; processes left %d",
+		counts.reads.Load()+counts.writes.Load(), counts.reads.Load(), counts.writes.Load(), counts.done.Load(),
+		settled, counts.none.Load(), counts.partial.Load(), counts.unknown.Load(), counts.failures(),
+		time.Duration(counts.longest.Load()).Round(time.Millisecond), failed, paused, memory>>10, after>>10,
+		routines, runtime.NumGoroutine(), len(p.Running()))
 }
 
 // tally counts answers.
@@ -231,13 +238,16 @@ func (c *soakClient) read(slot *soakSlot) {
 // own checks that an answer is about the requested object.
 func (c *soakClient) own(slot *soakSlot, a systemtest.Answer) {
 	c.n.Only(c.t, slot.text, a.Body)
-	assert.Contains(c.t, strings.ToLower(string(a.Body)), strings.ToLower(slot.name), "an answer to another request")
+	assert.Contains(c.t, strings.ToLower(string(a.Body)), strings.ToLower(slot.name),
+		"an answer to another request")
 }
 
 // failed checks that a failing process may cause the answer.
 func (c *soakClient) failed(a systemtest.Answer) {
-	assert.Contains(c.t, []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, a.Status, "%s", a.Body)
-	n, _ := c.counts.errors.LoadOrStore(fmt.Sprintf("%d %s %s", a.Status, a.Envelope.Error.Code, a.Envelope.Error.Outcome), &atomic.Int64{})
+	assert.Contains(c.t, []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout},
+		a.Status, "%s", a.Body)
+	n, _ := c.counts.errors.LoadOrStore(fmt.Sprintf("%d %s %s", a.Status, a.Envelope.Error.Code,
+		a.Envelope.Error.Outcome), &atomic.Int64{})
 	n.(*atomic.Int64).Add(1)
 }
 
@@ -255,7 +265,8 @@ func (c *soakClient) write(slot *soakSlot, request systemtest.Call, there bool, 
 	if !assert.NoError(c.t, err) {
 		return
 	}
-	about := fmt.Sprintf("%s %s: answered %d %s, the store has %t %q, before %t %q; %.600s", request.Method, request.Path, a.Status, outcome, is, stored, slot.there, slot.text, a.Body)
+	about := fmt.Sprintf("%s %s: answered %d %s, the store has %t %q, before %t %q; %.600s", request.Method,
+		request.Path, a.Status, outcome, is, stored, slot.there, slot.text, a.Body)
 	switch outcome {
 	case "done":
 		c.counts.done.Add(1)
@@ -300,7 +311,8 @@ func (c *soakClient) audit() {
 		if slot.sure {
 			is, stored, err := slot.kind.truth(c.s, slot.name, slot.text)
 			require.NoError(c.t, err)
-			assert.True(c.t, is == slot.there && (!is || stored == slot.text), "%s: the store has %t %q in the end, reported %t %q", slot.name, is, stored, slot.there, slot.text)
+			assert.True(c.t, is == slot.there && (!is || stored == slot.text),
+				"%s: the store has %t %q in the end, reported %t %q", slot.name, is, stored, slot.there, slot.text)
 		}
 		for _, text := range slot.done {
 			assert.True(c.t, c.j.has(text), "%s was reported as written and never was", text)

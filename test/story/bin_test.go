@@ -17,7 +17,8 @@ import (
 )
 
 func restore(guid string, pairs ...string) systemtest.Call {
-	c := systemtest.Call{Method: http.MethodPut, Path: "/api/RecycleBin/" + guid + "/Restore", Params: map[string]any{}}
+	c := systemtest.Call{Method: http.MethodPut, Path: "/api/RecycleBin/" + guid + "/Restore",
+		Params: map[string]any{}}
 	for i := 0; i < len(pairs); i += 2 {
 		c.Params[pairs[i]] = pairs[i+1]
 	}
@@ -39,7 +40,8 @@ func requireBack(t *testing.T, s *systemtest.System, start sandboxtest.Snapshot,
 	for _, difference := range start.Compare(s.Snapshot()) {
 		words := strings.Fields(difference)
 		attribute := words[len(words)-1]
-		assert.True(t, slices.Contains(append(changed, "lastKnownParent", "msDS-LastKnownRDN"), attribute), difference)
+		assert.True(t, slices.Contains(append(changed, "lastKnownParent", "msDS-LastKnownRDN"), attribute),
+			difference)
 	}
 }
 
@@ -53,13 +55,16 @@ func TestTheLifeOfADeletedUser(t *testing.T) {
 	s.OK(removal("/api/ADUser/"+systemtest.SampleUser), http.StatusOK)
 
 	status := s.Record(s.Get("/api/RecycleBin/Status"))
-	assert.Equal(t, []any{true, true, 180.0, 180.0, nil}, []any{status["enabled"], status["canRead"], status["deletedObjectDays"], status["tombstoneDays"], status["canRestore"]})
+	assert.Equal(t, []any{true, true, 180.0, 180.0, nil},
+		[]any{status["enabled"], status["canRead"], status["deletedObjectDays"], status["tombstoneDays"],
+			status["canRestore"]})
 	list := s.Get("/api/RecycleBin")
 	require.Len(t, list.Envelope.Result, 1)
 	gone := s.Record(list)
 	parent := strings.SplitN(systemtest.SampleUserDN, ",", 2)[1]
 	assert.Equal(t, []any{guid, "user", "Anna Schmidt", systemtest.SampleUser, parent, false, true, nil},
-		[]any{gone["guid"], gone["type"], gone["name"], gone["account"], gone["lastOUPath"], gone["lastParentDeleted"], gone["restorable"], gone["why"]})
+		[]any{gone["guid"], gone["type"], gone["name"], gone["account"], gone["lastOUPath"],
+			gone["lastParentDeleted"], gone["restorable"], gone["why"]})
 	assert.Less(t, gone["deletedAbout"], gone["expiresAbout"])
 	for query, found := range map[string]int{
 		"Type=user": 1, "Type=group": 0, "Name=anna%20SCHMIDT": 1, "Name=Anna": 0, "Account=ASCHMIDT": 1, "Account=a*": 0,
@@ -75,7 +80,8 @@ func TestTheLifeOfADeletedUser(t *testing.T) {
 	assert.Empty(t, one["children"])
 
 	// Another user takes the names of the removed one.
-	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/" + systemtest.SampleUser}, http.StatusCreated)
+	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/" + systemtest.SampleUser},
+		http.StatusCreated)
 	assert.Equal(t, "account_taken", s.OK(deleted(guid), http.StatusOK)["why"])
 	a := s.Rejects(restore(guid, "NewName", "Another"), http.StatusConflict, "conflict")
 	assert.Contains(t, a.Envelope.Error.Message, "taken by")
@@ -85,21 +91,27 @@ func TestTheLifeOfADeletedUser(t *testing.T) {
 	s.Rejects(restore(guid), http.StatusConflict, "conflict")
 	require.NoError(t, s.DC1().Delete(t.Context(), systemtest.SampleUserDN))
 	s.Rejects(restore(guid, "OUPath", "OU=None,"+domainDN), http.StatusUnprocessableEntity, "unprocessable")
-	assert.Len(t, s.Get("/api/RecycleBin").Envelope.Result, 2, "the same name can be deleted twice; what is no account is not listed")
+	assert.Len(t, s.Get("/api/RecycleBin").Envelope.Result, 2,
+		"the same name can be deleted twice; what is no account is not listed")
 
 	// The user comes back as before, but disabled, with its password and memberships.
 	back := s.OK(restore(guid), http.StatusOK)
-	assert.Equal(t, []any{guid, systemtest.SampleUserDN, false}, []any{back["guid"], back["distinguishedName"], back["enabled"]})
+	assert.Equal(t, []any{guid, systemtest.SampleUserDN, false},
+		[]any{back["guid"], back["distinguishedName"], back["enabled"]})
 	requireBack(t, s, start, "userAccountControl")
-	s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser + "/Enable"}, http.StatusOK)
-	require.NoError(t, s.DC1().Logon(t.Context(), systemtest.SampleUser, "Corr3ct-Horse-7"), "it has its old password")
+	s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser + "/Enable"},
+		http.StatusOK)
+	require.NoError(t, s.DC1().Logon(t.Context(), systemtest.SampleUser, "Corr3ct-Horse-7"),
+		"it has its old password")
 	s.Rejects(restore(guid), http.StatusNotFound, "not_found")
 
 	// A restore to another place under another name, enabled and protected.
 	s.OK(removal("/api/ADUser/"+systemtest.SampleUser), http.StatusOK)
-	back = s.OK(restore(guid, "OUPath", systemtest.EmptyOU, "NewName", `Schmidt, "Anna"`, "Disabled", "false", "Protect", "true"), http.StatusOK)
+	back = s.OK(restore(guid, "OUPath", systemtest.EmptyOU, "NewName", `Schmidt, "Anna"`, "Disabled", "false",
+		"Protect", "true"), http.StatusOK)
 	assert.Equal(t, []any{`CN=Schmidt\, \"Anna\",` + systemtest.EmptyOU, true}, []any{back["distinguishedName"], back["enabled"]})
-	s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/" + systemtest.SampleUser}, http.StatusConflict, "protected")
+	s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/" + systemtest.SampleUser},
+		http.StatusConflict, "protected")
 }
 
 func TestDeletedTrees(t *testing.T) {
@@ -108,17 +120,20 @@ func TestDeletedTrees(t *testing.T) {
 	path := top["path"].(string)
 	inner := s.OK(systemtest.CreateOU("Inner, one", path, "IsProtected", "false"), http.StatusCreated)
 	s.AddObject("CN=tree.user,"+inner["path"].(string), "user", "sAMAccountName", "tree.user")
-	require.NoError(t, s.DC1().Modify(t.Context(), "CN=VPN Users,OU=Security,OU=Groups,OU=Corp,"+domainDN, []directory.Change{
-		{Op: directory.OpAdd, Name: "member", Values: []any{"CN=tree.user," + inner["path"].(string)}},
-	}, directory.ModifyOptions{}))
+	require.NoError(t, s.DC1().Modify(t.Context(), "CN=VPN Users,OU=Security,OU=Groups,OU=Corp,"+domainDN,
+		[]directory.Change{
+			{Op: directory.OpAdd, Name: "member", Values: []any{"CN=tree.user," + inner["path"].(string)}},
+		}, directory.ModifyOptions{}))
 	s.AddObject("CN=Contact,"+path, "contact")
 	start := s.Snapshot()
-	remove := systemtest.Call{Method: http.MethodDelete, Path: "/api/OU/Path/Remove", Params: map[string]any{"OUPath": path, "Recursive": "true"}}
+	remove := systemtest.Call{Method: http.MethodDelete, Path: "/api/OU/Path/Remove",
+		Params: map[string]any{"OUPath": path, "Recursive": "true"}}
 	s.OK(remove, http.StatusOK)
 	topGUID, innerGUID := top["guid"].(string), inner["guid"].(string)
 
 	gone := s.OK(deleted(innerGUID), http.StatusOK)
-	assert.Equal(t, []any{"parent_deleted", path, true}, []any{gone["why"], gone["lastOUPath"], gone["lastParentDeleted"]})
+	assert.Equal(t, []any{"parent_deleted", path, true},
+		[]any{gone["why"], gone["lastOUPath"], gone["lastParentDeleted"]})
 	assert.Len(t, gone["children"], 1)
 	a := s.Rejects(restore(innerGUID), http.StatusConflict, "parent_deleted")
 	assert.Contains(t, a.Envelope.Error.Message, topGUID)
@@ -154,7 +169,8 @@ func TestDeletedGroupsAndComputers(t *testing.T) {
 	computer := s.Record(s.Get("/api/Computers/WEB2"))["guid"].(string)
 	s.OK(removal("/api/ADGroups/VPN%20Users/Remove"), http.StatusOK)
 	s.OK(removal("/api/Computers/WEB2/Remove"), http.StatusOK)
-	assert.Len(t, s.Get("/api/RecycleBin?Type=computer&Account=web2").Envelope.Result, 1, "an account of a computer may lack its $")
+	assert.Len(t, s.Get("/api/RecycleBin?Type=computer&Account=web2").Envelope.Result, 1,
+		"an account of a computer may lack its $")
 	back := s.OK(restore(group), http.StatusOK)
 	assert.Nil(t, back["enabled"])
 	back = s.OK(restore(computer, "Disabled", "false"), http.StatusOK)
@@ -251,7 +267,8 @@ func TestARestoreAnswersWithTheRecordOfTheClass(t *testing.T) {
 			guid := s.Record(s.Get(c.read))["guid"].(string)
 			gone := s.Do(systemtest.Call{Method: http.MethodDelete, Path: c.remove})
 			require.Equal(t, http.StatusOK, gone.Status, "%s", gone.Body)
-			back := s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/RecycleBin/" + guid + "/Restore"}, http.StatusOK)
+			back := s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/RecycleBin/" + guid + "/Restore"},
+				http.StatusOK)
 			assert.Equal(t, s.Record(s.Get(c.read)), back)
 		})
 	}

@@ -44,7 +44,8 @@ func TestTheCredentialInTheBody(t *testing.T) {
 			if c.header != "" {
 				headers["Auth-Token"] = c.header
 			}
-			a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Token: "none", Raw: strings.NewReader(c.body), Headers: headers})
+			a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Token: "none",
+				Raw: strings.NewReader(c.body), Headers: headers})
 			assert.Equal(t, c.status, a.Status, "%s", a.Body)
 			if c.code != "" {
 				assert.Equal(t, c.code, a.Envelope.Error.Code)
@@ -53,5 +54,7 @@ func TestTheCredentialInTheBody(t *testing.T) {
 		})
 	}
 	assert.NotContains(t, s.Log.String(), "Bearer "+systemtest.AllToken)
-	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/OU/All?Auth-Token=Bearer+" + systemtest.AllToken, Token: "none"}, http.StatusBadRequest, "invalid_request")
+	s.Rejects(systemtest.Call{Method: http.MethodGet,
+		Path: "/api/OU/All?Auth-Token=Bearer+" + systemtest.AllToken, Token: "none"}, http.StatusBadRequest,
+		"invalid_request")
 }

@@ -67,7 +67,8 @@ func TestALostHistoryIsReadBackFromTheAudit(t *testing.T) {
 		require.Len(t, after, len(before))
 		for i, was := range before {
 			now := after[i]
-			assert.Equal(t, []any{was.ID, was.Operation, was.Effect, was.Outcome, was.Caller}, []any{now.ID, now.Operation, now.Effect, now.Outcome, now.Caller})
+			assert.Equal(t, []any{was.ID, was.Operation, was.Effect, was.Outcome, was.Caller},
+				[]any{now.ID, now.Operation, now.Effect, now.Outcome, now.Caller})
 			assert.Equal(t, "none", now.Undo)
 			require.NotEmpty(t, now.Objects, was.Operation)
 			if was.Operation != "a.create" { // the audit contains the object's name in the directory

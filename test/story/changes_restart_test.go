@@ -30,7 +30,8 @@ func TestChangesThatTheEndOfTheGatewayCutOff(t *testing.T) {
 	var made, notMade string
 	t.Run("before", func(t *testing.T) {
 		s := systemtest.NewOn(t, w, w.Starter(), settings...)
-		city := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"City": "Rome"}})
+		city := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser,
+			Params: map[string]any{"City": "Rome"}})
 		created := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/undo.kill"})
 		made, notMade = city.Header.Get("X-Change-Id"), created.Header.Get("X-Change-Id")
 		s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/undo.kill"}, http.StatusOK)

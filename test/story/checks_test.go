@@ -53,7 +53,8 @@ func TestADryRunChecksPasswords(t *testing.T) {
 		assert.Equal(t, "failed", state, "%s: %s", password, message)
 		assert.Contains(t, message, "Default Domain Policy")
 		assert.Contains(t, message, why)
-		assert.Equal(t, "Would change the user 'jschmidt': password, but a check failed: "+message, a.Envelope.Output)
+		assert.Equal(t, "Would change the user 'jschmidt': password, but a check failed: "+message,
+			a.Envelope.Output)
 		assert.Equal(t, http.StatusUnprocessableEntity, answer.Status, "%s: %s", password, answer.Body)
 	}
 	p, _ := dryRun(s, put("/api/ADUser/jschmidt/ResetPassword")) // with a generated password
@@ -86,8 +87,10 @@ func TestADryRunChecksRights(t *testing.T) {
 	deny := func(dn string, right directory.Rights) {
 		require.NoError(t, s.DC1().SetACL(ctx, dn, []directory.ACE{{Trustee: directory.Everyone, Rights: right}}))
 	}
-	user := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/jschmidt/Details"}, http.StatusOK)["distinguishedName"].(string)
-	group := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups/Newsletter"}, http.StatusOK)["distinguishedName"].(string)
+	user := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/jschmidt/Details"},
+		http.StatusOK)["distinguishedName"].(string)
+	group := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups/Newsletter"},
+		http.StatusOK)["distinguishedName"].(string)
 	deny(systemtest.AthensOU, directory.RightCreateChild)
 	deny(user, directory.RightWriteProperty)
 	deny(group, directory.RightWriteProperty)

@@ -82,7 +82,8 @@ func keepingFor(t *testing.T, c *clocks, tokens int) func(t *testing.T) *keeping
 	var all []string
 	require.NoError(t, file.Edit(t.Context(), func(d *authn.Document) error {
 		for i := range tokens {
-			rights := authn.Rights{Scopes: []string{"*"}, Expires: &ends, Quota: &identity.Quota{DeletionsPerHour: &two}}
+			rights := authn.Rights{Scopes: []string{"*"}, Expires: &ends,
+				Quota: &identity.Quota{DeletionsPerHour: &two}}
 			account := authn.NewAccount(fmt.Sprintf("portal-%d", i), c.wall(), rights)
 			all = append(all, account.AddToken(c.wall(), c.wall()))
 			d.Tokens = append(d.Tokens, account)
@@ -96,10 +97,12 @@ func keepingFor(t *testing.T, c *clocks, tokens int) func(t *testing.T) *keeping
 	return func(t *testing.T) *keeping {
 		accounts, err := authn.OpenStore(authn.StoreOptions{File: file})
 		require.NoError(t, err)
-		return &keeping{tokens: all, System: systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) {
-			o.Auth, o.Clock = authn.Chain{o.Auth.(authn.Source), accounts}, c.sources()
-			o.People = &app.People{Roles: []signin.Role{{Group: groups[sandbox.OperatorGroup], Name: "Operators", Scopes: []identity.Scope{identity.All}}}}
-		}, fast, "store.file="+filepath.Join(folder, "state.db"))}
+		return &keeping{tokens: all,
+			System: systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) {
+				o.Auth, o.Clock = authn.Chain{o.Auth.(authn.Source), accounts}, c.sources()
+				o.People = &app.People{Roles: []signin.Role{{Group: groups[sandbox.OperatorGroup], Name: "Operators",
+					Scopes: []identity.Scope{identity.All}}}}
+			}, fast, "store.file="+filepath.Join(folder, "state.db"))}
 	}
 }
 
@@ -116,14 +119,16 @@ type kept struct {
 // keeps makes the gateway keep one item of each kind for a caller.
 func (s *keeping) keeps(name, token string) *kept {
 	s.T.Helper()
-	k := &kept{token: token, call: keyed(update("aschmidt", map[string]any{"City": name}), "key-of-"+name).As(token)}
+	k := &kept{token: token, call: keyed(update("aschmidt", map[string]any{"City": name}),
+		"key-of-"+name).As(token)}
 	made := s.Do(k.call)
 	require.Equal(s.T, http.StatusOK, made.Status, "%s", made.Body)
 	k.change = made.Header.Get("X-Change-Id")
 	office := update("lweber", map[string]any{"Office": name})
 	shown, _ := dryRun(s.System, office.As(token))
 	k.plan = applying(office, shown).As(token)
-	k.job = submitted(s.System, submit(csvMedia, "UserName,City\njkrueger,"+name+"\n", "Operation", "user.update").As(token))
+	k.job = submitted(s.System, submit(csvMedia, "UserName,City\njkrueger,"+name+"\n", "Operation",
+		"user.update").As(token))
 	reached(s.System, k.job, "done")
 	var err error
 	link := s.Stack.Gate.Link(&signin.Person{SID: "S-1-" + name, Name: "operator"})
@@ -164,7 +169,8 @@ func (s *keeping) removes(name, token string) systemtest.Answer {
 // nor revives anything. Items expire after their time has passed. After a restart the wall clock counts.
 func TestNothingExpiresByAJumpOfTheWallClock(t *testing.T) {
 	t.Parallel()
-	jumps := []time.Duration{time.Second, -time.Second, 30 * time.Second, -30 * time.Second, time.Hour, -time.Hour, 400 * day, -400 * day}
+	jumps := []time.Duration{time.Second, -time.Second, 30 * time.Second, -30 * time.Second, time.Hour,
+		-time.Hour, 400 * day, -400 * day}
 	for name, far := range map[string]time.Duration{"ahead": 1000 * day, "behind": -1000 * day} {
 		t.Run(name, func(t *testing.T) {
 			c := newClocks(far)
@@ -180,13 +186,16 @@ func TestNothingExpiresByAJumpOfTheWallClock(t *testing.T) {
 					c.jump(jump)
 					s.has(before)
 					during := s.keeps(fmt.Sprintf("during-%d", i), s.tokens[i])
-					assert.Equal(t, http.StatusOK, s.removes(fmt.Sprintf("second.%d", i), before.token).Status, "what is left of a budget is not lost")
+					assert.Equal(t, http.StatusOK, s.removes(fmt.Sprintf("second.%d", i), before.token).Status,
+						"what is left of a budget is not lost")
 					refused := s.removes(fmt.Sprintf("third.%d", i), before.token)
-					assert.Equal(t, http.StatusTooManyRequests, refused.Status, "%s: what was spent is not given back: %s", jump, refused.Body)
+					assert.Equal(t, http.StatusTooManyRequests, refused.Status, "%s: what was spent is not given back: %s",
+						jump, refused.Body)
 					s.wakes(later)
 					c.jump(0)
 					s.has(during)
-					assert.Equal(t, http.StatusTooManyRequests, s.Do(removal(fmt.Sprintf("/api/ADUser/third.%d", i)).As(before.token)).Status)
+					assert.Equal(t, http.StatusTooManyRequests,
+						s.Do(removal(fmt.Sprintf("/api/ADUser/third.%d", i)).As(before.token)).Status)
 				}
 				held := reached(s.System, later, "held")
 				assert.Equal(t, []any{"notBefore", nil}, []any{held["why"], held["started"]}, "no jump has let it begin")
@@ -240,14 +249,16 @@ func TestAGatewayTellsWhenItsClocksPart(t *testing.T) {
 		}
 		return lines
 	}
-	require.Eventually(t, func() bool { return s.Get("/readyz").Status == http.StatusOK }, systemtest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return s.Get("/readyz").Status == http.StatusOK }, systemtest.Patience,
+		time.Millisecond)
 	c.jump(50 * time.Second)
 	assert.NotContains(t, check(), "The wall clock was set")
 	for i, jump := range []time.Duration{2 * time.Minute, -400 * day} {
 		c.jump(jump)
 		way := map[bool]string{true: " ahead of the time by which", false: " behind the time by which"}[jump > 0]
 		assert.Contains(t, check(), way)
-		require.Eventually(t, func() bool { return len(of(degraded)) == i+1 }, systemtest.Patience, time.Millisecond)
+		require.Eventually(t, func() bool { return len(of(degraded)) == i+1 }, systemtest.Patience,
+			time.Millisecond)
 		assert.Contains(t, of(degraded)[i], way)
 		c.jump(0)
 		assert.NotContains(t, check(), "The wall clock was set")

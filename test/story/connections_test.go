@@ -31,7 +31,8 @@ func crowded(t *testing.T, overrides ...string) (s *systemtest.System, tree stri
 	s.AddObject("CN=CROWD,"+tree, "computer", "sAMAccountName", "CROWD$")
 	for i := range page {
 		s.AddObject(fmt.Sprintf("OU=ou%d,%s", i, tree), "organizationalUnit")
-		s.AddObject(fmt.Sprintf("CN=CROWD%dPC,%s", i, tree), "computer", "sAMAccountName", fmt.Sprintf("CROWD%dPC$", i))
+		s.AddObject(fmt.Sprintf("CN=CROWD%dPC,%s", i, tree), "computer", "sAMAccountName",
+			fmt.Sprintf("CROWD%dPC$", i))
 		s.AddObject(fmt.Sprintf("CN=share%d,CN=CROWD,%s", i, tree), "serviceConnectionPoint")
 	}
 	for i := range 2 * page { // more than a script projects at a time
@@ -54,8 +55,10 @@ func occupy(t *testing.T, s *systemtest.System, free int) {
 
 // lists are reads of many objects.
 func lists() []systemtest.Call {
-	calls := []systemtest.Call{{Method: http.MethodGet, Path: "/api/OU/All", Params: map[string]any{"ListContainers": "true"}}, systemtest.ListComputers()}
-	for _, path := range []string{"/api/OU/All", "/api/ADUser/ListUsers", "/api/ADGroups", "/api/ADGroups/All", "/api/ADGroups/Security/All", "/api/ADGroups/Distribution/All"} {
+	calls := []systemtest.Call{{Method: http.MethodGet, Path: "/api/OU/All",
+		Params: map[string]any{"ListContainers": "true"}}, systemtest.ListComputers()}
+	for _, path := range []string{"/api/OU/All", "/api/ADUser/ListUsers", "/api/ADGroups", "/api/ADGroups/All",
+		"/api/ADGroups/Security/All", "/api/ADGroups/Distribution/All"} {
 		calls = append(calls, systemtest.Call{Method: http.MethodGet, Path: path})
 	}
 	return calls
@@ -81,7 +84,8 @@ func TestASessionNeedsOneConnection(t *testing.T) {
 	assert.Greater(t, len(listed.Envelope.Result), page)
 	s.OK(systemtest.RemoveComputer("CROWD"), http.StatusOK)
 	some := map[string]any{"OUPath": tree, "WildCard": "CROWD1*PC"}
-	assert.Greater(t, len(s.ComputerNames(systemtest.Call{Method: http.MethodDelete, Path: "/api/Computers/Remove", Params: some})), 100)
+	assert.Greater(t, len(s.ComputerNames(systemtest.Call{Method: http.MethodDelete,
+		Path: "/api/Computers/Remove", Params: some})), 100)
 	s.OK(systemtest.RemoveOU(tree, "Force", "true", "Recursive", "true"), http.StatusOK)
 }
 

@@ -41,7 +41,8 @@ func TestContainersOfEveryClass(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(places), 0o600))
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{file}})
 
-	where := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/orphan/Details?ShowFields=ouPath"}, http.StatusOK)["ouPath"].(string)
+	where := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/orphan/Details?ShowFields=ouPath"},
+		http.StatusOK)["ouPath"].(string)
 	assert.Equal(t, "CN=LostAndFound,"+domainDN, where)
 
 	listed := func(call string) map[string]bool {
@@ -55,14 +56,19 @@ func TestContainersOfEveryClass(t *testing.T) {
 	}
 	all, ous := listed("?ListContainers=true"), listed("")
 	assert.NotContains(t, all, domainDN, "the domain is none")
-	for _, dn := range []string{where, "CN=NTDS Quotas," + domainDN, "CN=Password Settings Container,CN=System," + domainDN, "CN=Managed Service Accounts," + domainDN,
-		"CN=ForeignSecurityPrincipals," + domainDN, "CN=Users," + domainDN, "CN=Builtin," + domainDN, "CN=System," + domainDN} {
+	for _, dn := range []string{where, "CN=NTDS Quotas," + domainDN,
+		"CN=Password Settings Container,CN=System," + domainDN, "CN=Managed Service Accounts," + domainDN,
+		"CN=ForeignSecurityPrincipals," + domainDN, "CN=Users," + domainDN, "CN=Builtin," + domainDN,
+		"CN=System," + domainDN} {
 		assert.True(t, all[dn], dn)
 		assert.NotContains(t, ous, dn)
-		found := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/OU/Path/Details?OUPath=" + url.QueryEscape(dn)}, http.StatusOK)
+		found := s.OK(systemtest.Call{Method: http.MethodGet,
+			Path: "/api/OU/Path/Details?OUPath=" + url.QueryEscape(dn)}, http.StatusOK)
 		assert.Equal(t, true, found["container"], dn)
-		assert.Equal(t, found, s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/OU/Guid/Details?OUGuid=" + found["guid"].(string)}, http.StatusOK))
-		assert.Equal(t, true, s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/OU/Path/Exists?OUPath=" + url.QueryEscape(strings.ToLower(dn))}, http.StatusOK)["exists"], dn)
+		assert.Equal(t, found, s.OK(systemtest.Call{Method: http.MethodGet,
+			Path: "/api/OU/Guid/Details?OUGuid=" + found["guid"].(string)}, http.StatusOK))
+		assert.Equal(t, true, s.OK(systemtest.Call{Method: http.MethodGet,
+			Path: "/api/OU/Path/Exists?OUPath=" + url.QueryEscape(strings.ToLower(dn))}, http.StatusOK)["exists"], dn)
 		for _, list := range []string{"/api/ADUser/ListUsers", "/api/ADGroups", "/api/Computers"} {
 			assert.Equal(t, http.StatusOK, s.Get(list+"?OUPath="+url.QueryEscape(dn)).Status, "%s in %s", list, dn)
 		}
@@ -74,10 +80,14 @@ func TestContainersOfEveryClass(t *testing.T) {
 	for _, c := range []struct {
 		dn     string
 		status int
-	}{{"CN=PRINT1," + systemtest.ServersOU, http.StatusOK}, {systemtest.SampleUserDN, http.StatusNotFound}, {"CN=None," + domainDN, http.StatusNotFound}} {
+	}{{"CN=PRINT1," + systemtest.ServersOU, http.StatusOK}, {systemtest.SampleUserDN, http.StatusNotFound},
+		{"CN=None," + domainDN, http.StatusNotFound}} {
 		a := s.Get("/api/Computers?OUPath=" + url.QueryEscape(c.dn))
 		assert.Equal(t, c.status, a.Status, "%s: %s", c.dn, a.Body)
 	}
-	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/new", Params: map[string]any{"OUPath": "CN=NTDS Quotas," + domainDN}}, http.StatusUnprocessableEntity, "unprocessable")
-	s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: "/api/OU/Path/Remove?Force=true&OUPath=" + url.QueryEscape(where)}, http.StatusConflict, "protected")
+	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/new",
+		Params: map[string]any{"OUPath": "CN=NTDS Quotas," + domainDN}}, http.StatusUnprocessableEntity,
+		"unprocessable")
+	s.Rejects(systemtest.Call{Method: http.MethodDelete,
+		Path: "/api/OU/Path/Remove?Force=true&OUPath=" + url.QueryEscape(where)}, http.StatusConflict, "protected")
 }

@@ -78,11 +78,13 @@ func TestOddDomainControllersStopNothing(t *testing.T) {
 
 	controllers, _ := s.Stack.Servers.Status()
 	assert.Equal(t, "dc1.corp.example", controllers.Pinned)
-	assert.ElementsMatch(t, []string{"dc1.corp.example", "dc2.corp.example", "newname.corp.example", "stale1.corp.example"}, controllers.Candidates)
+	assert.ElementsMatch(t, []string{"dc1.corp.example", "dc2.corp.example", "newname.corp.example",
+		"stale1.corp.example"}, controllers.Candidates)
 	for _, dc := range s.World.Directory.DCs()[:2] {
 		dc.SetAlive(false)
 	}
 	s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/cplus/Details", nil)
 	controllers, _ = s.Stack.Servers.Status()
-	assert.Equal(t, "newname.corp.example", controllers.Pinned, "the one that answers, under the name it has now")
+	assert.Equal(t, "newname.corp.example", controllers.Pinned,
+		"the one that answers, under the name it has now")
 }

@@ -95,7 +95,8 @@ func TestCreationsFollowTheDefaultContainers(t *testing.T) {
 			root := s.Stored(domainDN, "wellKnownObjects", "otherWellKnownObjects")
 			assert.Contains(t, root.Strings("wellKnownObjects"), "B:32:A9D1CA15768811D1ADED00C04FD8D5CD:"+c.people)
 			assert.Contains(t, root.Strings("wellKnownObjects"), "B:32:AA312825768811D1ADED00C04FD8D5CD:"+c.machines)
-			assert.Equal(t, []string{"B:32:683A24E2E8164BD3AF86AC3C2CF3F981:" + c.people}, root.Strings("otherWellKnownObjects"))
+			assert.Equal(t, []string{"B:32:683A24E2E8164BD3AF86AC3C2CF3F981:" + c.people},
+				root.Strings("otherWellKnownObjects"))
 		})
 	}
 }
@@ -105,7 +106,8 @@ func TestCreationsFollowTheDefaultContainers(t *testing.T) {
 func TestDefaultContainersAreNotRemoved(t *testing.T) {
 	s := redirectedDomain(t, redirected+redirectedPlaces)
 	for _, ou := range []string{"OU=People,OU=Defaults,", "OU=Machines,OU=Defaults,", "OU=Defaults,"} {
-		for _, more := range [][]string{nil, {"Force", "true"}, {"Force", "true", "Recursive", "true"}, {"Force", "true", "Recursive", "true", "DryRun", "true"}} {
+		for _, more := range [][]string{nil, {"Force", "true"}, {"Force", "true", "Recursive", "true"},
+			{"Force", "true", "Recursive", "true", "DryRun", "true"}} {
 			a := s.Rejects(systemtest.RemoveOU(ou+domainDN, more...), http.StatusConflict, "protected")
 			assert.Contains(t, a.Envelope.Output, "the default container of the domain")
 			assert.Contains(t, a.Envelope.Output, ".exe")

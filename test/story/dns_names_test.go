@@ -18,9 +18,11 @@ func TestChangesInDNSStayWithinTheNamesOfACredential(t *testing.T) {
 	const token = systemtest.HostToken
 	record := func(method, name string) systemtest.Answer {
 		return s.Do(systemtest.Call{Method: method, Path: "/api/DnsCNameRecord", Token: token,
-			Params: map[string]any{"DNS_HostName": name, "DNS_HostName_Alias": "web1.corp.example", "ZoneName": "corp.example"}})
+			Params: map[string]any{"DNS_HostName": name, "DNS_HostName_Alias": "web1.corp.example",
+				"ZoneName": "corp.example"}})
 	}
-	for _, name := range []string{"host", "HOST.corp.example", "a.b.host", "_acme-challenge.host", "a.host.corp.example."} {
+	for _, name := range []string{"host", "HOST.corp.example", "a.b.host", "_acme-challenge.host",
+		"a.host.corp.example."} {
 		a := record(http.MethodPost, name)
 		require.Equal(t, http.StatusCreated, a.Status, "%s: %s", name, a.Body)
 		require.Equal(t, http.StatusOK, record(http.MethodDelete, name).Status, name)

@@ -115,8 +115,9 @@ func TestWhatADryRunAnswers(t *testing.T) {
 		for _, change := range planned.Objects[0].Changes {
 			kinds[change.Field] = change.Kind
 		}
-		assert.Equal(t, map[string]string{"jobTitle": "clear", "department": "set", "country": "set", "co": "set", "countryCode": "set",
-			"password": "secret", "changePasswordNextLogon": "flag", "ouPath": "move", "rdsAllowLogon": "flag"}, kinds)
+		assert.Equal(t, map[string]string{"jobTitle": "clear", "department": "set", "country": "set", "co": "set",
+			"countryCode": "set",
+			"password":    "secret", "changePasswordNextLogon": "flag", "ouPath": "move", "rdsAllowLogon": "flag"}, kinds)
 		assert.ElementsMatch(t, []string{"user:write", "user:password"}, planned.Requires)
 	})
 	t.Run("nothing to change", func(t *testing.T) {

@@ -47,14 +47,17 @@ func follow(t testing.TB, s *systemtest.System, token, lastID string, params map
 	return f
 }
 
-func tryFollow(t testing.TB, s *systemtest.System, token, lastID string, params map[string]string) (*follower, *http.Response) {
+func tryFollow(
+	t testing.TB, s *systemtest.System, token, lastID string, params map[string]string,
+) (*follower, *http.Response) {
 	t.Helper()
 	query := url.Values{}
 	for name, value := range params {
 		query.Set(name, value)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/Changes/stream?"+query.Encode(), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/Changes/stream?"+query.Encode(),
+		nil)
 	require.NoError(t, err)
 	if token == "" {
 		token = systemtest.AllToken
@@ -143,7 +146,8 @@ func (f *follower) end() {
 // setCity changes a user and returns the change.
 func setCity(s *systemtest.System, city string) string {
 	s.T.Helper()
-	a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"City": city}})
+	a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser,
+		Params: map[string]any{"City": city}})
 	require.Equal(s.T, http.StatusOK, a.Status, "%s", a.Body)
 	require.NotEmpty(s.T, a.Header.Get("X-Change-Id"))
 	return a.Header.Get("X-Change-Id")
@@ -167,7 +171,9 @@ func TestTheStreamTellsWhatIsChanged(t *testing.T) {
 		assert.Equal(t, "change", e.Name)
 		last = e.ID
 		var shown struct{ Result []json.RawMessage }
-		require.NoError(t, json.Unmarshal(s.Do(listChanges(map[string]any{"Limit": 1, "Until": time.Now().Add(time.Minute).UTC().Format(time.RFC3339)})).Body, &shown))
+		require.NoError(t, json.Unmarshal(
+			s.Do(listChanges(map[string]any{"Limit": 1,
+				"Until": time.Now().Add(time.Minute).UTC().Format(time.RFC3339)})).Body, &shown))
 		if id == made[4] {
 			assert.JSONEq(t, string(shown.Result[0]), e.RequestID)
 		}
@@ -192,14 +198,16 @@ func TestTheStreamTellsWhatIsChanged(t *testing.T) {
 		first := again.next()
 		assert.Equal(t, before, first.change.ID)
 		again.stop()
-		again = follow(t, s.In(t), "", first.ID, map[string]string{"Since": "2020-01-01T00:00:00Z"}) // as browsers do
+		// as browsers do
+		again = follow(t, s.In(t), "", first.ID, map[string]string{"Since": "2020-01-01T00:00:00Z"})
 		assert.Equal(t, made[0], again.next().change.ID)
 		again = follow(t, s.In(t), "", "", map[string]string{"Since": last})
 		assert.NotContains(t, made, again.next().change.ID)
 	})
 	t.Run("filters", func(t *testing.T) {
 		s := s.In(t)
-		created := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/feed.new"}).Header.Get("X-Change-Id")
+		created := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/feed.new"}).Header.Get(
+			"X-Change-Id")
 		for _, filter := range []map[string]string{
 			{"Operation": "user.create"}, {"Object": "feed.new"}, {"Operation": "USER.create", "Outcome": "done", "Caller": systemtest.AllToken},
 		} {
@@ -208,7 +216,8 @@ func TestTheStreamTellsWhatIsChanged(t *testing.T) {
 		}
 		quiet := follow(t, s, "", "", map[string]string{"Since": "2020-01-01T00:00:00Z", "Outcome": "partial"})
 		other := setCity(s, "Jena")
-		require.Eventually(t, func() bool { return quiet.position() != beginning }, systemtest.Patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return quiet.position() != beginning }, systemtest.Patience,
+			10*time.Millisecond)
 		assert.Empty(t, quiet.events)
 		assert.NotEmpty(t, other)
 	})
@@ -255,7 +264,8 @@ func TestThePollGoesForward(t *testing.T) {
 	} {
 		assert.Equal(t, http.StatusBadRequest, s.Do(listChanges(wrong)).Status, name)
 	}
-	assert.Equal(t, http.StatusBadRequest, s.Do(listChanges(map[string]any{"After": cursor})).Status, "without Wait it goes back")
+	assert.Equal(t, http.StatusBadRequest, s.Do(listChanges(map[string]any{"After": cursor})).Status,
+		"without Wait it goes back")
 }
 
 func nextOf(t testing.TB, a systemtest.Answer) string {
@@ -295,7 +305,8 @@ func TestTheFeedAfterARestart(t *testing.T) {
 	t.Run("after", func(t *testing.T) {
 		s := systemtest.NewOn(t, w, w.Starter(), file)
 		assert.Equal(t, missed, follow(t, s, "", last, nil).next().change.ID)
-		assert.Equal(t, []string{missed}, idsOf(changesIn(s, s.Do(listChanges(map[string]any{"Wait": 5, "After": cursor})))))
+		assert.Equal(t, []string{missed},
+			idsOf(changesIn(s, s.Do(listChanges(map[string]any{"Wait": 5, "After": cursor})))))
 	})
 	t.Run("another store", func(t *testing.T) {
 		s := systemtest.NewOn(t, w, w.Starter(), "store.file="+filepath.Join(t.TempDir(), "other.db"))
@@ -312,8 +323,10 @@ func TestTheFeedAfterARestart(t *testing.T) {
 func TestTheFeedShowsOnlyWhatTheCallerMaySee(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	all, limited := follow(t, s, "", "", nil), follow(t, s, systemtest.LimitedToken, "", nil)
-	outside := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/feed.outside"}).Header.Get("X-Change-Id")
-	a := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/feed.inside", Params: map[string]any{"OUPath": systemtest.LimitedOU}})
+	outside := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/feed.outside"}).Header.Get(
+		"X-Change-Id")
+	a := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/feed.inside",
+		Params: map[string]any{"OUPath": systemtest.LimitedOU}})
 	require.Equal(t, http.StatusCreated, a.Status, "%s", a.Body)
 	inside := a.Header.Get("X-Change-Id")
 	assert.Equal(t, outside, all.next().change.ID)
@@ -327,7 +340,8 @@ func TestTheFeedShowsOnlyWhatTheCallerMaySee(t *testing.T) {
 // than the gateway allows.
 func TestStreamsAreLimited(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	tokens := []string{systemtest.AllToken, systemtest.PlainToken, systemtest.LimitedToken, systemtest.CorpToken, systemtest.ClassicToken}
+	tokens := []string{systemtest.AllToken, systemtest.PlainToken, systemtest.LimitedToken, systemtest.CorpToken,
+		systemtest.ClassicToken}
 	open := map[string]int{}
 	var one *follower
 	for i := range 50 {
@@ -366,7 +380,8 @@ func TestARevokedTokenFollowsNoMore(t *testing.T) {
 		}
 		s, file := newWithAccounts(t, accounts...)
 		change := func(city string) string {
-			a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"City": city}, Token: tokens["portal"]})
+			a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser,
+				Params: map[string]any{"City": city}, Token: tokens["portal"]})
 			require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 			return a.Header.Get("X-Change-Id")
 		}

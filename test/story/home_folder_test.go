@@ -17,7 +17,8 @@ import (
 func TestHomeFolders(t *testing.T) {
 	const path, directory, drive = "HomeFolderPath", "HomeFolderDirectory", "HomeFolderDrive"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/home", Params: map[string]any{path: `\\fs1\home`, drive: "H:"}}, http.StatusCreated)
+	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/home",
+		Params: map[string]any{path: `\\fs1\home`, drive: "H:"}}, http.StatusCreated)
 	for i, c := range []struct {
 		params  map[string]any
 		folder  any
@@ -45,11 +46,13 @@ func TestHomeFolders(t *testing.T) {
 			continue
 		}
 		got := s.OK(put, http.StatusOK)
-		assert.Equal(t, []any{c.folder, c.folder, c.drive}, []any{got["homeFolderPath"], got["homeFolderDirectory"], got["homeFolderDrive"]}, "step %d", i)
+		assert.Equal(t, []any{c.folder, c.folder, c.drive},
+			[]any{got["homeFolderPath"], got["homeFolderDirectory"], got["homeFolderDrive"]}, "step %d", i)
 
 		classic := func(fields string) map[string]any {
 			var answer struct{ Result map[string]any }
-			a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/home/Details?ShowFields=" + fields, Token: systemtest.ClassicToken})
+			a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/home/Details?ShowFields=" + fields,
+				Token: systemtest.ClassicToken})
 			require.NoError(t, json.Unmarshal(a.Body, &answer), "%s", a.Body)
 			return answer.Result
 		}
@@ -58,7 +61,8 @@ func TestHomeFolders(t *testing.T) {
 			want = []any{c.folder, nil, nil}
 		}
 		got = classic("*")
-		assert.Equal(t, want, []any{got["homeFolderPath"], got["homeFolderDirectory"], got["homeFolderDrive"]}, "classic, step %d", i)
+		assert.Equal(t, want, []any{got["homeFolderPath"], got["homeFolderDirectory"], got["homeFolderDrive"]},
+			"classic, step %d", i)
 		got = classic("HomeFolderPath")
 		assert.Equal(t, want[0], got["homeFolderPath"], "classic without the drive, step %d", i)
 		assert.NotContains(t, got, "homeFolderDrive")
@@ -95,14 +99,16 @@ func TestNeverExpiresWins(t *testing.T) {
 		}
 		assert.Equal(t, c.warned, len(codes) == 1 && codes[0] == "never_expires", "step %d: %s", i, a.Body)
 		record := s.Record(a)
-		assert.Equal(t, []any{c.never, c.must}, []any{record["passwordNeverExpired"], record["changePasswordNextLogon"]}, "step %d", i)
+		assert.Equal(t, []any{c.never, c.must},
+			[]any{record["passwordNeverExpired"], record["changePasswordNextLogon"]}, "step %d", i)
 	}
 }
 
 // TestAChangeOfNothing: a request that changes no value succeeds and reports that nothing was changed.
 func TestAChangeOfNothing(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	guid := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/aschmidt/Details"}, http.StatusOK)["guid"]
+	guid := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/aschmidt/Details"},
+		http.StatusOK)["guid"]
 	for _, c := range []systemtest.Call{
 		{Path: "/api/ADUser/aschmidt"},
 		{Path: "/api/ADUser/aschmidt", Params: map[string]any{"ShowFields": "name"}},
@@ -115,23 +121,36 @@ func TestAChangeOfNothing(t *testing.T) {
 		c.Method = http.MethodPut
 		s.ChangesNothing(c)
 	}
-	s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/Computers/WEB1/Update", Params: map[string]any{"ComputerDescription": "x"}}, http.StatusOK)
-	assert.Nil(t, s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/Computers/WEB1/Update", Params: map[string]any{"ComputerDescription": ""}}, http.StatusOK)["description"], "empty clears")
-	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/nobody"}, http.StatusNotFound, "not_found")
-	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/krbtgt", Token: systemtest.PlainToken}, http.StatusForbidden, "forbidden")
-	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/dvlachos", Token: systemtest.LimitedToken}, http.StatusNotFound, "not_found")
+	s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/Computers/WEB1/Update",
+		Params: map[string]any{"ComputerDescription": "x"}}, http.StatusOK)
+	assert.Nil(t, s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/Computers/WEB1/Update",
+		Params: map[string]any{"ComputerDescription": ""}}, http.StatusOK)["description"], "empty clears")
+	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/nobody"}, http.StatusNotFound,
+		"not_found")
+	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/krbtgt", Token: systemtest.PlainToken},
+		http.StatusForbidden, "forbidden")
+	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/dvlachos",
+		Token: systemtest.LimitedToken}, http.StatusNotFound, "not_found")
 }
 
 // TestEmptyValues: an empty value counts as absent wherever that is harmless.
 func TestEmptyValues(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	group := map[string]any{"GroupDescription": "", "OUPath": "", "GroupScope": "", "GroupEmail": ""}
-	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADGroups/empty/Security", Params: group}, http.StatusCreated)
+	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADGroups/empty/Security", Params: group},
+		http.StatusCreated)
 	s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADGroups/empty/Remove?OUPath="}, http.StatusOK)
-	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/Computers/EMPTY/Register?ADComputerDescription=&OUPath="}, http.StatusCreated)
-	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/OU", Params: map[string]any{"OUName": "empty", "OUDestinationPath": systemtest.StaffOU, "IsProtected": ""}}, http.StatusCreated)
-	s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: "/api/OU/Path/Remove", Params: map[string]any{"OUPath": "OU=empty," + systemtest.StaffOU, "Force": ""}}, http.StatusConflict, "protected")
-	s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/OU/Path/Remove", Params: map[string]any{"OUPath": "OU=empty," + systemtest.StaffOU, "Force": true, "Recursive": ""}}, http.StatusOK)
+	s.OK(systemtest.Call{Method: http.MethodPost,
+		Path: "/api/Computers/EMPTY/Register?ADComputerDescription=&OUPath="}, http.StatusCreated)
+	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/OU",
+		Params: map[string]any{"OUName": "empty", "OUDestinationPath": systemtest.StaffOU, "IsProtected": ""}},
+		http.StatusCreated)
+	s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: "/api/OU/Path/Remove",
+		Params: map[string]any{"OUPath": "OU=empty," + systemtest.StaffOU, "Force": ""}}, http.StatusConflict,
+		"protected")
+	s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/OU/Path/Remove",
+		Params: map[string]any{"OUPath": "OU=empty," + systemtest.StaffOU, "Force": true, "Recursive": ""}},
+		http.StatusOK)
 	for _, c := range []systemtest.Call{
 		{Method: http.MethodDelete, Path: "/api/Computers/Remove?WildCard=zz*&OUPath="},
 		{Method: http.MethodDelete, Path: "/api/Computers/Remove?WildCard=&OUPath=" + "OU=Empty,OU=Corp,DC=corp,DC=example"},
@@ -142,6 +161,8 @@ func TestEmptyValues(t *testing.T) {
 		s.Rejects(c, http.StatusBadRequest, "invalid_request")
 	}
 	start := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/aschmidt/Details"}, http.StatusOK)
-	reset := s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/ResetPassword", Params: map[string]any{"newPassword": systemtest.GoodPassword, "ChangePassword": "", "ShowFields": ""}}, http.StatusOK)
+	reset := s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/ResetPassword",
+		Params: map[string]any{"newPassword": systemtest.GoodPassword, "ChangePassword": "", "ShowFields": ""}},
+		http.StatusOK)
 	assert.Equal(t, []any{start["guid"], false}, []any{reset["guid"], reset["changePasswordNextLogon"]})
 }

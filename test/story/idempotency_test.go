@@ -66,7 +66,8 @@ func TestAKeyRunsOnce(t *testing.T) {
 func TestWhatAKeyBelongsTo(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	city := func(name string) systemtest.Call {
-		return systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Params: map[string]any{"City": name}}
+		return systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt",
+			Params: map[string]any{"City": name}}
 	}
 	const key = "4f0c0f5e-city"
 	s.OK(keyed(city("Rome"), key), http.StatusOK)
@@ -97,7 +98,8 @@ func TestWhatAKeyBelongsTo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { s.In(t).Rejects(c.call, c.status, c.code) })
 	}
-	a := s.Do(keyed(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/nobody", Params: map[string]any{"City": "x"}}, "key-nobody"))
+	a := s.Do(keyed(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/nobody",
+		Params: map[string]any{"City": "x"}}, "key-nobody"))
 	assert.Equal(t, http.StatusNotFound, a.Status)
 	assert.Empty(t, a.Header.Get("Idempotency-Replayed"), "what changed nothing runs again")
 	for range 2 {
@@ -110,7 +112,8 @@ func TestWhatAKeyBelongsTo(t *testing.T) {
 // TestGeneratedSecretsAreNotKept: only the first answer contains the password.
 func TestGeneratedSecretsAreNotKept(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	call := keyed(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/ResetPassword"}, "key-of-a-reset")
+	call := keyed(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/ResetPassword"},
+		"key-of-a-reset")
 	first := s.Do(call)
 	require.Equal(t, http.StatusOK, first.Status, "%s", first.Body)
 	password, _ := s.Record(first)["newPassword"].(string)
@@ -129,7 +132,8 @@ func TestGeneratedSecretsAreNotKept(t *testing.T) {
 // TestManyCallsWithOneKey: only one of them runs. The others are told that it is running, or get its answer.
 func TestManyCallsWithOneKey(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	call := keyed(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/once", Params: map[string]any{}}, "key-of-many")
+	call := keyed(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/once", Params: map[string]any{}},
+		"key-of-many")
 	const callers = 8
 	answers := make([]systemtest.Answer, callers)
 	var group sync.WaitGroup
@@ -158,7 +162,8 @@ func TestKeysOutliveTheGateway(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state.db")
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
-	call := keyed(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/once", Params: map[string]any{}}, "key-of-both")
+	call := keyed(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/once", Params: map[string]any{}},
+		"key-of-both")
 	t.Run("first", func(t *testing.T) {
 		s := systemtest.NewOn(t, world, world.Starter(), "store.file="+file)
 		s.OK(call, http.StatusCreated)

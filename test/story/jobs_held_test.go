@@ -43,7 +43,8 @@ func newWithAccounts(t *testing.T, accounts ...*authn.Account) (*systemtest.Syst
 	})
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
-	return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = store }), file
+	return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()},
+		func(o *app.Options) { o.Auth = store }), file
 }
 
 // TestJobIsHeldByItsCallersLimits: items count against the hourly limits of the caller that
@@ -52,10 +53,12 @@ func newWithAccounts(t *testing.T, accounts ...*authn.Account) (*systemtest.Syst
 func TestJobIsHeldByItsCallersLimits(t *testing.T) {
 	t.Parallel()
 	three := 3
-	clerk := authn.NewAccount("clerk", time.Now(), authn.Rights{Scopes: []string{"*"}, Quota: &identity.Quota{ChangesPerHour: &three}})
+	clerk := authn.NewAccount("clerk", time.Now(),
+		authn.Rights{Scopes: []string{"*"}, Quota: &identity.Quota{ChangesPerHour: &three}})
 	guest := authn.NewAccount("guest", time.Now(), authn.Rights{Scopes: []string{"*"}})
 	chief := authn.NewAccount("chief", time.Now(), authn.Rights{Scopes: []string{"*"}})
-	clerkToken, guestToken, chiefToken := clerk.AddToken(time.Now(), time.Now()), guest.AddToken(time.Now(), time.Now()), chief.AddToken(time.Now(), time.Now())
+	clerkToken, guestToken, chiefToken := clerk.AddToken(time.Now(), time.Now()), guest.AddToken(time.Now(),
+		time.Now()), chief.AddToken(time.Now(), time.Now())
 	s, file := newWithAccounts(t, clerk, guest, chief)
 	show := func(id string) map[string]any {
 		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Jobs/" + id, Token: chiefToken})
@@ -82,7 +85,8 @@ func TestJobIsHeldByItsCallersLimits(t *testing.T) {
 		fmt.Fprintf(&slow, "mwagner,City %d\n", i)
 	}
 	id := submitted(s, submit(csvMedia, slow.String(), "Operation", "user.update").As(guestToken))
-	require.Eventually(t, func() bool { return show(id)["done"].(float64) > 0 }, systemtest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return show(id)["done"].(float64) > 0 }, systemtest.Patience,
+		time.Millisecond)
 	change := func(edit func(d *authn.Document)) {
 		require.NoError(t, file.Edit(t.Context(), func(d *authn.Document) error { edit(d); return nil }))
 	}
@@ -98,7 +102,8 @@ func TestJobIsHeldByItsCallersLimits(t *testing.T) {
 	change(rights("job:submit", "job:read", "user:read"))
 	narrowed := held(id, "credential")
 	change(rights("*"))
-	require.Eventually(t, func() bool { return show(id)["done"].(float64) > narrowed["done"].(float64) }, systemtest.Patience, 10*time.Millisecond, "it goes on")
+	require.Eventually(t, func() bool { return show(id)["done"].(float64) > narrowed["done"].(float64) },
+		systemtest.Patience, 10*time.Millisecond, "it goes on")
 	change(func(d *authn.Document) {
 		d.Tokens = slices.DeleteFunc(d.Tokens, func(a *authn.Account) bool { return a.Name == "guest" })
 	})

@@ -39,7 +39,8 @@ func submit(media, list string, query ...string) systemtest.Call {
 	for i := 0; i+1 < len(query); i += 2 {
 		values.Set(query[i], query[i+1])
 	}
-	return systemtest.Call{Method: http.MethodPost, Path: "/api/Jobs?" + values.Encode(), Raw: strings.NewReader(list), Headers: map[string]string{"Content-Type": media}}
+	return systemtest.Call{Method: http.MethodPost, Path: "/api/Jobs?" + values.Encode(),
+		Raw: strings.NewReader(list), Headers: map[string]string{"Content-Type": media}}
 }
 
 // submitted submits a list and returns the id of its job.
@@ -105,14 +106,16 @@ func userField(s *systemtest.System, user, field string) any {
 // columns that were sent.
 func TestJobFromASpreadsheet(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
-	list := "\ufeffUserName;Department;City;Id\r\nmwagner;Team 9;;a\r\nnobody.here;Sales;Rome;b\r\naschmidt;<clear>;Paris;c\r\nmwagner;Team 9;;d\r\n"
+	list := "\ufeffUserName;Department;City;Id\r\nmwagner;Team 9;;a\r\nnobody.here;Sales;Rome;b\r\n" +
+		"aschmidt;<clear>;Paris;c\r\nmwagner;Team 9;;d\r\n"
 	before := userField(s, "aschmidt", "department")
 	require.NotNil(t, before)
 	id := submitted(s, submit(csvMedia, list, "Operation", "user.update", "Name", "reorganisation"))
 	job := reached(s, id, "done")
 	assert.Equal(t, "reorganisation", job["name"])
 	assert.Equal(t, ";", job["separator"])
-	for member, want := range map[string]float64{"total": 4, "done": 2, "noop": 1, "failed": 1, "waiting": 0, "running": 0, "percent": 100} {
+	for member, want := range map[string]float64{"total": 4, "done": 2, "noop": 1, "failed": 1, "waiting": 0,
+		"running": 0, "percent": 100} {
 		assert.Equal(t, want, job[member], member)
 	}
 	items := itemsOf(s, id)
@@ -134,14 +137,17 @@ func TestJobFromASpreadsheet(t *testing.T) {
 	rows, err := reader.ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 5)
-	assert.Equal(t, []string{"UserName", "Department", "City", "Id", "State", "Code", "Message", "ChangeId", "Guid"}, rows[0])
+	assert.Equal(t, []string{"UserName", "Department", "City", "Id", "State", "Code", "Message", "ChangeId",
+		"Guid"}, rows[0])
 	assert.Equal(t, []string{"nobody.here", "Sales", "Rome", "b", "failed", "not_found"}, rows[2][:6])
 	assert.Equal(t, "<clear>", rows[3][1])
 
 	failed := itemsOf(s, id, "State", "failed")
 	assert.Len(t, failed, 1)
-	page := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Jobs/" + id + "/Items", Params: map[string]any{"Limit": "3"}})
-	rest := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Jobs/" + id + "/Items", Params: map[string]any{"Limit": "3", "After": nextOf(t, page)}})
+	page := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Jobs/" + id + "/Items",
+		Params: map[string]any{"Limit": "3"}})
+	rest := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Jobs/" + id + "/Items",
+		Params: map[string]any{"Limit": "3", "After": nextOf(t, page)}})
 	assert.Equal(t, []any{5.0}, column(rest.Envelope.Result, "line"))
 
 	undo := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/Jobs/" + id + "/Undo"})
@@ -284,7 +290,8 @@ func TestJobOfItemsThatNeedEachOther(t *testing.T) {
 		list.Write(append(raw, '\n'))
 	}
 	ou := "OU=Job," + systemtest.CorpOU
-	line("ou.create", map[string]any{"OUName": "Job", "OUDestinationPath": systemtest.CorpOU, "IsProtected": false})
+	line("ou.create", map[string]any{"OUName": "Job", "OUDestinationPath": systemtest.CorpOU,
+		"IsProtected": false})
 	line("group.createSecurity", map[string]any{"GroupName": "Job Group", "OUPath": ou})
 	for i := range 20 {
 		name := fmt.Sprintf("job.user%02d", i)
@@ -292,7 +299,8 @@ func TestJobOfItemsThatNeedEachOther(t *testing.T) {
 		line("membership.add", map[string]any{"Username": name, "GroupName": "Job Group"})
 		line("user.update", map[string]any{"UserName": name, "Department": "one"})
 		line("user.update", map[string]any{"UserName": name, "Department": "two"})
-		line("cname.create", map[string]any{"DNS_HostName": fmt.Sprintf("job%02d", i), "ZoneName": "corp.example", "DNS_HostName_Alias": "host.corp.example"})
+		line("cname.create", map[string]any{"DNS_HostName": fmt.Sprintf("job%02d", i), "ZoneName": "corp.example",
+			"DNS_HostName_Alias": "host.corp.example"})
 	}
 	id := submitted(s, submit(jsonLines, list.String()))
 	job := reached(s, id, "done")
@@ -300,12 +308,15 @@ func TestJobOfItemsThatNeedEachOther(t *testing.T) {
 	for i := range 20 {
 		name := fmt.Sprintf("job.user%02d", i)
 		assert.Equal(t, "two", userField(s, name, "department"))
-		s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.UserInGroupPath(name, "Job Group")}, http.StatusOK)
+		s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.UserInGroupPath(name, "Job Group")},
+			http.StatusOK)
 	}
 	undo := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/Jobs/" + id + "/Undo"})
 	undone := reached(s, undo.Envelope.Result[0]["id"].(string), "done")
 	require.Equal(t, 102.0, undone["done"], "%v", itemsOf(s, undone["id"].(string), "State", "failed"))
-	assert.Equal(t, []any{false}, column(s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/OU/Path/Exists", Params: map[string]any{"OUPath": ou}}).Envelope.Result, "exists"))
+	assert.Equal(t, []any{false},
+		column(s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/OU/Path/Exists",
+			Params: map[string]any{"OUPath": ou}}).Envelope.Result, "exists"))
 	gone := s.Get("/api/DnsCNameRecord?DNS_HostName=job00&ZoneName=corp.example&DNS_HostName_Alias=host.corp.example")
 	assert.Equal(t, http.StatusNotFound, gone.Status, "%s", gone.Body)
 }
@@ -335,10 +346,12 @@ func TestOrderAroundWhatIsLeftOut(t *testing.T) {
 	cities("City 4", "the list has run")
 	next := func(path string) string {
 		t.Helper()
-		a := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/Jobs/" + path, Params: map[string]any{"StopAfter": "0"}})
+		a := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/Jobs/" + path,
+			Params: map[string]any{"StopAfter": "0"}})
 		require.Equal(t, http.StatusAccepted, a.Status, "%s", a.Body)
 		made := a.Envelope.Result[0]["id"].(string)
-		assert.Equal(t, a.Envelope.Result[0]["total"], reached(s, made, "done")["done"], "%v", itemsOf(s, made, "State", "failed"))
+		assert.Equal(t, a.Envelope.Result[0]["total"], reached(s, made, "done")["done"], "%v",
+			itemsOf(s, made, "State", "failed"))
 		return made
 	}
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/late.user"}, http.StatusCreated)
@@ -362,7 +375,8 @@ func TestJobIsPlannedFirst(t *testing.T) {
 	assert.Equal(t, before, s.Snapshot())
 	items := itemsOf(s, id)
 	assert.Regexp(t, "^pl_", items[0]["plan"])
-	s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Params: map[string]any{"City": "Oslo"}}, http.StatusOK)
+	s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt",
+		Params: map[string]any{"City": "Oslo"}}, http.StatusOK)
 	s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/Jobs/" + id + "/Start"}, http.StatusOK)
 	job = reached(s, id, "done")
 	items = itemsOf(s, id)
@@ -391,7 +405,8 @@ func TestJobStops(t *testing.T) {
 	assert.Equal(t, 3.0, job["failed"])
 	assert.Equal(t, 7.0, job["notRun"])
 	for i := range 10 {
-		s.OK(systemtest.Call{Method: http.MethodPost, Path: fmt.Sprintf("/api/ADUser/late.user%d", i)}, http.StatusCreated)
+		s.OK(systemtest.Call{Method: http.MethodPost, Path: fmt.Sprintf("/api/ADUser/late.user%d", i)},
+			http.StatusCreated)
 	}
 	retry := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/Jobs/" + id + "/Retry"})
 	require.Equal(t, http.StatusAccepted, retry.Status, "%s", retry.Body)
@@ -412,7 +427,8 @@ func TestJobIsPaused(t *testing.T) {
 		fmt.Fprintf(&list, "mwagner,City %d\n", i)
 	}
 	id := submitted(s, submit(csvMedia, list.String(), "Operation", "user.update"))
-	require.Eventually(t, func() bool { return jobOf(s, id)["done"].(float64) >= 3 }, systemtest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return jobOf(s, id)["done"].(float64) >= 3 }, systemtest.Patience,
+		time.Millisecond)
 	control := func(method, verb string) string {
 		a := s.Do(systemtest.Call{Method: method, Path: "/api/Jobs/" + id + verb})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
@@ -420,11 +436,13 @@ func TestJobIsPaused(t *testing.T) {
 	}
 	assert.Equal(t, "The job was paused.", control(http.MethodPut, "/Pause"))
 	reached(s, id, "paused")
-	require.Eventually(t, func() bool { return jobOf(s, id)["running"] == 0.0 }, systemtest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return jobOf(s, id)["running"] == 0.0 }, systemtest.Patience,
+		time.Millisecond)
 	paused := jobOf(s, id)
 	assert.Nil(t, paused["rate"])
 	control(http.MethodPut, "/Resume")
-	require.Eventually(t, func() bool { return jobOf(s, id)["done"].(float64) > paused["done"].(float64) }, systemtest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return jobOf(s, id)["done"].(float64) > paused["done"].(float64) },
+		systemtest.Patience, time.Millisecond)
 	control(http.MethodDelete, "")
 	ended := reached(s, id, "cancelled")
 	assert.Equal(t, 400.0, ended["done"].(float64)+ended["notRun"].(float64))
@@ -437,12 +455,14 @@ func TestJobIsPaused(t *testing.T) {
 // TestJobsOfOthers: jobs of other callers are visible only to callers that may read operations.
 func TestJobsOfOthers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
-	id := submitted(s, submit(csvMedia, "UserName\nmwagner\n", "Operation", "user.unlock").As(systemtest.CorpToken))
+	id := submitted(s, submit(csvMedia, "UserName\nmwagner\n", "Operation",
+		"user.unlock").As(systemtest.CorpToken))
 	own := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Jobs/" + id, Token: systemtest.CorpToken})
 	assert.Equal(t, http.StatusOK, own.Status)
 	other := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Jobs/" + id, Token: systemtest.AllToken})
 	assert.Equal(t, http.StatusOK, other.Status, "it has ops:read")
-	cancel := s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/Jobs/" + id, Token: systemtest.AllToken})
+	cancel := s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/Jobs/" + id,
+		Token: systemtest.AllToken})
 	assert.Equal(t, http.StatusForbidden, cancel.Status)
 	none := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Jobs/" + id, Token: systemtest.ReadToken})
 	assert.Equal(t, http.StatusForbidden, none.Status)
@@ -469,11 +489,13 @@ func TestJobIsSubmittedOnce(t *testing.T) {
 // be opened once, with the key.
 func TestJobWithSecrets(t *testing.T) {
 	folder := t.TempDir()
-	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.secrets=sealed", "store.file="+filepath.Join(folder, "state.db"))
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.secrets=sealed",
+		"store.file="+filepath.Join(folder, "state.db"))
 	public, private, err := box.GenerateKey(rand.Reader)
 	require.NoError(t, err)
 	list := "UserName,NewPassword\nmwagner," + systemtest.GoodPassword + "\naschmidt,\n"
-	id := submitted(s, submit(csvMedia, list, "Operation", "user.resetPassword", "ResultKey", base64.StdEncoding.EncodeToString(public[:])))
+	id := submitted(s, submit(csvMedia, list, "Operation", "user.resetPassword", "ResultKey",
+		base64.StdEncoding.EncodeToString(public[:])))
 	require.Equal(t, 2.0, reached(s, id, "done")["done"], "%v", itemsOf(s, id))
 	fetch := func() [][]string {
 		result := s.Send(get(t, s, "/api/Jobs/"+id+"/Result"))
@@ -496,7 +518,8 @@ func TestJobWithSecrets(t *testing.T) {
 	for _, file := range []string{"state.db", "state.db.key", "state.db.head"} {
 		stored, err := os.ReadFile(filepath.Join(folder, file))
 		require.NoError(t, err)
-		assert.False(t, bytes.Contains(stored, []byte(systemtest.GoodPassword)) || bytes.Contains(stored, password), file)
+		assert.False(t, bytes.Contains(stored, []byte(systemtest.GoodPassword)) || bytes.Contains(stored, password),
+			file)
 	}
 }
 

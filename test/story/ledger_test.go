@@ -29,7 +29,9 @@ func TestARestartGivesNothingBack(t *testing.T) {
 	file := authn.File{Path: filepath.Join(folder, "credentials.json")}
 	var token string
 	require.NoError(t, file.Edit(ctx, func(d *authn.Document) error {
-		a := authn.NewAccount("portal", now, authn.Rights{Scopes: []string{"user:write", "user:delete"}, Quota: &identity.Quota{DeletionsPerHour: &most}})
+		a := authn.NewAccount("portal", now,
+			authn.Rights{Scopes: []string{"user:write", "user:delete"},
+				Quota: &identity.Quota{DeletionsPerHour: &most}})
 		token = a.AddToken(now, now)
 		d.Tokens = append(d.Tokens, a)
 		return nil
@@ -37,7 +39,8 @@ func TestARestartGivesNothingBack(t *testing.T) {
 	start := func(t *testing.T) *systemtest.System {
 		accounts, err := authn.OpenStore(authn.StoreOptions{File: file})
 		require.NoError(t, err)
-		return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = accounts }, "store.file="+filepath.Join(folder, "state.db"))
+		return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()},
+			func(o *app.Options) { o.Auth = accounts }, "store.file="+filepath.Join(folder, "state.db"))
 	}
 	user := func(method, name string) systemtest.Call {
 		return systemtest.Call{Method: method, Path: "/api/ADUser/" + name, Token: token}
@@ -48,7 +51,8 @@ func TestARestartGivesNothingBack(t *testing.T) {
 			s.OK(user(http.MethodPost, name), http.StatusCreated)
 		}
 		s.OK(user(http.MethodDelete, "spent.one"), http.StatusOK)
-		assert.Equal(t, http.StatusNotFound, s.Do(user(http.MethodDelete, "spent.nobody")).Status, "which costs nothing")
+		assert.Equal(t, http.StatusNotFound, s.Do(user(http.MethodDelete, "spent.nobody")).Status,
+			"which costs nothing")
 	})
 	t.Run("after", func(t *testing.T) {
 		start(t).OK(user(http.MethodDelete, "spent.two"), http.StatusOK)

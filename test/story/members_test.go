@@ -41,8 +41,9 @@ func dnsOf(a systemtest.Answer, field string) []string {
 
 // newGroup creates a security group in the OU for groups and returns its DN.
 func newGroup(s *systemtest.System, name, scope string) string {
-	s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupPath(name, "/Security"), Params: map[string]any{
-		"GroupScope": scope, "OUPath": systemtest.SecurityOU}}, http.StatusCreated)
+	s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupPath(name, "/Security"),
+		Params: map[string]any{
+			"GroupScope": scope, "OUPath": systemtest.SecurityOU}}, http.StatusCreated)
 	return "CN=" + name + "," + systemtest.SecurityOU
 }
 
@@ -52,7 +53,8 @@ func TestMembersOfEveryClassByEveryName(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	group := newGroup(s, "Mixed", "Domain_Local")
 	s.AddObject(partner, "contact")
-	s.AddObject("CN=svc-members,CN=Managed Service Accounts,DC=corp,DC=example", "msDS-GroupManagedServiceAccount",
+	s.AddObject("CN=svc-members,CN=Managed Service Accounts,DC=corp,DC=example",
+		"msDS-GroupManagedServiceAccount",
 		"sAMAccountName", "svc-members$")
 	start := s.Snapshot()
 	lweber := s.Stored("CN=Lea Weber,OU=Sales,OU=Berlin,"+systemtest.StaffOU, "objectSid")
@@ -67,7 +69,8 @@ func TestMembersOfEveryClassByEveryName(t *testing.T) {
 	for _, one := range a.Envelope.Result[0]["added"].([]any) {
 		types = append(types, one.(map[string]any)["type"])
 	}
-	assert.ElementsMatch(t, []any{"user", "user", "computer", "contact", "group", "foreign", "serviceAccount"}, types)
+	assert.ElementsMatch(t, []any{"user", "user", "computer", "contact", "group", "foreign", "serviceAccount"},
+		types)
 	assert.Contains(t, members(s, "Mixed"), fs1["distinguishedName"])
 	assert.Len(t, members(s, "Mixed"), 7)
 	assert.Equal(t, []string{"~ " + group + " member"}, start.Compare(s.Snapshot()))
@@ -80,7 +83,8 @@ func TestMembersOfEveryClassByEveryName(t *testing.T) {
 	}
 	again := s.Do(membersCall(http.MethodPost, "Mixed", strings.Join(names, ",")))
 	assert.Equal(t, http.StatusOK, again.Status, "%s", again.Body)
-	assert.Equal(t, "All of them are members of the group 'Mixed' already; nothing was changed.", again.Envelope.Output)
+	assert.Equal(t, "All of them are members of the group 'Mixed' already; nothing was changed.",
+		again.Envelope.Output)
 
 	undone := s.Do(undoChange(a.Header.Get("X-Change-Id"), nil))
 	require.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
@@ -93,7 +97,8 @@ func TestExactlyTheseMembers(t *testing.T) {
 	newGroup(s, "Exact", "Global")
 	first := s.Do(membersCall(http.MethodPut, "Exact", []string{"aschmidt", "lweber"}))
 	require.Equal(t, http.StatusOK, first.Status, "%s", first.Body)
-	assert.Equal(t, "The group 'Exact' has these members now: 2 added members, 0 removed members.", first.Envelope.Output)
+	assert.Equal(t, "The group 'Exact' has these members now: 2 added members, 0 removed members.",
+		first.Envelope.Output)
 	before := s.Snapshot()
 
 	// The dry run lists the members that would be added and removed.
@@ -105,7 +110,8 @@ func TestExactlyTheseMembers(t *testing.T) {
 		changes = append(changes, c.Field+" "+c.Kind+" "+fmt.Sprint(c.Before, " ", c.After))
 	}
 	fs1 := s.OK(systemtest.ReadComputer("FS1"), http.StatusOK)["distinguishedName"].(string)
-	assert.Equal(t, []string{"member member <nil> " + fs1, "member member " + systemtest.SampleUserDN + " <nil>"}, changes)
+	assert.Equal(t, []string{"member member <nil> " + fs1,
+		"member member " + systemtest.SampleUserDN + " <nil>"}, changes)
 	assert.Empty(t, before.Compare(s.Snapshot()))
 
 	made := s.Do(applying(wanted, planned))
@@ -114,7 +120,8 @@ func TestExactlyTheseMembers(t *testing.T) {
 	assert.Equal(t, []string{systemtest.SampleUserDN}, dnsOf(made, "removed"))
 	assert.NotContains(t, members(s, "Exact"), systemtest.SampleUserDN)
 	same := s.Do(membersCall(http.MethodPut, "Exact", []string{"lweber", "fs1"}))
-	assert.Equal(t, "The group 'Exact' has exactly these members already; nothing was changed.", same.Envelope.Output, "%s", same.Body)
+	assert.Equal(t, "The group 'Exact' has exactly these members already; nothing was changed.",
+		same.Envelope.Output, "%s", same.Body)
 
 	// One undo reverts both.
 	undone := s.Do(undoChange(made.Header.Get("X-Change-Id"), nil))
@@ -183,18 +190,27 @@ func TestLimitsAndGuardsOfMembers(t *testing.T) {
 	as := func(token string, c systemtest.Call) systemtest.Call { c.Token = token; return c }
 
 	// The guards of the group and of the member apply.
-	s.Rejects(as(systemtest.PlainToken, membersCall(http.MethodPost, "Server Admins", "aschmidt")), http.StatusForbidden, "forbidden")
-	a := s.Rejects(as(systemtest.PlainToken, membersCall(http.MethodPost, "Project Phoenix", "aschmidt,adm.beate,DC1$")), http.StatusForbidden, "forbidden")
+	s.Rejects(as(systemtest.PlainToken, membersCall(http.MethodPost, "Server Admins", "aschmidt")),
+		http.StatusForbidden, "forbidden")
+	a := s.Rejects(as(systemtest.PlainToken,
+		membersCall(http.MethodPost, "Project Phoenix", "aschmidt,adm.beate,DC1$")), http.StatusForbidden,
+		"forbidden")
 	assert.Contains(t, string(a.Body), "CN=Beate Betrieb")
 	assert.Contains(t, string(a.Body), "CN=DC1,OU=Domain Controllers")
 	s.OK(membersCall(http.MethodPost, "Project Phoenix", "adm.beate"), http.StatusCreated)
-	s.Rejects(as(systemtest.PlainToken, membersCall(http.MethodDelete, "Project Phoenix", "adm.beate")), http.StatusForbidden, "forbidden")
+	s.Rejects(as(systemtest.PlainToken, membersCall(http.MethodDelete, "Project Phoenix", "adm.beate")),
+		http.StatusForbidden, "forbidden")
 
 	// Limits apply to the member as named, to the group, and to its existing members.
-	s.Rejects(as(systemtest.DeskToken, membersCall(http.MethodPost, "Project Phoenix", "aschmidt")), http.StatusNotFound, "not_found")
-	a = s.Rejects(as(systemtest.DeskToken, membersCall(http.MethodPost, "Help Desk", "aschmidt,nioannidis,Project Phoenix,nobody")), http.StatusUnprocessableEntity, "unprocessable")
-	assert.Equal(t, 3, strings.Count(string(a.Body), "was not found within the limits of this credential"), "%s", a.Body)
-	corp := as(systemtest.CorpToken, membersCall(http.MethodPost, "VPN Users", "CN=Administrator,CN=Users,DC=corp,DC=example"))
+	s.Rejects(as(systemtest.DeskToken, membersCall(http.MethodPost, "Project Phoenix", "aschmidt")),
+		http.StatusNotFound, "not_found")
+	a = s.Rejects(as(systemtest.DeskToken,
+		membersCall(http.MethodPost, "Help Desk", "aschmidt,nioannidis,Project Phoenix,nobody")),
+		http.StatusUnprocessableEntity, "unprocessable")
+	assert.Equal(t, 3, strings.Count(string(a.Body), "was not found within the limits of this credential"), "%s",
+		a.Body)
+	corp := as(systemtest.CorpToken,
+		membersCall(http.MethodPost, "VPN Users", "CN=Administrator,CN=Users,DC=corp,DC=example"))
 	s.Rejects(corp, http.StatusForbidden, "limit")
 	s.OK(membersCall(http.MethodPut, "Help Desk", "aschmidt,"+nikos), http.StatusOK)
 	s.OK(as(systemtest.DeskToken, membersCall(http.MethodPut, "Help Desk", []string{})), http.StatusOK)
@@ -212,9 +228,11 @@ func TestLimitsAndGuardsOfMembers(t *testing.T) {
 // TestJobsNameSeveralMembers: one cell of a list can name several members.
 func TestJobsNameSeveralMembers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
-	list := "Operation,GroupName,Members\nmembership.addMembers,Help Desk,\"aschmidt,FS1$\"\nmembership.setMembers,Project Phoenix,lweber\n"
+	list := "Operation,GroupName,Members\nmembership.addMembers,Help Desk,\"aschmidt,FS1$\"\n" +
+		"membership.setMembers,Project Phoenix,lweber\n"
 	id := submitted(s, submit(csvMedia, list))
-	require.Eventually(t, func() bool { return jobOf(s, id)["state"] == "done" }, systemtest.Patience, time.Millisecond, "%v", jobOf(s, id))
+	require.Eventually(t, func() bool { return jobOf(s, id)["state"] == "done" }, systemtest.Patience,
+		time.Millisecond, "%v", jobOf(s, id))
 	assert.Len(t, members(s, "Project Phoenix"), 1)
 	assert.Contains(t, members(s, "Help Desk"), systemtest.SampleUserDN)
 }

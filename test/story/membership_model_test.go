@@ -81,7 +81,8 @@ func TestMembershipMatchesItsModel(t *testing.T) {
 				for n := range 3 {
 					name := fmt.Sprintf("%s %d", scope, n)
 					m[name] = &modelGroup{scope, map[string]bool{}}
-					s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupPath(name, "/Security"), Params: map[string]any{"GroupScope": scope}}, http.StatusCreated)
+					s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupPath(name, "/Security"),
+						Params: map[string]any{"GroupScope": scope}}, http.StatusCreated)
 				}
 			}
 			names := slices.Sorted(maps.Keys(m))
@@ -106,13 +107,16 @@ func TestMembershipMatchesItsModel(t *testing.T) {
 				stored := s.Stored("CN="+name+","+systemtest.UsersContainer, "member").Strings("member")
 				assert.Len(t, stored, len(group.members), name)
 				for _, user := range users {
-					exists := s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.UserInGroupPath(user, name) + "/Exists"}, http.StatusOK)["exists"]
+					exists := s.OK(systemtest.Call{Method: http.MethodGet,
+						Path: systemtest.UserInGroupPath(user, name) + "/Exists"}, http.StatusOK)["exists"]
 					assert.Equal(t, group.members[user], exists, "%s in %s", user, name)
-					exists = s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.UserInGroupPath(user, name) + "/Exists?Recursive=true"}, http.StatusOK)["exists"]
+					exists = s.OK(systemtest.Call{Method: http.MethodGet,
+						Path: systemtest.UserInGroupPath(user, name) + "/Exists?Recursive=true"}, http.StatusOK)["exists"]
 					assert.Equal(t, m.reaches(name, user, map[string]bool{}), exists, "%s in %s, by groups", user, name)
 				}
 				for child := range m {
-					exists := s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupInGroupPath(child, name) + "/Exists"}, http.StatusOK)["exists"]
+					exists := s.OK(systemtest.Call{Method: http.MethodGet,
+						Path: systemtest.GroupInGroupPath(child, name) + "/Exists"}, http.StatusOK)["exists"]
 					assert.Equal(t, group.members[child], exists, "%s in %s", child, name)
 				}
 			}
@@ -126,7 +130,8 @@ func TestEveryUsersGroups(t *testing.T) {
 	const oneIn = 40 // share of the users with plain names
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	search := func(filter string, attributes ...string) []*directory.Object {
-		found, err := s.DC1().Search(context.Background(), directory.SearchRequest{Filter: filter, Attributes: attributes})
+		found, err := s.DC1().Search(context.Background(),
+			directory.SearchRequest{Filter: filter, Attributes: attributes})
 		require.NoError(t, err)
 		return found
 	}
@@ -137,12 +142,15 @@ func TestEveryUsersGroups(t *testing.T) {
 		for _, member := range group.Strings("member") {
 			parents[strings.ToLower(member)] = append(parents[strings.ToLower(member)], group.DN)
 		}
-		record := s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(sam[group.DN], "")}, http.StatusOK)
+		record := s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(sam[group.DN], "")},
+			http.StatusOK)
 		assert.Equal(t, []any{group.DN, group.String("name")}, []any{record["distinguishedName"], record["name"]})
-		assert.Equal(t, record, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(group.DN, "")}, http.StatusOK))
+		assert.Equal(t, record, s.OK(systemtest.Call{Method: http.MethodGet,
+			Path: systemtest.GroupPath(group.DN, "")}, http.StatusOK))
 	}
 	checked := 0
-	for i, user := range search("(&(objectCategory=person)(objectClass=user))", "sAMAccountName", "primaryGroupID") {
+	for i, user := range search("(&(objectCategory=person)(objectClass=user))", "sAMAccountName",
+		"primaryGroupID") {
 		if i%oneIn != 0 && !strings.Contains(user.DN, "OU=Odd Names") {
 			continue
 		}

@@ -20,7 +20,8 @@ func TestANameIsUniqueAmongSiblings(t *testing.T) {
 	taken := func(c systemtest.Call) {
 		t.Helper()
 		a := s.Rejects(c, http.StatusConflict, "conflict")
-		assert.Contains(t, []string{"AD:8305", ""}, a.Envelope.Error.DirectoryCode, "the directory's error, or the script's own")
+		assert.Contains(t, []string{"AD:8305", ""}, a.Envelope.Error.DirectoryCode,
+			"the directory's error, or the script's own")
 	}
 	for _, name := range []string{"Users", "Computers", "Builtin", "System", "USERS", "Üsers"} {
 		taken(systemtest.CreateOU(name, root))
@@ -55,17 +56,21 @@ func TestNamesWithAHash(t *testing.T) {
 		made := s.OK(systemtest.CreateOU("O #1", systemtest.LimitedOU).As(token), http.StatusCreated)
 		assert.Equal(t, place, made["path"])
 		for _, written := range []string{place, "OU=O #1," + systemtest.LimitedOU, `ou=o \231,` + systemtest.LimitedOU} {
-			user := s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/u1", Params: map[string]any{"OUPath": written, "DisplayName": "U #1"}, Token: token}, http.StatusCreated)
+			user := s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/u1",
+				Params: map[string]any{"OUPath": written, "DisplayName": "U #1"}, Token: token}, http.StatusCreated)
 			assert.Equal(t, place, user["ouPath"], written)
-			listed := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/ListUsers?OUPath=" + url.QueryEscape(written), Token: token})
+			listed := s.Do(systemtest.Call{Method: http.MethodGet,
+				Path: "/api/ADUser/ListUsers?OUPath=" + url.QueryEscape(written), Token: token})
 			require.Equal(t, http.StatusOK, listed.Status, "%s", listed.Body)
 			require.Len(t, listed.Envelope.Result, 1, written)
 			assert.Equal(t, user["distinguishedName"], listed.Envelope.Result[0]["distinguishedName"])
 			s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/u1", Token: token}, http.StatusOK)
 		}
-		group := s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupPath("C# Devs", "/Security"), Params: map[string]any{"OUPath": place}, Token: token}, http.StatusCreated)
+		group := s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupPath("C# Devs", "/Security"),
+			Params: map[string]any{"OUPath": place}, Token: token}, http.StatusCreated)
 		assert.Equal(t, `CN=C\# Devs,`+place, group["distinguishedName"])
-		s.OK(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath("C# Devs", "/Remove"), Token: token}, http.StatusOK)
+		s.OK(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath("C# Devs", "/Remove"),
+			Token: token}, http.StatusOK)
 		s.OK(systemtest.RemoveOU("OU=O #1,"+systemtest.LimitedOU, "Force", "true").As(token), http.StatusOK)
 	}
 }
@@ -78,8 +83,10 @@ func TestWidthAndKanaAreOneName(t *testing.T) {
 	for _, names := range [][2]string{{"wabc1", "ｗａｂｃ１"}, {"やまだ", "ヤマダ"}} {
 		s.Expect(http.StatusCreated, http.MethodPost, user(names[0]), nil)
 		s.Rejects(systemtest.Call{Method: http.MethodPost, Path: user(names[1])}, http.StatusConflict, "conflict")
-		assert.Equal(t, true, s.OK(systemtest.Call{Method: http.MethodGet, Path: user(names[1]) + "/Exists"}, http.StatusOK)["exists"])
-		s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: user(names[1])}, http.StatusNotFound, "not_found")
+		assert.Equal(t, true, s.OK(systemtest.Call{Method: http.MethodGet, Path: user(names[1]) + "/Exists"},
+			http.StatusOK)["exists"])
+		s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: user(names[1])}, http.StatusNotFound,
+			"not_found")
 	}
 	s.OK(systemtest.CreateOU("Vertrieb", systemtest.EmptyOU), http.StatusCreated)
 	s.Rejects(systemtest.CreateOU("Ｖertrieb", systemtest.EmptyOU), http.StatusConflict, "conflict")
@@ -90,7 +97,8 @@ func TestSymbolsOfPasswords(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.Expect(http.StatusCreated, http.MethodPost, "/api/ADUser/pwsp", nil)
 	reset := func(password string) systemtest.Call {
-		return systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/pwsp/ResetPassword", Params: map[string]any{"newPassword": password}}
+		return systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/pwsp/ResetPassword",
+			Params: map[string]any{"newPassword": password}}
 	}
 	for _, weak := range []string{"aaaaaa1 b", "aaaaaaa1€", "aaaaaaa1😀", "aaaaaaa1 "} {
 		s.Rejects(reset(weak), http.StatusUnprocessableEntity, "policy")

@@ -167,7 +167,8 @@ func (m *ouModel) step(r *rand.Rand) (systemtest.Call, string) {
 	parent := ous[r.IntN(len(ous))]
 	if len(ous) == 1 || r.IntN(4) == 0 {
 		node := ouNode{name: pick(names), protected: flag() == "true"}
-		return systemtest.CreateOU(node.name, parent.dn(), "IsProtected", fmt.Sprint(node.protected)), m.created(parent, node)
+		return systemtest.CreateOU(node.name, parent.dn(), "IsProtected", fmt.Sprint(node.protected)),
+			m.created(parent, node)
 	}
 	ou := ous[1+r.IntN(len(ous)-1)]
 	dn := ou.dn()
@@ -189,7 +190,8 @@ func (m *ouModel) step(r *rand.Rand) (systemtest.Call, string) {
 		return systemtest.RenameOU(dn, name), m.renamed(ou, name)
 	case what == 5:
 		force, recursive := flag(), flag()
-		return systemtest.RemoveOU(dn, "Force", force, "Recursive", recursive), m.removed(ou, force == "true", recursive == "true")
+		return systemtest.RemoveOU(dn, "Force", force, "Recursive", recursive),
+			m.removed(ou, force == "true", recursive == "true")
 	case what <= 7 || len(computers) == 0:
 		node := ouNode{name: pick(machines), computer: true}
 		return systemtest.RegisterComputer(node.name, "OUPath", parent.dn()), m.created(parent, node)
@@ -241,7 +243,8 @@ func TestOUsMatchTheirModel(t *testing.T) {
 func ouLines(s *systemtest.System) []string {
 	s.T.Helper()
 	var lines []string
-	for path, member := range map[string]string{"/api/OU/All": "path", "/api/Computers/All": "distinguishedName"} {
+	for path, member := range map[string]string{"/api/OU/All": "path",
+		"/api/Computers/All": "distinguishedName"} {
 		a := s.Get(path)
 		require.Equal(s.T, http.StatusOK, a.Status, "%s", a.Body)
 		for _, record := range a.Envelope.Result {

@@ -17,7 +17,8 @@ func TestZonesThatAnswerForOthers(t *testing.T) {
 	zone := func(name string) systemtest.Call {
 		return systemtest.Call{Method: http.MethodPost, Path: "/api/DnsLookupZone/" + name}
 	}
-	for _, name := range []string{"com", "COM", "microsoft.com", "login.microsoft.com", "example", "corp", "bank.de"} {
+	for _, name := range []string{"com", "COM", "microsoft.com", "login.microsoft.com", "example", "corp",
+		"bank.de"} {
 		for _, dry := range []string{"true", "false"} {
 			call := zone(name)
 			call.Params = map[string]any{"DryRun": dry}
@@ -25,7 +26,8 @@ func TestZonesThatAnswerForOthers(t *testing.T) {
 			assert.Contains(t, a.Envelope.Output, "needs the scope 'privileged'", name)
 		}
 	}
-	for _, name := range []string{"branch.corp.example", "lab.internal", "printers.local", "other.example", "a.b.TEST"} {
+	for _, name := range []string{"branch.corp.example", "lab.internal", "printers.local", "other.example",
+		"a.b.TEST"} {
 		s.OK(zone(name).As(systemtest.PlainToken), http.StatusCreated)
 	}
 	for _, name := range []string{"microsoft.com", "contoso"} {

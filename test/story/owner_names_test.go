@@ -42,7 +42,8 @@ func fieldWorld(t *testing.T, way zones.Reading) sandbox.Options {
 }
 
 // readings are the ways in which a server may read a name that ends with the name of its zone.
-var readings = map[string]zones.Reading{"strips": zones.Strips, "nests": zones.Nests, "refuses": zones.Refuses}
+var readings = map[string]zones.Reading{"strips": zones.Strips, "nests": zones.Nests,
+	"refuses": zones.Refuses}
 
 // since returns the difference to an earlier state of the DNS servers.
 func since(s *systemtest.System, before zonestest.Snapshot) []string {
@@ -61,7 +62,8 @@ func TestADoubledNameOfAControllerIsGuarded(t *testing.T) {
 			record := func(owner, address string) map[string]any {
 				return map[string]any{"ZoneName": "corp.example", "DNS_HostName": owner, "IP_Address": address}
 			}
-			for _, owner := range []string{"dc1", "dc1.corp.example", "dc1.corp.example.corp.example", "DC1.corp.example.CORP.example.corp.example."} {
+			for _, owner := range []string{"dc1", "dc1.corp.example", "dc1.corp.example.corp.example",
+				"DC1.corp.example.CORP.example.corp.example."} {
 				more := set(owner)
 				more["Data"] = "6.6.6.6"
 				for _, c := range []systemtest.Call{
@@ -106,7 +108,8 @@ func TestARemovalTakesTheVeryRecordThatWasNamed(t *testing.T) {
 				// if two have the same text, the second one
 				names[systemtest.Text(record["data"])] = systemtest.Text(record["name"])
 			}
-			require.Equal(t, map[string]string{"short": "test", "nested": "test.field.example.field.example.", "alone": "only.field.example.field.example.", "same": "both.field.example.field.example."}, names)
+			require.Equal(t, map[string]string{"short": "test", "nested": "test.field.example.field.example.",
+				"alone": "only.field.example.field.example.", "same": "both.field.example.field.example."}, names)
 			assert.Equal(t, http.StatusConflict, remove("only.field.example").Status)
 			assert.Equal(t, http.StatusNotFound, remove("only.field.example.").Status)
 			a = remove(names["nested"])
@@ -147,7 +150,8 @@ func TestADelegationOfADoubledName(t *testing.T) {
 			require.Empty(t, since(s, before))
 			a = call(http.MethodDelete, listed)
 			require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
-			assert.Equal(t, []string{"- field.example: sub.field.example.field.example. 3600 IN NS ns1.other.example."}, since(s, before))
+			assert.Equal(t, []string{"- field.example: sub.field.example.field.example. 3600 IN NS " +
+				"ns1.other.example."}, since(s, before))
 		})
 	}
 }

@@ -159,12 +159,15 @@ func TestPlansOutsideTheLimitsAreNotKnown(t *testing.T) {
 		a := s.Rejects(call.As(systemtest.LimitedToken), http.StatusNotFound, "not_found")
 		assert.NotContains(t, string(a.Body), "dvlachos", name)
 	}
-	record := systemtest.Call{Method: http.MethodPut, Path: "/api/OU", Params: map[string]any{"OUPath": systemtest.AthensOU, "Description": "x"}}
+	record := systemtest.Call{Method: http.MethodPut, Path: "/api/OU",
+		Params: map[string]any{"OUPath": systemtest.AthensOU, "Description": "x"}}
 	p, _ = dryRun(s, record)
-	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/Plans/" + p.ID}.As(systemtest.LimitedToken), http.StatusNotFound, "not_found")
+	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/Plans/" + p.ID}.As(systemtest.LimitedToken),
+		http.StatusNotFound, "not_found")
 
 	within, _ := dryRun(s, update("aschmidt", map[string]any{"Manager": "dvlachos"}))
-	a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Plans/" + within.ID}.As(systemtest.LimitedToken))
+	a := s.Do(systemtest.Call{Method: http.MethodGet,
+		Path: "/api/Plans/" + within.ID}.As(systemtest.LimitedToken))
 	assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 	assert.NotContains(t, string(a.Body), "Athens", "the name of an object outside the limits")
 }
@@ -172,10 +175,14 @@ func TestPlansOutsideTheLimitsAreNotKnown(t *testing.T) {
 // TestARemovalOfMoreThanWasShown: a plan is not applied if it would remove more than the dry run showed.
 func TestARemovalOfMoreThanWasShown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsLookupZone/planned.example"}, http.StatusCreated)
-	remove := systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsLookupZone/planned.example", Params: map[string]any{"Force": true}}
+	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsLookupZone/planned.example"},
+		http.StatusCreated)
+	remove := systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsLookupZone/planned.example",
+		Params: map[string]any{"Force": true}}
 	p, _ := dryRun(s, remove)
-	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsARecord", Params: map[string]any{"ZoneName": "planned.example", "DNS_HostName": "www", "IP_Address": "10.0.0.7"}}, http.StatusCreated)
+	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsARecord",
+		Params: map[string]any{"ZoneName": "planned.example", "DNS_HostName": "www", "IP_Address": "10.0.0.7"}},
+		http.StatusCreated)
 	a := s.Rejects(applying(remove, p), http.StatusPreconditionFailed, "drifted")
 	assert.Equal(t, "records", systemtest.FirstField(a))
 }

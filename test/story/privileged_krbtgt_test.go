@@ -22,7 +22,8 @@ func TestKeysOfOtherControllers(t *testing.T) {
 			put(path + "/Disable"), put(path + "/Unlock"), put(path + "/Rename/other"), {Method: http.MethodDelete, Path: path},
 		} {
 			a := s.Rejects(c.As(systemtest.PlainToken), http.StatusForbidden, "forbidden")
-			assert.Contains(t, a.Envelope.Output, "needs the scope 'privileged': it holds the key", "%s %s", c.Method, c.Path)
+			assert.Contains(t, a.Envelope.Output, "needs the scope 'privileged': it holds the key", "%s %s", c.Method,
+				c.Path)
 		}
 		s.OK(put(path, "City", "x"), http.StatusOK)
 		s.Expect(http.StatusOK, http.MethodGet, path+"/Details", nil)
@@ -32,7 +33,8 @@ func TestKeysOfOtherControllers(t *testing.T) {
 	}
 	s.OK(put("/api/ADUser/krbtgtx", "City", "x").As(systemtest.PlainToken), http.StatusOK)
 
-	gone := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/numbered/Details"}, http.StatusOK)["guid"].(string)
+	gone := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/numbered/Details"},
+		http.StatusOK)["guid"].(string)
 	s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/numbered"}, http.StatusOK)
 	needsPrivilege(s, put("/api/RecycleBin/"+gone+"/Restore", "Disabled", "false"), "it holds the key")
 }

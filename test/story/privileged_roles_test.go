@@ -79,10 +79,13 @@ func TestGroupsThatGiveRoles(t *testing.T) {
 	copied := s.Do(post("/api/ADUser/alee/CopyGroups", "From", "jmueller").As(systemtest.PlainToken))
 	require.Equal(t, http.StatusOK, copied.Status, "%s", copied.Body)
 	assert.Contains(t, string(copied.Body), gatewayUsers)
-	s.OK(put("/api/ADUser/alee/ResetPassword", "newPassword", systemtest.GoodPassword).As(systemtest.PlainToken), http.StatusOK)
-	s.OK(post(systemtest.UserInGroupPath("alee", "Project Phoenix")).As(systemtest.PlainToken), http.StatusCreated)
+	s.OK(put("/api/ADUser/alee/ResetPassword", "newPassword", systemtest.GoodPassword).As(systemtest.PlainToken),
+		http.StatusOK)
+	s.OK(post(systemtest.UserInGroupPath("alee", "Project Phoenix")).As(systemtest.PlainToken),
+		http.StatusCreated)
 
-	s.SetAttribute("CN="+sandbox.OperatorGroup+","+administrationOU, "member", "CN=helpdesk,"+administrationOU, "CN=inner,"+systemtest.SecurityOU)
+	s.SetAttribute("CN="+sandbox.OperatorGroup+","+administrationOU, "member", "CN=helpdesk,"+administrationOU,
+		"CN=inner,"+systemtest.SecurityOU)
 	s.OK(post(systemtest.UserInGroupPath("alee", sandbox.OperatorGroup)), http.StatusCreated)
 	needsPrivilege(s, put("/api/ADUser/alee/Disable"), gatewayUsers)
 	needsPrivilege(s, systemtest.RenameOU(administrationOU, "Renamed"), "guarded objects lie below it")
@@ -95,7 +98,8 @@ func TestRolesComeBackFromTheBin(t *testing.T) {
 	guid := func(path string) string {
 		return s.OK(systemtest.Call{Method: http.MethodGet, Path: path}, http.StatusOK)["guid"].(string)
 	}
-	operator, group := guid("/api/ADUser/operator/Details"), guid(systemtest.GroupPath(sandbox.HelpdeskGroup, ""))
+	operator, group := guid("/api/ADUser/operator/Details"), guid(systemtest.GroupPath(sandbox.HelpdeskGroup,
+		""))
 	s.OK(remove("/api/ADUser/operator"), http.StatusOK)
 	s.OK(remove(systemtest.GroupPath(sandbox.HelpdeskGroup, "/Remove")), http.StatusOK)
 	needsPrivilege(s, put("/api/RecycleBin/"+operator+"/Restore", "Disabled", "false"), gatewayUsers)
@@ -108,9 +112,11 @@ func TestAPrimaryGroupGivesARole(t *testing.T) {
 	s := withRoles(t, nil)
 	group := s.Stored("CN="+sandbox.OperatorGroup+","+administrationOU, "objectSid").SID
 	s.OK(post(systemtest.UserInGroupPath("alee", sandbox.OperatorGroup)), http.StatusCreated)
-	alee := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/alee/Details"}, http.StatusOK)["distinguishedName"].(string)
+	alee := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/alee/Details"},
+		http.StatusOK)["distinguishedName"].(string)
 	s.SetAttribute(alee, "primaryGroupID", int(group.RID()))
-	needsPrivilege(s, put("/api/ADUser/alee/ResetPassword", "newPassword", systemtest.GoodPassword), gatewayUsers)
+	needsPrivilege(s, put("/api/ADUser/alee/ResetPassword", "newPassword", systemtest.GoodPassword),
+		gatewayUsers)
 }
 
 // TestARoleForEverybody: if a role is for everybody, accounts are not guarded, because
@@ -120,8 +126,10 @@ func TestARoleForEverybody(t *testing.T) {
 	require.NoError(t, err)
 	domain := everybody.Directory.SID().String()
 	for _, sid := range []string{domain + "-513", "S-1-5-32-545"} {
-		s := withRoles(t, nil, signin.Role{Group: sid, Name: "Everybody", Scopes: []identity.Scope{identity.UserRead}})
-		s.OK(put("/api/ADUser/alee/ResetPassword", "newPassword", systemtest.GoodPassword).As(systemtest.PlainToken), http.StatusOK)
+		s := withRoles(t, nil, signin.Role{Group: sid, Name: "Everybody",
+			Scopes: []identity.Scope{identity.UserRead}})
+		s.OK(put("/api/ADUser/alee/ResetPassword", "newPassword",
+			systemtest.GoodPassword).As(systemtest.PlainToken), http.StatusOK)
 	}
 }
 
@@ -143,7 +151,8 @@ func TestGroupsThatLimitsName(t *testing.T) {
 
 	token := ""
 	require.NoError(t, file.Edit(context.Background(), func(d *authn.Document) error {
-		rights := authn.Rights{Scopes: []string{"member:write", "member:read"}, Limits: &identity.Limits{Groups: []string{"project phoenix"}}}
+		rights := authn.Rights{Scopes: []string{"member:write", "member:read"},
+			Limits: &identity.Limits{Groups: []string{"project phoenix"}}}
 		account := authn.NewAccount("phoenix", time.Now(), rights)
 		token = account.AddToken(time.Now(), time.Now())
 		d.Tokens = append(d.Tokens, account)
@@ -155,5 +164,6 @@ func TestGroupsThatLimitsName(t *testing.T) {
 	s.Rejects(join.As(systemtest.PlainToken), http.StatusForbidden, "forbidden")
 	s.OK(join.As(token), http.StatusCreated)
 	// Membership gives the members themselves no rights.
-	s.OK(put("/api/ADUser/alee/ResetPassword", "newPassword", systemtest.GoodPassword).As(systemtest.PlainToken), http.StatusOK)
+	s.OK(put("/api/ADUser/alee/ResetPassword", "newPassword", systemtest.GoodPassword).As(systemtest.PlainToken),
+		http.StatusOK)
 }

@@ -48,7 +48,8 @@ func withParams(method, path string, pairs []string) systemtest.Call {
 // TestGroupsThatLeadToTheDomain: groups that AdminSDHolder does not protect, groups of the
 // gateway itself, groups nested in them, and their current members are guarded.
 func TestGroupsThatLeadToTheDomain(t *testing.T) {
-	s := systemtest.New(t, sandbox.Options{Seed: 1, Account: engine.Account{Domain: "CORP", User: "svc-adgateway", Machine: "FS1"}})
+	s := systemtest.New(t, sandbox.Options{Seed: 1,
+		Account: engine.Account{Domain: "CORP", User: "svc-adgateway", Machine: "FS1"}})
 	for _, group := range []string{"adgateway-rights", "adgateway-hosts", "outer", "inner"} {
 		s.OK(post(systemtest.GroupPath(group, "/Security"), "OUPath", systemtest.SecurityOU), http.StatusCreated)
 	}
@@ -62,16 +63,19 @@ func TestGroupsThatLeadToTheDomain(t *testing.T) {
 		"adgateway-hosts": "rights of the gateway", "outer": "DnsAdmins", "inner": "DnsAdmins",
 	} {
 		needsPrivilege(s, post(systemtest.UserInGroupPath(systemtest.SampleUser, group)), why)
-		needsPrivilege(s, systemtest.Call{Method: http.MethodDelete, Path: systemtest.UserInGroupPath(systemtest.SampleUser, group)}, why)
+		needsPrivilege(s, systemtest.Call{Method: http.MethodDelete,
+			Path: systemtest.UserInGroupPath(systemtest.SampleUser, group)}, why)
 	}
-	s.OK(post(systemtest.UserInGroupPath(systemtest.SampleUser, "Project Phoenix")).As(systemtest.PlainToken), http.StatusCreated)
+	s.OK(post(systemtest.UserInGroupPath(systemtest.SampleUser, "Project Phoenix")).As(systemtest.PlainToken),
+		http.StatusCreated)
 
 	// A new member is guarded immediately, without adminCount.
 	reset := put("/api/ADUser/"+systemtest.SampleUser+"/ResetPassword", "newPassword", systemtest.GoodPassword)
 	s.OK(reset.As(systemtest.PlainToken), http.StatusOK)
 	s.OK(post(systemtest.UserInGroupPath(systemtest.SampleUser, "inner")), http.StatusCreated)
 	needsPrivilege(s, reset, "DnsAdmins")
-	s.OK(systemtest.Call{Method: http.MethodDelete, Path: systemtest.UserInGroupPath(systemtest.SampleUser, "inner")}, http.StatusOK)
+	s.OK(systemtest.Call{Method: http.MethodDelete,
+		Path: systemtest.UserInGroupPath(systemtest.SampleUser, "inner")}, http.StatusOK)
 	s.OK(post(systemtest.UserInGroupPath(systemtest.SampleUser, "Domain Admins")), http.StatusCreated)
 	s.SetAttribute(systemtest.SampleUserDN, "adminCount") // the directory itself sets it within an hour
 	needsPrivilege(s, reset, "Domain Admins")
@@ -104,22 +108,28 @@ func TestTheGatewaysOwnAccount(t *testing.T) {
 			switch name {
 			case "user":
 				needsPrivilege(s, put("/api/ADUser/svc-adgateway", "City", "x"), "the gateway runs as")
-				s.OK(put(systemtest.ComputerPath("FS1")+"/Update", "ComputerDescription", "x").As(systemtest.PlainToken), http.StatusOK)
+				s.OK(put(systemtest.ComputerPath("FS1")+"/Update", "ComputerDescription", "x").As(systemtest.PlainToken),
+					http.StatusOK)
 				return
 			case "gMSA":
-				s.SetAttribute("CN=rights,"+systemtest.SecurityOU, "member", "CN=gmsa-web,CN=Managed Service Accounts,DC=corp,DC=example")
+				s.SetAttribute("CN=rights,"+systemtest.SecurityOU, "member",
+					"CN=gmsa-web,CN=Managed Service Accounts,DC=corp,DC=example")
 			default:
 				s.SetAttribute("CN=rights,"+systemtest.SecurityOU, "member", "CN=FS1,"+systemtest.ServersOU)
 			}
-			needsPrivilege(s, post(systemtest.UserInGroupPath(systemtest.SampleUser, "rights")), "rights of the gateway")
-			needsPrivilege(s, put(systemtest.ComputerPath("FS1")+"/Update", "ComputerDescription", "x"), "the computer the gateway runs on")
+			needsPrivilege(s, post(systemtest.UserInGroupPath(systemtest.SampleUser, "rights")),
+				"rights of the gateway")
+			needsPrivilege(s, put(systemtest.ComputerPath("FS1")+"/Update", "ComputerDescription", "x"),
+				"the computer the gateway runs on")
 			a := s.Do(systemtest.RemoveComputers("WildCard", "FS1*", "Recursive", "true").As(systemtest.PlainToken))
 			require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 			assert.NotContains(t, systemtest.NamesOfComputers(a), "FS1")
 			require.NotEmpty(t, a.Envelope.Warnings)
 			assert.Equal(t, "forbidden", a.Envelope.Warnings[0].Code)
-			needsPrivilege(s, put(systemtest.ComputerPath("FS1")+"/Rename/FS1-OLD"), "the computer the gateway runs on")
-			s.OK(put(systemtest.ComputerPath("WEB1")+"/Update", "ComputerDescription", "x").As(systemtest.PlainToken), http.StatusOK)
+			needsPrivilege(s, put(systemtest.ComputerPath("FS1")+"/Rename/FS1-OLD"),
+				"the computer the gateway runs on")
+			s.OK(put(systemtest.ComputerPath("WEB1")+"/Update", "ComputerDescription", "x").As(systemtest.PlainToken),
+				http.StatusOK)
 		})
 	}
 }
@@ -131,15 +141,20 @@ func TestTreesAndPlacesThatAreGuarded(t *testing.T) {
 	needsPrivilege(s, systemtest.MoveOU(systemtest.CorpOU, controllersOU), "below it")
 	s.OK(systemtest.MoveOU("OU=Corp,"+controllersOU, "DC=corp,DC=example"), http.StatusOK)
 	needsPrivilege(s, systemtest.RenameOU(administrationOU, "Renamed"), "guarded objects lie below it")
-	needsPrivilege(s, systemtest.MoveOU("OU=Renamed,"+systemtest.CorpOU, systemtest.EmptyOU), "guarded objects lie below it")
+	needsPrivilege(s, systemtest.MoveOU("OU=Renamed,"+systemtest.CorpOU, systemtest.EmptyOU),
+		"guarded objects lie below it")
 	needsPrivilege(s, systemtest.MoveOU(systemtest.ProtectedOU, controllersOU), "policies of domain controllers")
-	needsPrivilege(s, systemtest.RenameOU("OU=Protected empty,"+controllersOU, "sub"), "policies of domain controllers")
+	needsPrivilege(s, systemtest.RenameOU("OU=Protected empty,"+controllersOU, "sub"),
+		"policies of domain controllers")
 	needsPrivilege(s, systemtest.CreateOU("below", "OU=sub,"+controllersOU), "policies of domain controllers")
-	needsPrivilege(s, systemtest.RegisterComputer("EVIL1", "OUPath", controllersOU), "policies of domain controllers")
-	needsPrivilege(s, put("/api/ADUser/"+systemtest.SampleUser, "OUPath", controllersOU), "policies of domain controllers")
+	needsPrivilege(s, systemtest.RegisterComputer("EVIL1", "OUPath", controllersOU),
+		"policies of domain controllers")
+	needsPrivilege(s, put("/api/ADUser/"+systemtest.SampleUser, "OUPath", controllersOU),
+		"policies of domain controllers")
 	needsPrivilege(s, put("/api/ADUser/"+systemtest.SampleUser+"/Disable"), "policies of domain controllers")
 	needsPrivilege(s, post("/api/ADUser/evil", "OUPath", controllersOU), "policies of domain controllers")
-	needsPrivilege(s, post(systemtest.GroupPath("evil group", "/Security"), "OUPath", controllersOU), "policies of domain controllers")
+	needsPrivilege(s, post(systemtest.GroupPath("evil group", "/Security"), "OUPath", controllersOU),
+		"policies of domain controllers")
 	s.OK(systemtest.RenameOU(systemtest.LimitedOU, "Ordinary people").As(systemtest.PlainToken), http.StatusOK)
 }
 
@@ -147,14 +162,16 @@ func TestTreesAndPlacesThatAreGuarded(t *testing.T) {
 func TestGuardedNamesInDNS(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	cname := func(method, name, target, zone string) systemtest.Call {
-		return withParams(method, "/api/DnsCNameRecord", []string{"DNS_HostName", name, "DNS_HostName_Alias", target, "ZoneName", zone})
+		return withParams(method, "/api/DnsCNameRecord",
+			[]string{"DNS_HostName", name, "DNS_HostName_Alias", target, "ZoneName", zone})
 	}
 	const evil, zone = "evil.example.com", "corp.example"
 	for name, why := range map[string]string{
 		"*": "wildcard", "*.sub": "wildcard", "wpad.sub": "proxy", "WPAD.other.corp.example.": "proxy", "isatap": "router",
 		"x._msdcs": "find each other", "_ldap._tcp.elsewhere": "find domain controllers", "x.DomainDnsZones": "find domain controllers", "dc1": "name of a domain controller",
 	} {
-		a := s.Rejects(cname(http.MethodPost, name, evil, zone).As(systemtest.PlainToken), http.StatusForbidden, "forbidden")
+		a := s.Rejects(cname(http.MethodPost, name, evil, zone).As(systemtest.PlainToken), http.StatusForbidden,
+			"forbidden")
 		assert.Contains(t, a.Envelope.Output, why, name)
 	}
 	for _, c := range []systemtest.Call{
@@ -167,14 +184,17 @@ func TestGuardedNamesInDNS(t *testing.T) {
 		needsPrivilege(s, c, "needs the scope")
 	}
 	text := func(name string) systemtest.Call {
-		return withParams(http.MethodPost, "/api/DnsTxtRecord", []string{"DNS_HostName", name, "Text", "x", "ZoneName", zone})
+		return withParams(http.MethodPost, "/api/DnsTxtRecord",
+			[]string{"DNS_HostName", name, "Text", "x", "ZoneName", zone})
 	}
 	needsPrivilege(s, text("@"), "it is the name of the domain")
 	needsPrivilege(s, text("_sip._tcp"), "find domain controllers")
 	needsPrivilege(s, text("x.site1._sites"), "find domain controllers")
 	s.OK(cname(http.MethodPost, "apps-2", evil, zone).As(systemtest.PlainToken), http.StatusCreated)
 	s.OK(cname(http.MethodPost, "mywpad", evil, zone).As(systemtest.PlainToken), http.StatusCreated)
-	s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsReverseLookupZone/" + url.PathEscape("192.168.1.0/24"), Token: systemtest.PlainToken}, http.StatusOK)
+	s.OK(systemtest.Call{Method: http.MethodDelete,
+		Path: "/api/DnsReverseLookupZone/" + url.PathEscape("192.168.1.0/24"), Token: systemtest.PlainToken},
+		http.StatusOK)
 }
 
 // TestNamesThatSpeakForGuardedNames: names that can be used in place of guarded names are
@@ -183,7 +203,8 @@ func TestNamesThatSpeakForGuardedNames(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "jobs.rate=0")
 	const zone = "corp.example"
 	text := func(name string) systemtest.Call {
-		return withParams(http.MethodPost, "/api/DnsTxtRecord", []string{"DNS_HostName", name, "Text", "x", "ZoneName", zone})
+		return withParams(http.MethodPost, "/api/DnsTxtRecord",
+			[]string{"DNS_HostName", name, "Text", "x", "ZoneName", zone})
 	}
 	const controller, domain = "'dc1.corp.example', and it is the name of a domain controller", "'corp.example', and it is the name of the domain"
 	for name, why := range map[string]string{
@@ -195,18 +216,24 @@ func TestNamesThatSpeakForGuardedNames(t *testing.T) {
 	} {
 		needsPrivilege(s, text(name), why)
 	}
-	for _, name := range []string{"_acme-challenge.www", "s1._domainkey.mail", "_sip._tcp.voice", "acme-challenge.dc1", "under_score"} {
+	for _, name := range []string{"_acme-challenge.www", "s1._domainkey.mail", "_sip._tcp.voice",
+		"acme-challenge.dc1", "under_score"} {
 		s.OK(text(name).As(systemtest.PlainToken), http.StatusCreated)
 	}
-	cname := []string{"DNS_HostName", "_acme-challenge.dc2", "DNS_HostName_Alias", "x.acme.example.net.", "ZoneName", zone}
-	needsPrivilege(s, withParams(http.MethodPost, "/api/DnsCNameRecord", cname), "it speaks for the name behind it")
-	needsPrivilege(s, post("/api/DnsLookupZone/_acme-challenge.dc1.corp.example"), "it speaks for the name behind it")
-	needsPrivilege(s, post("/api/DnsDelegation", "ZoneName", zone, "ChildName", "_mta-sts.dc2", "NameServer", "ns.example.net", "IP_Address", "10.0.0.9"), "it speaks for the name behind it")
+	cname := []string{"DNS_HostName", "_acme-challenge.dc2", "DNS_HostName_Alias", "x.acme.example.net.",
+		"ZoneName", zone}
+	needsPrivilege(s, withParams(http.MethodPost, "/api/DnsCNameRecord", cname),
+		"it speaks for the name behind it")
+	needsPrivilege(s, post("/api/DnsLookupZone/_acme-challenge.dc1.corp.example"),
+		"it speaks for the name behind it")
+	needsPrivilege(s, post("/api/DnsDelegation", "ZoneName", zone, "ChildName", "_mta-sts.dc2", "NameServer",
+		"ns.example.net", "IP_Address", "10.0.0.9"), "it speaks for the name behind it")
 
 	// An undo, and an item of a job, have the rights of their caller.
 	made := s.Do(text("_dnsauth.dc2"))
 	require.Equal(t, http.StatusCreated, made.Status, "%s", made.Body)
-	needsPrivilege(s, undoChange(made.Header.Get("X-Change-Id"), nil), "'dc2.corp.example', and it is the name of a domain controller")
+	needsPrivilege(s, undoChange(made.Header.Get("X-Change-Id"), nil),
+		"'dc2.corp.example', and it is the name of a domain controller")
 	c := submit(jsonLines, `{"parameters":{"DNS_HostName":"_dnsauth.dc2","Text":"x","ZoneName":"corp.example"}}`, "Operation", "txt.create")
 	job := submitted(s, c.As(systemtest.PlainToken))
 	reached(s, job, "done")

@@ -47,7 +47,8 @@ func TestTheLifeOfARecord(t *testing.T) {
 			}
 			set := map[string]any{"ZoneName": kind.Zone, "DNS_HostName": kind.Another, "Type": kind.Name}
 			data := func() any {
-				return s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/DnsRecordSet", Params: set}, http.StatusOK)["data"]
+				return s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/DnsRecordSet", Params: set},
+					http.StatusOK)["data"]
 			}
 
 			s.Rejects(call(http.MethodGet, one), 404, "not_found")
@@ -68,10 +69,12 @@ func TestTheLifeOfARecord(t *testing.T) {
 			s.OK(call(http.MethodPut, change), http.StatusOK)
 			s.Rejects(call(http.MethodGet, one), 404, "not_found")
 			s.OK(call(http.MethodGet, other), http.StatusOK)
-			assert.EqualValues(t, 120, s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/DnsRecordSet", Params: set}, http.StatusOK)["ttl"], "the time to live stays")
+			assert.EqualValues(t, 120, s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/DnsRecordSet",
+				Params: set}, http.StatusOK)["ttl"], "the time to live stays")
 			s.OK(call(http.MethodDelete, other), http.StatusOK)
 			s.Rejects(call(http.MethodDelete, other), 404, "not_found")
-			s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/DnsRecordSet", Params: set}, 404, "not_found")
+			s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/DnsRecordSet", Params: set}, 404,
+				"not_found")
 
 			missing := "nowhere.example"
 			if kind.Reverse {
@@ -81,7 +84,8 @@ func TestTheLifeOfARecord(t *testing.T) {
 			s.Rejects(call(http.MethodPost, with(one, "DNS_HostName", "x.other.example.")), 422, "unprocessable")
 			s.Rejects(call(http.MethodPost, with(one, "TimeToLive", -1)), 400, "invalid_request")
 			s.Rejects(call(http.MethodPost, with(one, "TimeToLive", 2147483648)), 400, "invalid_request")
-			s.Rejects(call(http.MethodPost, with(one, "DNS_HostName", "*")).As(systemtest.PlainToken), 403, "forbidden")
+			s.Rejects(call(http.MethodPost, with(one, "DNS_HostName", "*")).As(systemtest.PlainToken), 403,
+				"forbidden")
 			for _, field := range kind.Fields {
 				switch field.Form {
 				case schema.NameForm:
@@ -115,7 +119,8 @@ func TestASetIsWhatWasPut(t *testing.T) {
 	model := map[string]put{}
 	for step := range 60 {
 		kind := []string{"A", "AAAA", "TXT", "MX"}[random.IntN(4)]
-		id := map[string]any{"ZoneName": "corp.example", "DNS_HostName": fmt.Sprintf("model%d", random.IntN(2)), "Type": kind}
+		id := map[string]any{"ZoneName": "corp.example", "DNS_HostName": fmt.Sprintf("model%d", random.IntN(2)),
+			"Type": kind}
 		name := fmt.Sprint(id["DNS_HostName"], kind)
 		if random.IntN(4) == 0 {
 			status := http.StatusOK
@@ -129,7 +134,8 @@ func TestASetIsWhatWasPut(t *testing.T) {
 			all := slices.Clone(values[kind])
 			random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 			wanted := put{all[:1+random.IntN(len(all))], 60 * (1 + random.IntN(5))}
-			a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/DnsRecordSet", Params: with(id, "Data", wanted.data, "TimeToLive", wanted.ttl)})
+			a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/DnsRecordSet",
+				Params: with(id, "Data", wanted.data, "TimeToLive", wanted.ttl)})
 			require.Less(t, a.Status, 300, "step %d (seed %d): %s", step, seed, a.Body)
 			model[name] = wanted
 		}
@@ -150,23 +156,31 @@ func TestPTRRecordsGoWithAddresses(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const path = "/api/DnsARecord"
 	host := func(name, address string, more ...any) map[string]any {
-		return with(map[string]any{"ZoneName": "corp.example", "DNS_HostName": name, "IP_Address": address}, more...)
+		return with(map[string]any{"ZoneName": "corp.example", "DNS_HostName": name, "IP_Address": address},
+			more...)
 	}
 	pointer := func(address, target string, status int) {
 		t.Helper()
-		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/DnsPtrRecord", Params: map[string]any{"IP_Address": address, "DNS_TargetName": target}})
+		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/DnsPtrRecord",
+			Params: map[string]any{"IP_Address": address, "DNS_TargetName": target}})
 		assert.Equal(t, status, a.Status, "%s", a.Body)
 	}
-	created := s.Do(systemtest.Call{Method: http.MethodPost, Path: path, Params: host("with-ptr", "10.0.7.7", "CreatePtr", true)})
+	created := s.Do(systemtest.Call{Method: http.MethodPost, Path: path,
+		Params: host("with-ptr", "10.0.7.7", "CreatePtr", true)})
 	require.Equal(t, http.StatusCreated, created.Status, "%s", created.Body)
 	assert.Contains(t, created.Envelope.Output, "was created together with '7.7.0.10.in-addr.arpa'.")
 	pointer("10.0.7.7", "with-ptr.corp.example", http.StatusOK)
-	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: path, Params: host("other", "10.0.7.7", "CreatePtr", true)}, 409, "conflict")
-	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: path, Params: host("other", "198.51.100.7", "CreatePtr", true)}, 422, "unprocessable")
-	s.OK(systemtest.Call{Method: http.MethodDelete, Path: path, Params: host("with-ptr", "10.0.7.7", "RemovePtr", true)}, http.StatusOK)
+	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: path,
+		Params: host("other", "10.0.7.7", "CreatePtr", true)}, 409, "conflict")
+	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: path,
+		Params: host("other", "198.51.100.7", "CreatePtr", true)}, 422, "unprocessable")
+	s.OK(systemtest.Call{Method: http.MethodDelete, Path: path,
+		Params: host("with-ptr", "10.0.7.7", "RemovePtr", true)}, http.StatusOK)
 	pointer("10.0.7.7", "with-ptr.corp.example", http.StatusNotFound)
-	s.OK(systemtest.Call{Method: http.MethodPost, Path: path, Params: host("lonely", "10.0.7.8")}, http.StatusCreated)
-	a := s.Do(systemtest.Call{Method: http.MethodDelete, Path: path, Params: host("lonely", "10.0.7.8", "RemovePtr", true)})
+	s.OK(systemtest.Call{Method: http.MethodPost, Path: path, Params: host("lonely", "10.0.7.8")},
+		http.StatusCreated)
+	a := s.Do(systemtest.Call{Method: http.MethodDelete, Path: path,
+		Params: host("lonely", "10.0.7.8", "RemovePtr", true)})
 	assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 	assert.Len(t, a.Envelope.Warnings, 1, "there was no PTR record")
 }
@@ -177,11 +191,14 @@ func TestChangesOfAddressesKeepTheirPTRRecords(t *testing.T) {
 	for keeps, warnings := range map[bool]int{true: 0, false: 1} {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, SetKeepsPTR: keeps})
 		address := map[string]any{"ZoneName": "corp.example", "DNS_HostName": "with-ptr", "IP_Address": "10.0.7.7"}
-		s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsARecord", Params: with(address, "CreatePtr", true)}, http.StatusCreated)
-		a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/DnsARecord", Params: with(address, "TimeToLive", 120)})
+		s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsARecord",
+			Params: with(address, "CreatePtr", true)}, http.StatusCreated)
+		a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/DnsARecord",
+			Params: with(address, "TimeToLive", 120)})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 		assert.Len(t, a.Envelope.Warnings, warnings, "keeps %v: %s", keeps, a.Body)
-		pointer := systemtest.Call{Method: http.MethodGet, Path: "/api/DnsPtrRecord", Params: map[string]any{"IP_Address": "10.0.7.7", "DNS_TargetName": "with-ptr.corp.example"}}
+		pointer := systemtest.Call{Method: http.MethodGet, Path: "/api/DnsPtrRecord",
+			Params: map[string]any{"IP_Address": "10.0.7.7", "DNS_TargetName": "with-ptr.corp.example"}}
 		s.OK(pointer, http.StatusOK)
 	}
 }

@@ -103,7 +103,8 @@ func bySID(s *systemtest.System, op *ops.Operation, p *ops.Param) {
 		objects = append(objects, account(s, name))
 	}
 	if !writes || op.Param(ops.DryRun) != nil {
-		for _, token := range []string{systemtest.AllToken, systemtest.PlainToken, systemtest.LimitedToken, systemtest.DeskToken} {
+		for _, token := range []string{systemtest.AllToken, systemtest.PlainToken, systemtest.LimitedToken,
+			systemtest.DeskToken} {
 			for _, object := range objects {
 				guid, sid := object.String("objectGUID"), object.String("objectSid")
 				want, got := call(token, guid, writes), call(token, sid, writes)
@@ -125,12 +126,17 @@ func bySID(s *systemtest.System, op *ops.Operation, p *ops.Param) {
 func TestASIDOfABuiltInGroup(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, sid := range []string{"S-1-5-32-544", "s-1-5-32-544"} {
-		assert.Equal(t, "Administrators", s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups/" + sid}, http.StatusOK)["samName"])
+		assert.Equal(t, "Administrators",
+			s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups/" + sid}, http.StatusOK)["samName"])
 	}
-	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/S-1-5-32-544/Details"}, http.StatusNotFound, "not_found")
-	for _, bad := range []string{"S-1-5", "S-1-5-21-1-2-3-", "S-2-5-32-544", "S-1-5-32-4294967296", "S-1-5-32-544)(objectClass=*", "S-1-5-*"} {
-		s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups/" + url.PathEscape(bad)}, http.StatusNotFound, "not_found")
-		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUserGuid", Params: map[string]any{"UserGuid": bad}})
+	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/S-1-5-32-544/Details"},
+		http.StatusNotFound, "not_found")
+	for _, bad := range []string{"S-1-5", "S-1-5-21-1-2-3-", "S-2-5-32-544", "S-1-5-32-4294967296",
+		"S-1-5-32-544)(objectClass=*", "S-1-5-*"} {
+		s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups/" + url.PathEscape(bad)},
+			http.StatusNotFound, "not_found")
+		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUserGuid",
+			Params: map[string]any{"UserGuid": bad}})
 		assert.Equal(t, strings.HasSuffix(bad, "6"), a.Status == http.StatusNotFound, "%s: %s", bad, a.Body)
 	}
 }
@@ -139,12 +145,14 @@ func TestASIDOfABuiltInGroup(t *testing.T) {
 func TestALimitNamesAGroupByItsSID(t *testing.T) {
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
-	found, err := w.Directory.DCs()[0].Search(t.Context(), directory.SearchRequest{Scope: directory.ScopeSubtree, Filter: "(sAMAccountName=VPN Users)"})
+	found, err := w.Directory.DCs()[0].Search(t.Context(),
+		directory.SearchRequest{Scope: directory.ScopeSubtree, Filter: "(sAMAccountName=VPN Users)"})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	static := authn.NewStatic(authn.Header{})
-	require.NoError(t, static.AddToken(systemtest.GroupToken, &identity.Principal{Name: systemtest.GroupToken, Scopes: []identity.Scope{identity.All},
-		Limits: identity.Limits{Groups: []string{found[0].String("objectSid")}}}))
+	require.NoError(t, static.AddToken(systemtest.GroupToken,
+		&identity.Principal{Name: systemtest.GroupToken, Scopes: []identity.Scope{identity.All},
+			Limits: identity.Limits{Groups: []string{found[0].String("objectSid")}}}))
 	s := systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = static })
 	do := func(method, path string) systemtest.Answer {
 		return s.Do(systemtest.Call{Method: method, Path: path, Token: systemtest.GroupToken})

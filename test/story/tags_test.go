@@ -72,7 +72,8 @@ func TestEveryOperationHonoursOrRefusesAGuard(t *testing.T) {
 					return
 				}
 				tag := tagOf(s, call)
-				for condition, status := range map[string]int{"*": 304, tag: 304, "W/" + tag: 304, noTag + ", " + tag: 304, noTag: 200} {
+				for condition, status := range map[string]int{"*": 304, tag: 304, "W/" + tag: 304,
+					noTag + ", " + tag: 304, noTag: 200} {
 					a := s.Do(guarded(call, ops.IfNoneMatch, condition))
 					assert.Equal(t, status, a.Status, condition)
 					assert.Equal(t, tag, a.Header.Get("ETag"))
@@ -85,13 +86,16 @@ func TestEveryOperationHonoursOrRefusesAGuard(t *testing.T) {
 			default:
 				honoured++
 				for _, condition := range []string{noTag, noTag + `, "x"`} {
-					a := s.Rejects(guarded(call, ops.IfMatch, condition), http.StatusPreconditionFailed, "precondition_failed")
+					a := s.Rejects(guarded(call, ops.IfMatch, condition), http.StatusPreconditionFailed,
+						"precondition_failed")
 					tag := a.Header.Get("ETag")
 					assert.Regexp(t, `^"[a-z][0-9]-[A-Za-z0-9_-]{22}"$`, tag)
 					assert.Equal(t, "none", a.Envelope.Error.Outcome)
 					s.Rejects(guarded(call, ops.IfMatch, "W/"+tag), http.StatusPreconditionFailed, "precondition_failed")
-					s.Rejects(guarded(asking(call, map[string]any{"DryRun": true}), ops.IfMatch, noTag), http.StatusPreconditionFailed, "precondition_failed")
-					assert.Equal(t, http.StatusOK, s.Do(guarded(asking(call, map[string]any{"DryRun": true}), ops.IfMatch, tag)).Status)
+					s.Rejects(guarded(asking(call, map[string]any{"DryRun": true}), ops.IfMatch, noTag),
+						http.StatusPreconditionFailed, "precondition_failed")
+					assert.Equal(t, http.StatusOK,
+						s.Do(guarded(asking(call, map[string]any{"DryRun": true}), ops.IfMatch, tag)).Status)
 				}
 			}
 			if !op.Guard.New {
@@ -105,7 +109,8 @@ func TestEveryOperationHonoursOrRefusesAGuard(t *testing.T) {
 
 func TestAMalformedGuardIsRefused(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	for _, call := range []systemtest.Call{readUser("aschmidt"), update("aschmidt", map[string]any{"City": "Berlin"})} {
+	for _, call := range []systemtest.Call{readUser("aschmidt"),
+		update("aschmidt", map[string]any{"City": "Berlin"})} {
 		for _, malformed := range []string{"", "x", `"a" "b"`, `*, "a"`, `"a`, `W/x`, `w/"a"`, "*,*"} {
 			for _, name := range []string{ops.IfMatch, ops.IfNoneMatch} {
 				a := s.Rejects(guarded(call, name, malformed), http.StatusBadRequest, "invalid_request")
@@ -120,16 +125,20 @@ func TestATagIsTheSameForAll(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	tag := tagOf(s, readUser("aschmidt"))
 	for _, fields := range []string{"username", "department,city", "lockedOut", "rdsProfilePath", "*"} {
-		assert.Equal(t, tag, tagOf(s, asking(readUser("aschmidt"), map[string]any{"ShowFields": fields, "WithETag": true})), fields)
+		assert.Equal(t, tag, tagOf(s,
+			asking(readUser("aschmidt"), map[string]any{"ShowFields": fields, "WithETag": true})), fields)
 	}
 	assert.Empty(t, s.Get("/api/ADUser/aschmidt/Details?ShowFields=username").Header.Get("ETag"))
 	for _, token := range []string{systemtest.ClassicToken, systemtest.ReadToken} {
-		assert.Equal(t, tag, tagOf(s, asking(readUser("aschmidt").As(token), map[string]any{"ShowFields": "City", "WithETag": true})))
+		assert.Equal(t, tag, tagOf(s,
+			asking(readUser("aschmidt").As(token), map[string]any{"ShowFields": "City", "WithETag": true})))
 		assert.Equal(t, tag, tagOf(s, readUser("aschmidt").As(token)))
 	}
 	guid := s.Record(s.Do(readUser("aschmidt")))["guid"]
-	assert.Equal(t, tag, tagOf(s, systemtest.Call{Method: http.MethodGet, Path: "/api/ADUserGuid", Params: map[string]any{"UserGuid": guid}}))
-	list := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/ListUsers/All", Params: map[string]any{"ShowFields": "username", "WithETag": true}})
+	assert.Equal(t, tag, tagOf(s,
+		systemtest.Call{Method: http.MethodGet, Path: "/api/ADUserGuid", Params: map[string]any{"UserGuid": guid}}))
+	list := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/ListUsers/All",
+		Params: map[string]any{"ShowFields": "username", "WithETag": true}})
 	found := false
 	for _, record := range list.Envelope.Result {
 		require.Len(t, record, 2)
@@ -181,7 +190,8 @@ func TestChangesOfManyObjectsAtOnce(t *testing.T) {
 }
 
 func TestGuardsAndKeysThatAreRequired(t *testing.T) {
-	s := systemtest.New(t, sandbox.Options{Seed: 1}, "http.requireGuard=[user:write, computer:bulk-delete]", "http.requireKey=[group:write]")
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, "http.requireGuard=[user:write, computer:bulk-delete]",
+		"http.requireKey=[group:write]")
 	change := update("aschmidt", map[string]any{"City": "Berlin"})
 	missing := func(c systemtest.Call, ways ...string) {
 		t.Helper()
@@ -200,7 +210,8 @@ func TestGuardsAndKeysThatAreRequired(t *testing.T) {
 	other := update("aschmidt", map[string]any{"City": "Paris"})
 	p, _ := dryRun(s, other)
 	s.OK(applying(other, p), http.StatusOK)
-	s.OK(guarded(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/new.one"}, ops.IfNoneMatch, "*"), http.StatusCreated)
+	s.OK(guarded(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/new.one"}, ops.IfNoneMatch, "*"),
+		http.StatusCreated)
 
 	group := systemtest.Call{Method: http.MethodPost, Path: "/api/ADGroups/New%20Team/Security"}
 	a := s.Rejects(group, http.StatusBadRequest, "invalid_request")
@@ -239,7 +250,8 @@ func TestIfNoneMatchOfWhatIsThere(t *testing.T) {
 func TestAnUndoWithATag(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	a := s.Do(update("aschmidt", map[string]any{"City": "Berlin", "Office": "B1"}))
-	undo := systemtest.Call{Method: http.MethodPut, Path: "/api/Changes/" + a.Header.Get("X-Change-Id") + "/Undo"}
+	undo := systemtest.Call{Method: http.MethodPut,
+		Path: "/api/Changes/" + a.Header.Get("X-Change-Id") + "/Undo"}
 	old := tagOf(s, readUser("aschmidt"))
 	s.OK(update("aschmidt", map[string]any{"Department": "IT"}), http.StatusOK)
 	refused := s.Rejects(guarded(undo, ops.IfMatch, old), http.StatusPreconditionFailed, "precondition_failed")

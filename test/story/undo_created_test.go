@@ -74,15 +74,18 @@ func undoOU(protected string) map[string]any {
 }
 
 func cname(more map[string]any) map[string]any {
-	return systemtest.Merge(map[string]any{"ZoneName": "corp.example", "DNS_HostName": "undo", "DNS_HostName_Alias": "web1.corp.example"}, more)
+	return systemtest.Merge(map[string]any{"ZoneName": "corp.example", "DNS_HostName": "undo",
+		"DNS_HostName_Alias": "web1.corp.example"}, more)
 }
 
 func aRecord(more map[string]any) map[string]any {
-	return systemtest.Merge(map[string]any{"ZoneName": "corp.example", "DNS_HostName": "undo", "IP_Address": "10.0.1.77"}, more)
+	return systemtest.Merge(map[string]any{"ZoneName": "corp.example", "DNS_HostName": "undo",
+		"IP_Address": "10.0.1.77"}, more)
 }
 
 func aSet(data string, ttl int) map[string]any {
-	return map[string]any{"ZoneName": "corp.example", "DNS_HostName": "undo", "Type": "A", "Data": strings.Split(data, "\n"), "TimeToLive": ttl}
+	return map[string]any{"ZoneName": "corp.example", "DNS_HostName": "undo", "Type": "A",
+		"Data": strings.Split(data, "\n"), "TimeToLive": ttl}
 }
 
 // TestWhatIsCreatedIsRemovedOnlyAsItWasCreated: the undo of a creation does not remove an
@@ -113,7 +116,8 @@ func TestWhatIsCreatedIsRemovedOnlyAsItWasCreated(t *testing.T) {
 	// No operation changes the objects that these create, or another operation creates the same objects.
 	untried := []string{"group.createDistribution", "delegation.create", "nameServer.create"}
 	for _, op := range opstest.Own() {
-		if op.Effect.Writes() && strings.Contains(op.ID, ".create") && op.Undo.Never == "" && !recordOfOneType(op.ID) {
+		if op.Effect.Writes() && strings.Contains(op.ID, ".create") && op.Undo.Never == "" &&
+			!recordOfOneType(op.ID) {
 			known := tried[op.ID] || slices.Contains(untried, op.ID)
 			assert.True(t, known, "%s creates something that no case changes", op.ID)
 		}

@@ -16,7 +16,8 @@ import (
 // TestWhatIsPromisedCanBeUndone: an undo does what a plan and the history promise about it,
 // with and without the Recycle Bin.
 func TestWhatIsPromisedCanBeUndone(t *testing.T) {
-	for name, world := range map[string]sandbox.Options{"with the bin": {Seed: 1}, "without the bin": {Seed: 1, NoRecycleBin: true}} {
+	for name, world := range map[string]sandbox.Options{"with the bin": {Seed: 1},
+		"without the bin": {Seed: 1, NoRecycleBin: true}} {
 		s := systemtest.New(t, world)
 		for _, op := range opstest.Own() {
 			if !op.Effect.Writes() || world.NoRecycleBin && op.ID == "bin.restore" {

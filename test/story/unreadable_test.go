@@ -28,7 +28,8 @@ func newRestarts(t *testing.T, folder string) *restarts {
 	defer cancel()
 	w, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
 	require.NoError(t, err)
-	return &restarts{t, w, []string{"store.file=" + filepath.Join(folder, "state.db"), "audit.file=" + filepath.Join(folder, "audit.jsonl")}}
+	return &restarts{t, w, []string{"store.file=" + filepath.Join(folder, "state.db"),
+		"audit.file=" + filepath.Join(folder, "audit.jsonl")}}
 }
 
 func (r *restarts) during(name string, what func(t *testing.T, s *systemtest.System)) {
@@ -85,7 +86,8 @@ func TestADamagedChangeHidesNoOther(t *testing.T) {
 // TestAnotherKeyOfTheStore: with a key that opens no value, reads work, but nothing is
 // changed or written. With the correct key, everything is available again.
 func TestAnotherKeyOfTheStore(t *testing.T) {
-	for name, without := range map[string]int{"with the proof of the key": 0, "of a store from before the proof": 1} {
+	for name, without := range map[string]int{"with the proof of the key": 0,
+		"of a store from before the proof": 1} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			r := newRestarts(t, folder)
@@ -118,7 +120,8 @@ func TestAnotherKeyOfTheStore(t *testing.T) {
 				assert.Contains(t, string(s.Get("/readyz").Body), "the key opens nothing of what the store has")
 				assert.Equal(t, http.StatusServiceUnavailable, s.Get("/readyz?lane=changes").Status)
 				s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/aschmidt/Details"}, http.StatusOK)
-				for _, answer := range []systemtest.Answer{keyed(s), s.Do(update("aschmidt", map[string]any{"City": "Oslo"}))} {
+				for _, answer := range []systemtest.Answer{keyed(s),
+					s.Do(update("aschmidt", map[string]any{"City": "Oslo"}))} {
 					assert.Equal(t, http.StatusServiceUnavailable, answer.Status)
 					assert.NotEmpty(t, answer.Header.Get("Retry-After"))
 				}

@@ -24,11 +24,13 @@ import (
 // in a record of some, although different lines of the script write them.
 func TestAllFieldsAndSomeAreTheSame(t *testing.T) {
 	names := schema.User.All().Names()
-	assert.Contains(t, string(scripts.Prelude(ps.Directory).Text), fmt.Sprintf("$Field.Length -eq %d ", len(names)), "what the script takes for all fields")
+	assert.Contains(t, string(scripts.Prelude(ps.Directory).Text),
+		fmt.Sprintf("$Field.Length -eq %d ", len(names)), "what the script takes for all fields")
 
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Users: 50})
 	list := func(fields ...string) []map[string]any {
-		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/ListUsers/All?ShowFields=" + strings.Join(fields, ",")})
+		a := s.Do(systemtest.Call{Method: http.MethodGet,
+			Path: "/api/ADUser/ListUsers/All?ShowFields=" + strings.Join(fields, ",")})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 		return a.Envelope.Result
 	}

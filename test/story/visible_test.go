@@ -300,7 +300,8 @@ func listed(s *systemtest.System, callers *credentials, all []leftovers, count m
 				reads := scope == identity.All || of.op.ReadScope() == scope
 				assert.Equal(s.T, reads, seen[of.change], "%s %s", of.op.ID, scope)
 			}
-			waited := s.Do(listChanges(map[string]any{"Wait": 0, "Since": "2020-01-01T00:00:00Z", "Limit": 1000}).As(name))
+			waited := s.Do(listChanges(map[string]any{"Wait": 0, "Since": "2020-01-01T00:00:00Z", "Limit": 1000}).As(
+				name))
 			require.Equal(s.T, http.StatusOK, waited.Status, "%s", waited.Body)
 			assert.Len(s.T, waited.Envelope.Result, len(seen), "%s", scope)
 		}
@@ -319,7 +320,8 @@ func raw(t *testing.T, s *systemtest.System, name, path string) systemtest.Answe
 func TestItemsAreShownByTheRightsOfNow(t *testing.T) {
 	s, callers := visibleSystem(t)
 	owner := callers.set(identity.KindToken, identity.Limits{}, identity.All)
-	list := "Username;Description;MobilePhone\naschmidt;personal note 1;+49 1\nnobody.there;personal note 2;+49 2\n"
+	list := "Username;Description;MobilePhone\naschmidt;personal note 1;+49 1\n" +
+		"nobody.there;personal note 2;+49 2\n"
 	id := submitted(s, submit(csvMedia, list, "Operation", "user.update", "Name", "Moves of Anna").As(owner))
 	reached(s, id, "done")
 	sales := identity.Limits{OUs: []string{"OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"}}
@@ -352,7 +354,8 @@ func TestItemsAreShownByTheRightsOfNow(t *testing.T) {
 			path := "/api/Jobs/" + id
 			job := s.Do(systemtest.Call{Method: http.MethodGet, Path: path}.As(reader))
 			require.Equal(t, http.StatusOK, job.Status, "%s", job.Body)
-			assert.Equal(t, []any{2.0, 1.0, 1.0}, []any{job.Envelope.Result[0]["total"], job.Envelope.Result[0]["done"], job.Envelope.Result[0]["failed"]})
+			assert.Equal(t, []any{2.0, 1.0, 1.0},
+				[]any{job.Envelope.Result[0]["total"], job.Envelope.Result[0]["done"], job.Envelope.Result[0]["failed"]})
 			assert.Equal(t, c.named, job.Envelope.Result[0]["name"] != nil)
 			listing := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Jobs"}.As(reader))
 			assert.Equal(t, c.named, strings.Contains(string(listing.Body), "Moves of Anna"))
@@ -371,9 +374,11 @@ func TestItemsAreShownByTheRightsOfNow(t *testing.T) {
 			for _, format := range []string{"csv", "ndjson"} {
 				result := raw(t, s, reader, path+"/Result?Format="+format)
 				for _, text := range []string{made, failed} {
-					assert.Equal(t, slices.Contains(c.shown, text), strings.Contains(string(result.Body), text), "%s: %s", text, result.Body)
+					assert.Equal(t, slices.Contains(c.shown, text), strings.Contains(string(result.Body), text), "%s: %s",
+						text, result.Body)
 				}
-				assert.Equal(t, 2-len(c.shown), strings.Count(string(result.Body), "The item is not shown: "), "%s", result.Body)
+				assert.Equal(t, 2-len(c.shown), strings.Count(string(result.Body), "The item is not shown: "), "%s",
+					result.Body)
 			}
 			events := raw(t, s, reader, path+"/Stream?Items=failed")
 			assert.Contains(t, string(events.Body), "event: end")
@@ -465,7 +470,8 @@ func TestFiltersTellWhatMayBeRead(t *testing.T) {
 			a := s.Do(c.As(name))
 			assert.Equal(t, http.StatusForbidden, a.Status, "%s: %s", filter, a.Body)
 			assert.Contains(t, string(a.Body), "member:read")
-			name = callers.set(identity.KindToken, identity.Limits{}, identity.UserRead, identity.GroupRead, identity.ComputerRead, identity.MemberRead)
+			name = callers.set(identity.KindToken, identity.Limits{}, identity.UserRead, identity.GroupRead,
+				identity.ComputerRead, identity.MemberRead)
 			assert.Equal(t, http.StatusOK, s.Do(c.As(name)).Status, filter)
 		}
 	}

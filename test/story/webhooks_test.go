@@ -46,7 +46,8 @@ func verify(r *http.Request, body []byte, secrets ...string) (by []int, fault st
 			return nil, err.Error()
 		}
 		sum := hmac.New(sha256.New, key)
-		_, _ = io.WriteString(sum, strings.Join([]string{r.Header.Get("webhook-id"), r.Header.Get("webhook-timestamp"), string(body)}, "."))
+		_, _ = io.WriteString(sum, strings.Join([]string{r.Header.Get("webhook-id"),
+			r.Header.Get("webhook-timestamp"), string(body)}, "."))
 		for signature := range strings.FieldsSeq(r.Header.Get("webhook-signature")) {
 			version, value, _ := strings.Cut(signature, ",")
 			raw, err := base64.StdEncoding.DecodeString(value)
@@ -150,7 +151,8 @@ func TestWebhooksTellOfChanges(t *testing.T) {
 		shown := changesIn(s, s.Do(getChange(one, nil)))[0]
 		assert.Equal(t, "change", body.Type)
 		assert.Equal(t, []string{one, shown.Caller, shown.Operation, shown.Outcome, *shown.Objects[0].GUID},
-			append([]string{body.Data.ChangeID, body.Data.Caller, body.Data.Operation, body.Data.Outcome}, body.Data.Objects...))
+			append([]string{body.Data.ChangeID, body.Data.Caller, body.Data.Operation, body.Data.Outcome},
+				body.Data.Objects...))
 		assert.NotContains(t, got.body, "Rome")
 
 		chat.down()
@@ -195,7 +197,8 @@ func TestWebhooksTellOfChanges(t *testing.T) {
 
 // figures returns the text of the metrics.
 func figures(s *systemtest.System) string {
-	request, err := http.NewRequest(http.MethodGet, s.URL+"/metrics", nil) // no credential is needed on this machine
+	// no credential is needed on this machine
+	request, err := http.NewRequest(http.MethodGet, s.URL+"/metrics", nil)
 	if err != nil {
 		return err.Error()
 	}
@@ -208,8 +211,11 @@ func TestWebhooksTellOfJobs(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte(storySecret), 0o600))
 	chat := newInbox(t, storySecret)
-	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, fmt.Sprintf("events.webhooks=[{name: jobs, url: 'http://%s/', secretFile: '%s', types: [job]}]", chat.address, secret))
-	id := submitted(s, submit(csvMedia, "UserName,City\n"+systemtest.SampleUser+",Rome\nnobody.here,Bonn\n", "Operation", "user.update"))
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast,
+		fmt.Sprintf("events.webhooks=[{name: jobs, url: 'http://%s/', secretFile: '%s', types: [job]}]",
+			chat.address, secret))
+	id := submitted(s, submit(csvMedia, "UserName,City\n"+systemtest.SampleUser+",Rome\nnobody.here,Bonn\n",
+		"Operation", "user.update"))
 	got := chat.next()
 	assert.True(t, strings.HasPrefix(got.id, id), "%s", got.id)
 	var told struct {

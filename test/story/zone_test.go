@@ -44,7 +44,8 @@ func TestTheLifeOfAForwardZone(t *testing.T) {
 		assert.Equal(t, made, s.OK(ask("GET", route), http.StatusOK), route)
 	}
 	assert.Equal(t, true, s.OK(ask("GET", zonesPath+"life.example/Exists"), http.StatusOK)["exists"])
-	for _, list := range []systemtest.Call{ask("GET", zonesPath+"All"), ask("GET", lookupPath+"All"), ask("GET", zonesPath+"All", "Lookup", "forward", "ZoneType", "PRIMARY")} {
+	for _, list := range []systemtest.Call{ask("GET", zonesPath+"All"), ask("GET", lookupPath+"All"),
+		ask("GET", zonesPath+"All", "Lookup", "forward", "ZoneType", "PRIMARY")} {
 		assert.Contains(t, s.Do(list).Envelope.Result, made)
 	}
 	assert.NotContains(t, s.Do(ask("GET", zonesPath+"All", "Lookup", "Reverse")).Envelope.Result, made)
@@ -53,11 +54,14 @@ func TestTheLifeOfAForwardZone(t *testing.T) {
 	s.Rejects(ask("POST", lookupPath+"Life.Example."), http.StatusConflict, "conflict")
 
 	changed := s.OK(ask("PUT", path, "DynamicUpdate", "none", "ReplicationScope", "forest"), http.StatusOK)
-	assert.Equal(t, []any{"None", "Forest", "DC=life.example,cn=MicrosoftDNS,DC=ForestDnsZones,DC=corp,DC=example"}, []any{changed["dynamicUpdate"], changed["replicationScope"], changed["distinguishedName"]})
+	assert.Equal(t, []any{"None", "Forest",
+		"DC=life.example,cn=MicrosoftDNS,DC=ForestDnsZones,DC=corp,DC=example"},
+		[]any{changed["dynamicUpdate"], changed["replicationScope"], changed["distinguishedName"]})
 	s.ChangesNothing(ask("PUT", path, "DynamicUpdate", "None"))
 	s.ChangesNothing(ask("PUT", path))
 
-	s.OK(ask("POST", "/api/DnsCNameRecord", "DNS_HostName", "www", "DNS_HostName_Alias", "web1.corp.example", "ZoneName", "life.example"), http.StatusCreated)
+	s.OK(ask("POST", "/api/DnsCNameRecord", "DNS_HostName", "www", "DNS_HostName_Alias", "web1.corp.example",
+		"ZoneName", "life.example"), http.StatusCreated)
 	refused := s.Rejects(ask("DELETE", path), http.StatusConflict, "not_empty")
 	assert.Contains(t, refused.Envelope.Output, "has 1 record besides its SOA and name servers")
 	removed := s.Do(ask("DELETE", path, "Force", "true"))
@@ -69,7 +73,9 @@ func TestTheLifeOfAForwardZone(t *testing.T) {
 	assert.Equal(t, false, s.OK(ask("GET", zonesPath+"life.example/Exists"), http.StatusOK)["exists"])
 
 	file := s.OK(ask("POST", path, "ReplicationScope", "File"), http.StatusCreated)
-	assert.Equal(t, []any{"File", "File", "None", "life.example.dns", ""}, []any{file["type"], file["replicationScope"], file["dynamicUpdate"], file["zoneFile"], file["distinguishedName"]})
+	assert.Equal(t, []any{"File", "File", "None", "life.example.dns", ""},
+		[]any{file["type"], file["replicationScope"], file["dynamicUpdate"], file["zoneFile"],
+			file["distinguishedName"]})
 	s.OK(ask("DELETE", path), http.StatusOK) // the zone contains only its SOA and name servers
 	assert.Empty(t, start.Compare(s.Snapshot()))
 }
@@ -86,7 +92,8 @@ func TestZonesOfEveryType(t *testing.T) {
 		"partner.example":  {"Forwarder", "DS", "Forward", "Domain", false, []any{"203.0.113.10", "203.0.113.11"}},
 	} {
 		z := s.OK(ask("GET", zonesPath+name), http.StatusOK)
-		assert.Equal(t, want, []any{z["zoneType"], z["type"], z["lookup"], z["replicationScope"], z["readOnly"], z["masterServers"]}, name)
+		assert.Equal(t, want, []any{z["zoneType"], z["type"], z["lookup"], z["replicationScope"], z["readOnly"],
+			z["masterServers"]}, name)
 	}
 	all := len(s.Get(zonesPath + "All").Envelope.Result)
 	assert.Len(t, s.Do(ask("GET", zonesPath+"All", "IgnoreSystemZones", "false")).Envelope.Result, all+4)
@@ -94,7 +101,8 @@ func TestZonesOfEveryType(t *testing.T) {
 	assert.Contains(t, refused.Envelope.Output, "IgnoreSystemZones=false")
 	s.OK(ask("GET", zonesPath+"TrustAnchors", "IgnoreSystemZones", "false"), http.StatusOK)
 	assert.Equal(t, false, s.OK(ask("GET", zonesPath+"TrustAnchors/Exists"), http.StatusOK)["exists"])
-	assert.Equal(t, true, s.OK(ask("GET", zonesPath+"TrustAnchors/Exists", "IgnoreSystemZones", "false"), http.StatusOK)["exists"])
+	assert.Equal(t, true, s.OK(ask("GET", zonesPath+"TrustAnchors/Exists", "IgnoreSystemZones", "false"),
+		http.StatusOK)["exists"])
 }
 
 // refusal is a refused call with its caller and the text of the answer.
@@ -111,10 +119,11 @@ func refuses(t *testing.T, cases []refusal) {
 	for _, culture := range systemtest.Cultures {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
 		for _, c := range cases {
-			t.Run(fmt.Sprintf("%s/%s %s %v %s", culture, c.call.Method, c.call.Path, c.call.Params, c.token), func(t *testing.T) {
-				a := s.In(t).Rejects(c.call.As(c.token), c.status, c.code)
-				assert.Contains(t, a.Envelope.Output, c.says)
-			})
+			t.Run(fmt.Sprintf("%s/%s %s %v %s", culture, c.call.Method, c.call.Path, c.call.Params, c.token),
+				func(t *testing.T) {
+					a := s.In(t).Rejects(c.call.As(c.token), c.status, c.code)
+					assert.Contains(t, a.Envelope.Output, c.says)
+				})
 		}
 	}
 }
@@ -212,7 +221,8 @@ func TestWhatForwardersRefuse(t *testing.T) {
 func TestWhatDelegationsRefuse(t *testing.T) {
 	const plain = systemtest.PlainToken
 	delegate := func(zone, child, server, address string) systemtest.Call {
-		return ask("POST", delegationPath, "ZoneName", zone, "ChildName", child, "NameServer", server, "IP_Address", address)
+		return ask("POST", delegationPath, "ZoneName", zone, "ChildName", child, "NameServer", server, "IP_Address",
+			address)
 	}
 	remove := func(zone, child string, more ...string) systemtest.Call {
 		return ask("DELETE", delegationPath, append(more, "ZoneName", zone, "ChildName", child)...)
@@ -264,19 +274,24 @@ func TestTheLifeOfAForwarder(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
 	const path = forwarderPath + "ally.example"
-	made := s.OK(systemtest.Call{Method: "POST", Path: path, Params: map[string]any{"MasterServers": []any{"10.9.0.1", "2001:DB8:0::9"}}}, http.StatusCreated)
-	assert.Equal(t, map[string]any{"zoneName": "ally.example", "masterServers": []any{"10.9.0.1", "2001:db8::9"}, "forwarderTimeout": 5.0, "useRecursion": false,
+	made := s.OK(systemtest.Call{Method: "POST", Path: path,
+		Params: map[string]any{"MasterServers": []any{"10.9.0.1", "2001:DB8:0::9"}}}, http.StatusCreated)
+	assert.Equal(t, map[string]any{"zoneName": "ally.example", "masterServers": []any{"10.9.0.1", "2001:db8::9"},
+		"forwarderTimeout": 5.0, "useRecursion": false,
 		"replicationScope": "Domain", "directoryPartition": "DomainDnsZones.corp.example"}, made)
 	assert.Equal(t, made, s.OK(ask("GET", path), http.StatusOK))
 	assert.Contains(t, s.Get(forwarderPath+"All").Envelope.Result, made)
 	assert.Len(t, s.Get(forwarderPath+"All").Envelope.Result, 2)
-	changed := s.OK(ask("PUT", path, "MasterServers", "10.9.0.2", "ForwarderTimeout", "15", "UseRecursion", "true", "ReplicationScope", "Forest"), http.StatusOK)
-	assert.Equal(t, map[string]any{"zoneName": "ally.example", "masterServers": []any{"10.9.0.2"}, "forwarderTimeout": 15.0, "useRecursion": true,
+	changed := s.OK(ask("PUT", path, "MasterServers", "10.9.0.2", "ForwarderTimeout", "15", "UseRecursion",
+		"true", "ReplicationScope", "Forest"), http.StatusOK)
+	assert.Equal(t, map[string]any{"zoneName": "ally.example", "masterServers": []any{"10.9.0.2"},
+		"forwarderTimeout": 15.0, "useRecursion": true,
 		"replicationScope": "Forest", "directoryPartition": "ForestDnsZones.corp.example"}, changed)
 	s.ChangesNothing(ask("PUT", path, "MasterServers", "10.9.0.2", "ForwarderTimeout", "15"))
 	s.ChangesNothing(ask("PUT", path))
 	assert.Equal(t, changed, s.OK(ask("DELETE", path), http.StatusOK))
-	alone := s.OK(ask("POST", path, "MasterServers", "10.9.0.1", "ReplicationScope", "Server", "ForwarderTimeout", "0"), http.StatusCreated)
+	alone := s.OK(ask("POST", path, "MasterServers", "10.9.0.1", "ReplicationScope", "Server",
+		"ForwarderTimeout", "0"), http.StatusCreated)
 	assert.Equal(t, []any{"Server", 0.0}, []any{alone["replicationScope"], alone["forwarderTimeout"]})
 	s.Rejects(ask("PUT", path, "ReplicationScope", "Domain"), http.StatusUnprocessableEntity, "unprocessable")
 	s.OK(ask("DELETE", path), http.StatusOK)
@@ -285,7 +300,8 @@ func TestTheLifeOfAForwarder(t *testing.T) {
 	s.OK(ask("DELETE", forwarderPath+"lab.corp.example"), http.StatusOK)
 	// The operation for reverse zones does not remove forwarders; that would need the scope privileged.
 	s.OK(ask("POST", forwarderPath+"9.10.in-addr.arpa", "MasterServers", "10.9.0.10"), http.StatusCreated)
-	s.Rejects(ask("DELETE", "/api/DnsReverseLookupZone/10.9.0.0/16").As(systemtest.PlainToken), http.StatusConflict, "conflict")
+	s.Rejects(ask("DELETE", "/api/DnsReverseLookupZone/10.9.0.0/16").As(systemtest.PlainToken),
+		http.StatusConflict, "conflict")
 	s.OK(ask("DELETE", forwarderPath+"9.10.in-addr.arpa"), http.StatusOK)
 	assert.Empty(t, start.Compare(s.Snapshot()))
 }
@@ -296,23 +312,29 @@ func TestTheLifeOfADelegation(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
 	params := func(server string) map[string]any {
-		return map[string]any{"ZoneName": "corp.example", "ChildName": "branch", "NameServer": server, "IP_Address": []any{"10.9.1.1", "2001:db8::9:1"}}
+		return map[string]any{"ZoneName": "corp.example", "ChildName": "branch", "NameServer": server,
+			"IP_Address": []any{"10.9.1.1", "2001:db8::9:1"}}
 	}
-	made := s.OK(systemtest.Call{Method: "POST", Path: delegationPath, Params: params("ns1.branch.corp.example")}, http.StatusCreated)
-	assert.Equal(t, map[string]any{"zoneName": "corp.example", "childName": "branch", "nameServer": "ns1.branch.corp.example", "ipAddresses": []any{"10.9.1.1", "2001:db8::9:1"}}, made)
+	made := s.OK(systemtest.Call{Method: "POST", Path: delegationPath,
+		Params: params("ns1.branch.corp.example")}, http.StatusCreated)
+	assert.Equal(t, map[string]any{"zoneName": "corp.example", "childName": "branch",
+		"nameServer": "ns1.branch.corp.example", "ipAddresses": []any{"10.9.1.1", "2001:db8::9:1"}}, made)
 	more := s.Do(systemtest.Call{Method: "POST", Path: delegationPath, Params: params("ns.elsewhere.example")})
 	require.Equal(t, http.StatusCreated, more.Status, "%s", more.Body)
 	assert.Empty(t, s.Record(more)["ipAddresses"])
 	assert.Equal(t, "no_addresses", more.Envelope.Warnings[0].Code)
-	known := s.OK(ask("POST", delegationPath, "ZoneName", "corp.example", "ChildName", "Branch.corp.example", "NameServer", "dc1", "IP_Address", "10.0.0.10"), http.StatusCreated)
+	known := s.OK(ask("POST", delegationPath, "ZoneName", "corp.example", "ChildName", "Branch.corp.example",
+		"NameServer", "dc1", "IP_Address", "10.0.0.10"), http.StatusCreated)
 	assert.Equal(t, []any{"branch", "dc1.corp.example"}, []any{known["childName"], known["nameServer"]})
 	list := s.Get(delegationPath + "/corp.example").Envelope.Result
 	assert.Contains(t, list, made)
 	assert.Len(t, list, 4+3)
 	// No record can be added below the delegation.
-	s.Rejects(ask("POST", "/api/DnsCNameRecord", "DNS_HostName", "www.branch", "DNS_HostName_Alias", "web1", "ZoneName", "corp.example"), http.StatusConflict, "conflict")
+	s.Rejects(ask("POST", "/api/DnsCNameRecord", "DNS_HostName", "www.branch", "DNS_HostName_Alias", "web1",
+		"ZoneName", "corp.example"), http.StatusConflict, "conflict")
 
-	one := s.Do(ask("DELETE", delegationPath, "ZoneName", "corp.example", "ChildName", "branch", "NameServer", "dc1"))
+	one := s.Do(ask("DELETE", delegationPath, "ZoneName", "corp.example", "ChildName", "branch", "NameServer",
+		"dc1"))
 	assert.Len(t, one.Envelope.Result, 1, "%s", one.Body)
 	rest := s.Do(ask("DELETE", delegationPath, "ZoneName", "corp.example", "ChildName", "branch"))
 	assert.Len(t, rest.Envelope.Result, 2, "%s", rest.Body)
@@ -324,7 +346,8 @@ func TestAgingAndStatistics(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const path = zonesPath + "_msdcs.corp.example/Aging"
 	off := s.OK(ask("GET", path), http.StatusOK)
-	assert.Equal(t, map[string]any{"zoneName": "_msdcs.corp.example", "enabled": false, "refreshHours": 168.0, "noRefreshHours": 168.0,
+	assert.Equal(t, map[string]any{"zoneName": "_msdcs.corp.example", "enabled": false, "refreshHours": 168.0,
+		"noRefreshHours":  168.0,
 		"scavengeServers": []any{}, "availableAt": nil, "serverScavengingHours": 0.0}, off)
 	a := s.Do(ask("PUT", path, "Aging", "true", "RefreshHours", "8760", "NoRefreshHours", "0"))
 	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
@@ -361,13 +384,17 @@ func TestZonesOutsideTheLimits(t *testing.T) {
 		assert.Contains(t, a.Envelope.Output, "corp.example", "the answer names the zones of the credential")
 	}
 	// The answer reports that a zone outside the limits would lose records, but not which.
-	hidden := s.Rejects(ask("POST", lookupPath+systemtest.SubZone).As(systemtest.SubZoneToken), http.StatusConflict, "not_empty")
-	assert.Equal(t, "'dev.corp.example' would hide records that the zone above it has at and below this name. Move them first.", hidden.Envelope.Output)
+	hidden := s.Rejects(ask("POST", lookupPath+systemtest.SubZone).As(systemtest.SubZoneToken),
+		http.StatusConflict, "not_empty")
+	assert.Equal(t, "'dev.corp.example' would hide records that the zone above it has at and below this "+
+		"name. Move them first.", hidden.Envelope.Output)
 	for owner, target := range map[string]string{"www.dev": "web3", "api.dev": "app3"} {
-		s.OK(ask("DELETE", "/api/DnsCNameRecord", "DNS_HostName", owner, "DNS_HostName_Alias", target, "ZoneName", "corp.example"), http.StatusOK)
+		s.OK(ask("DELETE", "/api/DnsCNameRecord", "DNS_HostName", owner, "DNS_HostName_Alias", target, "ZoneName",
+			"corp.example"), http.StatusOK)
 	}
 	s.OK(ask("POST", lookupPath+systemtest.SubZone).As(systemtest.SubZoneToken), http.StatusCreated)
-	for path, want := range map[string]int{zonesPath + "All": 1, lookupPath + "All": 1, forwarderPath + "All": 0, delegationPath + "/corp.example": 4} {
+	for path, want := range map[string]int{zonesPath + "All": 1, lookupPath + "All": 1, forwarderPath + "All": 0,
+		delegationPath + "/corp.example": 4} {
 		a := s.Do(ask("GET", path).As(systemtest.LimitedToken))
 		assert.Len(t, a.Envelope.Result, want, "%s: %s", path, a.Body)
 	}
@@ -391,9 +418,12 @@ func TestValuesOfZonesInEveryPlace(t *testing.T) {
 		{"a" + label63 + ".example", "10.9.0.1", "0", 400}, {"a." + name253, "10.9.0.1", "5", 400}, {"a.example", "10.9.0.256", "5", 400}, {"a.example", "10.9.0.1", "5.0", 400},
 	} {
 		values := url.Values{"MasterServers": {c.masters}, "ForwarderTimeout": {c.timeout}}
-		form := systemtest.Call{Method: "POST", Path: forwarderPath + c.name, Raw: strings.NewReader(values.Encode()), Headers: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}
+		form := systemtest.Call{Method: "POST", Path: forwarderPath + c.name,
+			Raw:     strings.NewReader(values.Encode()),
+			Headers: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}
 		query := systemtest.Call{Method: "POST", Path: forwarderPath + c.name + "?" + values.Encode()}
-		for where, call := range map[string]systemtest.Call{"query": query, "form": form, "JSON": ask("POST", forwarderPath+c.name, "MasterServers", c.masters, "ForwarderTimeout", c.timeout)} {
+		for where, call := range map[string]systemtest.Call{"query": query, "form": form,
+			"JSON": ask("POST", forwarderPath+c.name, "MasterServers", c.masters, "ForwarderTimeout", c.timeout)} {
 			a := s.Do(call)
 			assert.Equal(t, c.status, a.Status, "%s %+v: %s", where, c, a.Body)
 			if a.Status == http.StatusCreated {

@@ -20,14 +20,16 @@ func (s *System) SwitchDC(on bool) {
 // object and everything below it.
 func (s *System) DenyBelow(ref string, right directory.Rights) {
 	s.T.Helper()
-	require.NoError(s.T, s.DC1().SetACL(context.Background(), ref, []directory.ACE{{Trustee: directory.Everyone, Rights: right, Inherit: true}}))
+	require.NoError(s.T, s.DC1().SetACL(context.Background(), ref,
+		[]directory.ACE{{Trustee: directory.Everyone, Rights: right, Inherit: true}}))
 }
 
 // Modify changes an attribute directly in the directory, bypassing the gateway.
 func (s *System) Modify(ref string, op directory.ChangeOp, attribute string, value any) {
 	s.T.Helper()
 	change := directory.Change{Op: op, Name: attribute, Values: []any{value}}
-	require.NoError(s.T, s.DC1().Modify(context.Background(), ref, []directory.Change{change}, directory.ModifyOptions{}))
+	require.NoError(s.T, s.DC1().Modify(context.Background(), ref, []directory.Change{change},
+		directory.ModifyOptions{}))
 }
 
 // CreateTree creates an OU with a user, a computer, and a protected OU with two groups, and returns its DN.
@@ -35,7 +37,8 @@ func (s *System) CreateTree(parent string) string {
 	s.T.Helper()
 	root := s.OK(CreateOU("Tree", parent), http.StatusCreated)["path"].(string)
 	s.Expect(http.StatusCreated, http.MethodPost, "/api/ADUser/tree.user", map[string]any{"OUPath": root})
-	s.Expect(http.StatusCreated, http.MethodPost, "/api/Computers/TREE-PC/Register", map[string]any{"OUPath": root})
+	s.Expect(http.StatusCreated, http.MethodPost, "/api/Computers/TREE-PC/Register",
+		map[string]any{"OUPath": root})
 	inner := s.OK(CreateOU("Inner", root), http.StatusCreated)["path"].(string)
 	s.AddObject("CN=tree group 1,"+inner, "group", "sAMAccountName", "tree group 1", "groupType", "-2147483646")
 	s.AddObject("CN=tree group 2,"+inner, "group", "sAMAccountName", "tree group 2", "groupType", "-2147483646")
@@ -57,7 +60,8 @@ func (s *System) AddObject(dn, class string, attributes ...string) {
 // SetAttribute replaces an attribute directly in the directory, bypassing the gateway.
 func (s *System) SetAttribute(dn, attribute string, values ...any) {
 	s.T.Helper()
-	require.NoError(s.T, s.DC1().Modify(context.Background(), dn, []directory.Change{{Op: directory.OpReplace, Name: attribute, Values: values}}, directory.ModifyOptions{}))
+	require.NoError(s.T, s.DC1().Modify(context.Background(), dn,
+		[]directory.Change{{Op: directory.OpReplace, Name: attribute, Values: values}}, directory.ModifyOptions{}))
 }
 
 // DenyEveryone appends a Deny ACE for everyone to the ACL of an object.
@@ -65,7 +69,8 @@ func (s *System) DenyEveryone(dn string, rights directory.Rights, inherit bool) 
 	s.T.Helper()
 	acl, err := s.DC1().ACL(context.Background(), dn)
 	require.NoError(s.T, err)
-	require.NoError(s.T, s.DC1().SetACL(context.Background(), dn, append(acl, directory.ACE{Trustee: directory.Everyone, Rights: rights, Inherit: inherit})))
+	require.NoError(s.T, s.DC1().SetACL(context.Background(), dn,
+		append(acl, directory.ACE{Trustee: directory.Everyone, Rights: rights, Inherit: inherit})))
 }
 
 // DC1 returns the domain controller that the gateway uses first.

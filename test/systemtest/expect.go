@@ -74,7 +74,8 @@ func (s *System) Undo(op *ops.Operation) {
 func (s *System) fieldOrder(op *ops.Operation, a Answer) {
 	at, shape := 0, op.Reply.Shape
 	for _, variant := range shape.Variants { // a restore returns records of several classes
-		if _, has := a.Envelope.Result[0][variant.Fields[len(variant.Fields)/2].Name]; has && len(variant.Fields) == len(a.Envelope.Result[0]) {
+		if _, has := a.Envelope.Result[0][variant.Fields[len(variant.Fields)/2].Name]; has &&
+			len(variant.Fields) == len(a.Envelope.Result[0]) {
 			shape = variant
 		}
 	}

@@ -36,7 +36,8 @@ func (b *LogBuffer) Reset() {
 
 // Lines returns the lines that contain text.
 func (b *LogBuffer) Lines(text string) []string {
-	return slices.DeleteFunc(strings.Split(b.String(), "\n"), func(line string) bool { return !strings.Contains(line, text) })
+	return slices.DeleteFunc(strings.Split(b.String(), "\n"),
+		func(line string) bool { return !strings.Contains(line, text) })
 }
 
 // Limits for the report of a failed test.

@@ -97,7 +97,8 @@ func standInPath() string {
 		}
 		standIn.folder = folder
 		path := filepath.Join(folder, "standin.exe")
-		if exec.Command("go", "build", "-race=false", "-o", path, "adgateway/test/systemtest/standin").Run() == nil {
+		if exec.Command("go", "build", "-race=false", "-o", path,
+			"adgateway/test/systemtest/standin").Run() == nil {
 			standIn.path = path
 		}
 	})
@@ -124,22 +125,25 @@ func (p *Processes) NewSystem(t testing.TB, overrides ...string) *System {
 	require.NoError(t, err)
 	p.mark = rand.Text()
 	modules, culture := world.Modules()
-	p.Server, err = remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
+	p.Server, err = remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
+		Culture: culture})
 	require.NoError(t, err)
 	t.Cleanup(func() { // runs after the sessions have been closed
-		assert.Eventually(t, func() bool { return p.Server.Connections() == 0 }, Patience, time.Millisecond, "processes are left")
+		assert.Eventually(t, func() bool { return p.Server.Connections() == 0 }, Patience, time.Millisecond,
+			"processes are left")
 		assert.NoError(t, p.Server.Close())
 	})
 	if p.Options == nil {
 		p.Options = func(*app.Options) {}
 	}
-	sessions := session.Config{MaxOutput: p.MaxOutput, Starter: &remote.Starter{Server: p.Server, Path: standInPath(), Env: func() []string {
-		env := []string{EngineVariable + "=" + p.mark, "GORACE=atexit_sleep_ms=0"}
-		if p.Faults != nil {
-			env = append(env, remotetest.FaultVariable+"="+p.Faults())
-		}
-		return env
-	}}}
+	sessions := session.Config{MaxOutput: p.MaxOutput,
+		Starter: &remote.Starter{Server: p.Server, Path: standInPath(), Env: func() []string {
+			env := []string{EngineVariable + "=" + p.mark, "GORACE=atexit_sleep_ms=0"}
+			if p.Faults != nil {
+				env = append(env, remotetest.FaultVariable+"="+p.Faults())
+			}
+			return env
+		}}}
 	return NewWith(t, world, sessions, p.Options, overrides...)
 }
 
@@ -160,7 +164,8 @@ func (p *Processes) Running() []string {
 // OnlySessionsLeft waits until only the processes of open sessions are left.
 func (p *Processes) OnlySessionsLeft(t *testing.T) {
 	t.Helper()
-	assert.Eventually(t, func() bool { return len(p.Running()) <= p.Server.Connections() }, Patience, 10*time.Millisecond)
+	assert.Eventually(t, func() bool { return len(p.Running()) <= p.Server.Connections() }, Patience,
+		10*time.Millisecond)
 }
 
 // NoGoroutinesLeft checks, after a system has been stopped, that no goroutine is left that

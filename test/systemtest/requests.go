@@ -27,7 +27,8 @@ const GoodPassword = "Corr3ct-Horse"
 var Cultures = []string{"en-US", "de-DE"}
 
 // RecoveryKey has the attributes of a BitLocker recovery key, for AddObject.
-var RecoveryKey = []string{"msFVE-RecoveryGuid", "0123456789abcdef", "msFVE-RecoveryPassword", "111111-222222"}
+var RecoveryKey = []string{"msFVE-RecoveryGuid", "0123456789abcdef", "msFVE-RecoveryPassword",
+	"111111-222222"}
 
 // As returns the same request with another token.
 func (c Call) As(token string) Call {
@@ -91,7 +92,8 @@ func GroupInGroupPath(child, parent string) string {
 
 // CreateOU returns a request that creates an OU.
 func CreateOU(name, parent string, more ...string) Call {
-	return Call{Method: http.MethodPost, Path: "/api/OU", Params: pairs(append(more, "OUName", name, "OUDestinationPath", parent)...)}
+	return Call{Method: http.MethodPost, Path: "/api/OU",
+		Params: pairs(append(more, "OUName", name, "OUDestinationPath", parent)...)}
 }
 
 // UpdateOU returns a request that changes an OU.
@@ -101,7 +103,8 @@ func UpdateOU(dn string, more ...string) Call {
 
 // MoveOU returns a request that moves an OU below parent.
 func MoveOU(dn, parent string) Call {
-	return Call{Method: http.MethodPut, Path: "/api/OU/Move", Params: pairs("OUPath", dn, "OUDestinationPath", parent)}
+	return Call{Method: http.MethodPut, Path: "/api/OU/Move",
+		Params: pairs("OUPath", dn, "OUDestinationPath", parent)}
 }
 
 // RenameOU returns a request that renames an OU.
@@ -111,7 +114,8 @@ func RenameOU(dn, name string) Call {
 
 // RemoveOU returns a request that removes an OU.
 func RemoveOU(dn string, more ...string) Call {
-	return Call{Method: http.MethodDelete, Path: "/api/OU/Path/Remove", Params: pairs(append(more, "OUPath", dn)...)}
+	return Call{Method: http.MethodDelete, Path: "/api/OU/Path/Remove",
+		Params: pairs(append(more, "OUPath", dn)...)}
 }
 
 // ReadOU returns a request that reads an OU.

@@ -64,7 +64,8 @@ const (
 
 // deskGroups are the groups of DeskToken: two by account name, of which one does not exist,
 // one by DN and one by GUID.
-var deskGroups = []string{"vpn users", "Team", "cn=ALL Staff, OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example", helpDeskGUID}
+var deskGroups = []string{"vpn users", "Team",
+	"cn=ALL Staff, OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example", helpDeskGUID}
 
 // System is the whole gateway over a sandbox, behind HTTP.
 type System struct {
@@ -79,7 +80,8 @@ type System struct {
 
 // unhurried are settings that prevent requests from failing because the machine is busy. The
 // settings of a test are applied after them.
-var unhurried = []string{"pool.maxWait=3m", "pool.startTimeout=3m", "http.readTimeout=3m", "http.writeTimeout=3m"}
+var unhurried = []string{"pool.maxWait=3m", "pool.startTimeout=3m", "http.readTimeout=3m",
+	"http.writeTimeout=3m"}
 
 // Settings returns the settings of a system. overrides have the form "key=value".
 func Settings(t testing.TB, overrides ...string) *config.Settings {
@@ -113,7 +115,9 @@ func NewWithSessions(t testing.TB, w *sandbox.World, sessions session.Config, ov
 }
 
 // NewWith is NewWithSessions with a function that may adjust the options of the stack.
-func NewWith(t testing.TB, w *sandbox.World, sessions session.Config, change func(*app.Options), overrides ...string) *System {
+func NewWith(
+	t testing.TB, w *sandbox.World, sessions session.Config, change func(*app.Options), overrides ...string,
+) *System {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
@@ -265,7 +269,8 @@ func (s *System) Send(request *http.Request) Answer {
 	a.Body, err = io.ReadAll(response.Body)
 	require.NoError(s.T, err)
 	if a.Status >= http.StatusInternalServerError {
-		s.failed.add(fmt.Sprintf("%d to %s %s", a.Status, request.Method, request.URL.Path), a.Header.Get("X-Request-Id"))
+		s.failed.add(fmt.Sprintf("%d to %s %s", a.Status, request.Method, request.URL.Path),
+			a.Header.Get("X-Request-Id"))
 	}
 	if json.Unmarshal(a.Body, &a.Envelope) != nil {
 		a.Envelope = Envelope{}

@@ -44,8 +44,10 @@ func NewForDNS(t testing.TB, overrides ...string) *System {
 		p.Name = name
 		require.NoError(t, static.AddUser(name, p))
 	}
-	require.NoError(t, static.AddToken(AllToken, &identity.Principal{Name: AllToken, Scopes: identity.Everything()}))
-	return NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = static }, overrides...)
+	require.NoError(t, static.AddToken(AllToken,
+		&identity.Principal{Name: AllToken, Scopes: identity.Everything()}))
+	return NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = static },
+		overrides...)
 }
 
 // Texts returns the sorted texts in a name's TXT records, from a zone of the first server.
@@ -58,7 +60,9 @@ func (s *System) Texts(name, zone string) []string {
 	found := []string{}
 	for _, record := range records {
 		header := record.RR.Header()
-		if text, isText := strings.CutPrefix(record.RR.String(), header.String()); isText && header.Rrtype == typeTXT && strings.EqualFold(strings.TrimSuffix(header.Name, "."), strings.TrimSuffix(name, ".")) {
+		if text, isText := strings.CutPrefix(record.RR.String(), header.String()); isText &&
+			header.Rrtype == typeTXT &&
+			strings.EqualFold(strings.TrimSuffix(header.Name, "."), strings.TrimSuffix(name, ".")) {
 			found = append(found, strings.Trim(text, `"`))
 		}
 	}

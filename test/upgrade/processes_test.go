@@ -50,12 +50,14 @@ type process struct {
 // start starts a process, and waits until its log contains a text.
 func start(t *testing.T, name, until, executable string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, name: name, log: &systemtest.LogBuffer{}, command: exec.Command(executable, args...), ended: make(chan struct{})}
+	p := &process{t: t, name: name, log: &systemtest.LogBuffer{}, command: exec.Command(executable, args...),
+		ended: make(chan struct{})}
 	p.command.Stdout, p.command.Stderr = p.log, p.log
 	require.NoError(t, p.command.Start(), name)
 	go func() { defer close(p.ended); _ = p.command.Wait() }()
 	t.Cleanup(p.kill)
-	require.Eventually(t, func() bool { return strings.Contains(p.log.String(), until) || p.over() }, patience, 20*time.Millisecond, "%s", name)
+	require.Eventually(t, func() bool { return strings.Contains(p.log.String(), until) || p.over() }, patience,
+		20*time.Millisecond, "%s", name)
 	require.False(t, p.over(), "%s ended: %s", name, p.log.String())
 	return p
 }
@@ -107,20 +109,25 @@ type fleet struct {
 
 // newFleet starts a domain, and prepares gateways of one version. The clients use token.
 func newFleet(t *testing.T, v *version, members int) (f *fleet, token string) {
-	f = &fleet{t: t, folder: t.TempDir(), client: &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}}
+	f = &fleet{t: t, folder: t.TempDir(),
+		client: &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}}
 	f.domain = freeport.Addresses(t, 1)[0]
-	start(t, "the domain", "ticket", v.gateway(), "sandbox", "domain", "--listen", f.domain, "--ticket-file", filepath.Join(f.folder, "ticket"))
+	start(t, "the domain", "ticket", v.gateway(), "sandbox", "domain", "--listen", f.domain, "--ticket-file",
+		filepath.Join(f.folder, "ticket"))
 	const ports = 4
 	addresses := freeport.Addresses(t, ports*members)
 	for i := range members {
 		name, own := fmt.Sprintf("gw%d", i+1), addresses[ports*i:]
-		text := fmt.Sprintf("http:\n  listen: %s\n  writeTimeout: %s\nstore:\n  file: state.db\naudit:\n  file: audit.jsonl\nauth:\n  store: credentials.json\n", own[0], writeTimeout)
+		text := fmt.Sprintf("http:\n  listen: %s\n  writeTimeout: %s\nstore:\n  file: state.db\naudit:\n"+
+			"  file: audit.jsonl\nauth:\n  store: credentials.json\n", own[0], writeTimeout)
 		if members > 1 {
-			text += fmt.Sprintf("cluster:\n  listen: %s\n  settleDelay: %s\nengine:\n  listen: %s\n  cluster: %s\nsandbox:\n  account: %s\n", own[1], settleDelay, own[2], own[3], name)
+			text += fmt.Sprintf("cluster:\n  listen: %s\n  settleDelay: %s\nengine:\n  listen: %s\n  cluster: %s\n"+
+				"sandbox:\n  account: %s\n", own[1], settleDelay, own[2], own[3], name)
 		}
 		f.gateways = append(f.gateways, &member{name: name, url: "http://" + own[0], settings: f.write(name, text)})
 	}
-	return f, strings.TrimSpace(f.command(v, "token", "create", "load", "--scope", "*", "--config", f.gateways[0].settings))
+	return f, strings.TrimSpace(f.command(v, "token", "create", "load", "--scope", "*", "--config",
+		f.gateways[0].settings))
 }
 
 // newCluster starts a cluster of three gateways. The first gateway creates the cluster, and

@@ -39,7 +39,9 @@ type answer struct {
 
 // ask sends a call to a gateway. It returns an error if no answer comes, for example because
 // the gateway is being replaced.
-func (f *fleet) ask(ctx context.Context, g *member, token, key, method, path, media string, body []byte) (*answer, error) {
+func (f *fleet) ask(
+	ctx context.Context, g *member, token, key, method, path, media string, body []byte,
+) (*answer, error) {
 	request, err := http.NewRequestWithContext(ctx, method, g.url+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -93,7 +95,8 @@ func (f *fleet) must(status int, g *member, token, method, path, media, body str
 			break
 		}
 	}
-	require.Equal(f.t, status, a.status, "%s (%s): %s %s: %s", g.name, g.version.Load().name, method, path, a.body)
+	require.Equal(f.t, status, a.status, "%s (%s): %s %s: %s", g.name, g.version.Load().name, method, path,
+		a.body)
 	return a
 }
 
@@ -161,7 +164,8 @@ func (c *crowd) settle(ctx context.Context, user, key, value string, not *member
 		if g == not && len(c.f.gateways) > 1 {
 			continue
 		}
-		a, err := c.f.ask(ctx, g, c.token, key, http.MethodPut, "/api/ADUser/"+user, "application/json", fmt.Appendf(nil, `{"City":%q}`, value))
+		a, err := c.f.ask(ctx, g, c.token, key, http.MethodPut, "/api/ADUser/"+user, "application/json",
+			fmt.Appendf(nil, `{"City":%q}`, value))
 		if err == nil {
 			if wrong := c.f.forbidden(a); wrong != "" {
 				c.fault("%s at %s (%s): %s", key, g.name, g.version.Load().name, wrong)
@@ -241,7 +245,8 @@ func (f *fleet) upgrade(token string, old, latest *version) {
 		}
 	}
 	ended()
-	t.Logf("%d changes, %d keys repeated, %d of them at the other version, %d tries more", c.done.Load(), c.replayed.Load(), c.elsewhere.Load(), c.retried.Load())
+	t.Logf("%d changes, %d keys repeated, %d of them at the other version, %d tries more", c.done.Load(),
+		c.replayed.Load(), c.elsewhere.Load(), c.retried.Load())
 	assert.Empty(t, c.wrong)
 	f.replace(f.gateways[0], latest)
 	for _, g := range f.gateways[:min(2, len(f.gateways))] { // one of each version
@@ -279,14 +284,17 @@ func (f *fleet) finish(c *crowd, g *member, b before) {
 	again := f.kept(c, g, b.key)
 	assert.Equal(f.t, "true", again.header.Get("Idempotency-Replayed"))
 	assert.Equal(f.t, string(b.change.body), string(again.body))
-	applied := f.must(http.StatusOK, g, c.token, http.MethodPut, "/api/ADUser/lweber", "application/json", fmt.Sprintf(`{"Department":"Kept","PlanId":%q}`, b.plan))
-	f.must(http.StatusOK, g, c.token, http.MethodPut, "/api/Changes/"+applied.header.Get("X-Change-Id")+"/Undo", "", "")
+	applied := f.must(http.StatusOK, g, c.token, http.MethodPut, "/api/ADUser/lweber", "application/json",
+		fmt.Sprintf(`{"Department":"Kept","PlanId":%q}`, b.plan))
+	f.must(http.StatusOK, g, c.token, http.MethodPut, "/api/Changes/"+applied.header.Get("X-Change-Id")+"/Undo",
+		"", "")
 }
 
 // kept changes a user under an idempotency key.
 func (f *fleet) kept(c *crowd, g *member, key string) *answer {
 	f.t.Helper()
-	a, err := f.ask(f.t.Context(), g, c.token, key, http.MethodPut, "/api/ADUser/ahoffmann", "application/json", fmt.Appendf(nil, `{"City":%q}`, key))
+	a, err := f.ask(f.t.Context(), g, c.token, key, http.MethodPut, "/api/ADUser/ahoffmann", "application/json",
+		fmt.Appendf(nil, `{"City":%q}`, key))
 	require.NoError(f.t, err)
 	require.Equal(f.t, http.StatusOK, a.status, "%s", a.body)
 	return a
@@ -311,7 +319,8 @@ func (f *fleet) exchange(c *crowd, when string) {
 func (f *fleet) token(c *crowd, a, b *member, name string) {
 	f.t.Helper()
 	name = strings.ReplaceAll(name, " ", "-")
-	secret := strings.TrimSpace(f.command(a.version.Load(), "token", "create", name, "--scope", "user:read", "--config", a.settings))
+	secret := strings.TrimSpace(f.command(a.version.Load(), "token", "create", name, "--scope", "user:read",
+		"--config", a.settings))
 	reads := func(g *member, status int) {
 		f.t.Helper()
 		var last []byte
@@ -321,7 +330,8 @@ func (f *fleet) token(c *crowd, a, b *member, name string) {
 			}
 		}()
 		f.until(fmt.Sprintf("%s answers the token %s with %d", g.name, name, status), func() bool {
-			answered, err := f.ask(f.t.Context(), g, secret, "", http.MethodGet, "/api/ADUser/Administrator/Details", "", nil)
+			answered, err := f.ask(f.t.Context(), g, secret, "", http.MethodGet, "/api/ADUser/Administrator/Details",
+				"", nil)
 			require.NoError(f.t, err)
 			last = answered.body
 			return answered.status == status
@@ -338,7 +348,8 @@ func (f *fleet) plan(c *crowd, a, b *member) {
 	made := f.must(http.StatusOK, a, c.token, http.MethodPut, "/api/ADUser/aschmidt", "application/json", `{"Department":"Upgrades","DryRun":true}`)
 	require.NotEmpty(f.t, made.Plan.ID, "%s", made.body)
 	f.must(http.StatusOK, b, c.token, http.MethodGet, "/api/Plans/"+made.Plan.ID, "", "")
-	applied := f.must(http.StatusOK, b, c.token, http.MethodPut, "/api/ADUser/aschmidt", "application/json", fmt.Sprintf(`{"Department":"Upgrades","PlanId":%q}`, made.Plan.ID))
+	applied := f.must(http.StatusOK, b, c.token, http.MethodPut, "/api/ADUser/aschmidt", "application/json",
+		fmt.Sprintf(`{"Department":"Upgrades","PlanId":%q}`, made.Plan.ID))
 	id := applied.header.Get("X-Change-Id")
 	one := f.must(http.StatusOK, a, c.token, http.MethodGet, "/api/Changes/"+id, "", "")
 	other := f.must(http.StatusOK, b, c.token, http.MethodGet, "/api/Changes/"+id, "", "")
@@ -355,7 +366,8 @@ func (f *fleet) job(c *crowd, a, b *member) {
 	for _, user := range []string{"aschmidt", "ahoffmann", "lweber"} {
 		list += user + "," + fmt.Sprintf("%s %d\n", a.name, c.done.Load())
 	}
-	submitted := f.must(http.StatusAccepted, a, c.token, http.MethodPost, "/api/Jobs?"+query.Encode(), "text/csv", list)
+	submitted := f.must(http.StatusAccepted, a, c.token, http.MethodPost, "/api/Jobs?"+query.Encode(),
+		"text/csv", list)
 	type job struct {
 		ID, State   string
 		Done, Total int
@@ -377,6 +389,7 @@ func (f *fleet) job(c *crowd, a, b *member) {
 	until(a, "done")
 	until(b, "done")
 	result := f.must(http.StatusOK, a, c.token, http.MethodGet, "/api/Jobs/"+id+"/Result", "", "")
-	assert.Equal(f.t, string(result.body), string(f.must(http.StatusOK, b, c.token, http.MethodGet, "/api/Jobs/"+id+"/Result", "", "").body))
+	assert.Equal(f.t, string(result.body),
+		string(f.must(http.StatusOK, b, c.token, http.MethodGet, "/api/Jobs/"+id+"/Result", "", "").body))
 	assert.Equal(f.t, 3, strings.Count(string(result.body), ",done,"), "%s", result.body)
 }

@@ -39,31 +39,40 @@ const Failed = 50
 var (
 	Started     = Event{100, Info, "started", "the service has started"}
 	Stopped     = Event{101, Info, "stopped", "the service has stopped as asked"}
-	StoppedLate = Event{104, Warning, "stopped_late", "the service has stopped, and something did not end in time"}
+	StoppedLate = Event{104, Warning, "stopped_late",
+		"the service has stopped, and something did not end in time"}
 	CannotStart = Event{102, Error, "cannot_start", "the service cannot start"}
 	Ended       = Event{103, Error, "ended", "the service ends because of an error"}
 
-	ProcessEnded   = Event{105, Error, "process_ended", "the process of the gateway or of the node has ended by itself, and starts again"}
-	ProcessStarted = Event{106, Info, "process_started", "the process of the gateway or of the node has started again"}
+	ProcessEnded = Event{105, Error, "process_ended",
+		"the process of the gateway or of the node has ended by itself, and starts again"}
+	ProcessStarted = Event{106, Info, "process_started",
+		"the process of the gateway or of the node has started again"}
 )
 
 // The events of settings, certificates, sessions, servers and files.
 var (
-	SettingsTaken       = Event{110, Info, "settings_taken", "changed settings are in effect"}
-	SettingsRefused     = Event{111, Error, "settings_refused", "changed settings have mistakes; the previous ones stay in effect"}
-	CertificateTaken    = Event{120, Info, "certificate_taken", "a certificate is served"}
-	CertificateRefused  = Event{121, Error, "certificate_refused", "a changed certificate cannot be used; the previous one is served"}
-	CertificateEnds     = Event{122, Warning, "certificate_ends", "the certificate ends soon or has ended, or a revocation list is out of date"}
-	SessionTrouble      = Event{130, Warning, "session_trouble", "a PowerShell session could not be started"}
-	Failover            = Event{140, Warning, "failover", "another domain controller or DNS server is asked from now on"}
-	AuditTrouble        = Event{150, Error, "audit_trouble", "the audit log cannot be written, or was altered"}
-	AuditEnd            = Event{151, Info, "audit_end", "number and hash of the last line of the audit log"}
-	NotWritten          = Event{152, Warning, "not_written", "calls of which no event was written, because there were too many"}
+	SettingsTaken   = Event{110, Info, "settings_taken", "changed settings are in effect"}
+	SettingsRefused = Event{111, Error, "settings_refused",
+		"changed settings have mistakes; the previous ones stay in effect"}
+	CertificateTaken   = Event{120, Info, "certificate_taken", "a certificate is served"}
+	CertificateRefused = Event{121, Error, "certificate_refused",
+		"a changed certificate cannot be used; the previous one is served"}
+	CertificateEnds = Event{122, Warning, "certificate_ends",
+		"the certificate ends soon or has ended, or a revocation list is out of date"}
+	SessionTrouble = Event{130, Warning, "session_trouble", "a PowerShell session could not be started"}
+	Failover       = Event{140, Warning, "failover",
+		"another domain controller or DNS server is asked from now on"}
+	AuditTrouble = Event{150, Error, "audit_trouble", "the audit log cannot be written, or was altered"}
+	AuditEnd     = Event{151, Info, "audit_end", "number and hash of the last line of the audit log"}
+	NotWritten   = Event{152, Warning, "not_written",
+		"calls of which no event was written, because there were too many"}
 	NodeTrouble         = Event{160, Error, "node_trouble", "a node of the engine is not healthy"}
 	NodeHealthy         = Event{161, Info, "node_healthy", "a node of the engine is healthy again"}
 	CredentialsMade     = Event{310, Info, "credentials_made", "tokens or users were made"}
 	CredentialsRevoked  = Event{311, Info, "credentials_revoked", "tokens or users were removed"}
-	CredentialsUnusable = Event{312, Error, "credentials_unusable", "the file of tokens and users cannot be used"}
+	CredentialsUnusable = Event{312, Error, "credentials_unusable",
+		"the file of tokens and users cannot be used"}
 )
 
 // The events of calls. For each of the first ten there is also an event for its failure, see
@@ -80,14 +89,18 @@ var (
 	RecordRemoved     = Event{208, Info, "record_removed", "a DNS record or zone was removed"}
 	Revealed          = Event{280, Info, "revealed", "a secret of a computer was shown"}
 	ManyReveals       = Event{281, Warning, "many_reveals", "one caller has seen many secrets of computers"}
-	Incomplete        = Event{290, Error, "incomplete", "only a part of a change was made, or it is unknown whether it was"}
-	SignInRefused     = Event{300, Warning, "sign_in_refused", "a caller had no valid credential"}
-	Locked            = Event{301, Warning, "locked", "a caller has failed or asked too often, and is refused for a while"}
-	OutOfLimits       = Event{302, Warning, "out_of_limits", "a caller lacks a scope, or asked for something outside of its limits"}
+	Incomplete        = Event{290, Error, "incomplete",
+		"only a part of a change was made, or it is unknown whether it was"}
+	SignInRefused = Event{300, Warning, "sign_in_refused", "a caller had no valid credential"}
+	Locked        = Event{301, Warning, "locked",
+		"a caller has failed or asked too often, and is refused for a while"}
+	OutOfLimits = Event{302, Warning, "out_of_limits",
+		"a caller lacks a scope, or asked for something outside of its limits"}
 )
 
 // changes are the events of calls that made a change.
-var changes = []Event{Created, Changed, Moved, Removed, PasswordSet, MembershipAdded, MembershipRemoved, RecordMade, RecordRemoved}
+var changes = []Event{Created, Changed, Moved, Removed, PasswordSet, MembershipAdded, MembershipRemoved,
+	RecordMade, RecordRemoved}
 
 // AsFailed returns the event of a change that was refused or failed.
 func (e Event) AsFailed() Event {

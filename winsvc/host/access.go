@@ -199,7 +199,8 @@ func (a accounts) exposedFolder(path, owner string, grants []grant, name func(si
 	}
 	var writing []string
 	for _, g := range grants {
-		if g.sid != sidOwnerRights && g.sid != sidCreatorOwner && !trusts(g.sid) && g.mask&(toWrite|deleteChild) != 0 {
+		if g.sid != sidOwnerRights && g.sid != sidCreatorOwner && !trusts(g.sid) &&
+			g.mask&(toWrite|deleteChild) != 0 {
 			writing = append(writing, name(g.sid))
 		}
 	}
@@ -213,7 +214,9 @@ func (a accounts) exposedFolder(path, owner string, grants []grant, name func(si
 // exposed returns the untrusted accounts that may read a file, or "". It returns an error if they may write
 // the file or grant themselves that right, as an owner always can. name returns the display name of an
 // account. While the service's account cannot be looked up, an account without a name counts as a reader.
-func (a accounts) exposed(path, owner string, grants []grant, name func(sid string) string) (readers string, err error) {
+func (a accounts) exposed(
+	path, owner string, grants []grant, name func(sid string) string,
+) (readers string, err error) {
 	unknown := a.unknown(owner, grants, name)
 	if owner != unknown && !a.trusts(owner) {
 		return "", fmt.Errorf(`the file belongs to %s, who can grant themselves any access; check its content, then give it to the administrators: 'icacls "%s" /setowner "*%s"'`,

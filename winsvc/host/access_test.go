@@ -34,7 +34,8 @@ func TestAccountsThatMayUseAFile(t *testing.T) {
 	} {
 		assert.ElementsMatch(t, c.want, c.accounts.given(), name)
 	}
-	assert.Equal(t, "D:P(A;OICI;FA;;;S-1-5-18)(A;OICI;FA;;;S-1-5-32-544)", accessList([]string{sidSystem, sidAdministrators}, "OICI"))
+	assert.Equal(t, "D:P(A;OICI;FA;;;S-1-5-18)(A;OICI;FA;;;S-1-5-32-544)",
+		accessList([]string{sidSystem, sidAdministrators}, "OICI"))
 }
 
 // Each of these accounts trusts files that another of them has written.
@@ -227,7 +228,8 @@ func TestAServiceGetsAnotherAccount(t *testing.T) {
 		a, err := lookedUp(anna, true, fault).accounts(Files{Service: "adgateway", Account: account})
 		require.NoError(t, err, account)
 		assert.Equal(t, sid, a.service, account)
-		assert.NoError(t, a.exposedFolder("d", sidTrustedInstaller, []grant{{sid, genericAll}}, named(gone)), account)
+		assert.NoError(t, a.exposedFolder("d", sidTrustedInstaller, []grant{{sid, genericAll}}, named(gone)),
+			account)
 		_, err = a.exposed("f", sidAdministrators, []grant{{gone, genericAll}, {sid, genericAll}}, named(gone))
 		assert.NoError(t, err, account)
 	}

@@ -85,7 +85,8 @@ func (s machineStore) Key(certificate *x509.Certificate) (crypto.Signer, error) 
 		kept := acquired{context: windows.CertDuplicateCertificateContext(context)}
 		var spec uint32
 		found = windows.CryptAcquireCertificatePrivateKey(kept.context,
-			windows.CRYPT_ACQUIRE_SILENT_FLAG|windows.CRYPT_ACQUIRE_ONLY_NCRYPT_KEY_FLAG, nil, &kept.key, &spec, &kept.free)
+			windows.CRYPT_ACQUIRE_SILENT_FLAG|windows.CRYPT_ACQUIRE_ONLY_NCRYPT_KEY_FLAG, nil, &kept.key, &spec,
+			&kept.free)
 		if found != nil {
 			kept.release()
 			return false
@@ -153,7 +154,8 @@ func (k *machineKey) Sign(_ io.Reader, digest []byte, options crypto.SignerOpts)
 			return nil, err
 		}
 		half := len(raw) / 2
-		return asn1.Marshal(struct{ R, S *big.Int }{new(big.Int).SetBytes(raw[:half]), new(big.Int).SetBytes(raw[half:])})
+		return asn1.Marshal(struct{ R, S *big.Int }{new(big.Int).SetBytes(raw[:half]),
+			new(big.Int).SetBytes(raw[half:])})
 	case *rsa.PublicKey:
 		name, err := hashName(options.HashFunc())
 		if err != nil {
@@ -180,8 +182,10 @@ func (k *machineKey) sign(digest []byte, padding unsafe.Pointer, flags uintptr) 
 	defer runtime.KeepAlive(k)
 	call := func(signature []byte, size *uint32) error {
 		// unsafe.SliceData(nil) is nil, which requests the size.
-		status, _, _ := signHash.Call(uintptr(k.handle), uintptr(padding), uintptr(unsafe.Pointer(unsafe.SliceData(digest))), uintptr(len(digest)),
-			uintptr(unsafe.Pointer(unsafe.SliceData(signature))), uintptr(len(signature)), uintptr(unsafe.Pointer(size)), flags|silent)
+		status, _, _ := signHash.Call(uintptr(k.handle), uintptr(padding),
+			uintptr(unsafe.Pointer(unsafe.SliceData(digest))), uintptr(len(digest)),
+			uintptr(unsafe.Pointer(unsafe.SliceData(signature))), uintptr(len(signature)),
+			uintptr(unsafe.Pointer(size)), flags|silent)
 		if code := uint32(status); code != 0 { // a SECURITY_STATUS has 32 bits
 			return fmt.Errorf("NCryptSignHash: %w", windows.Errno(code))
 		}
@@ -200,7 +204,8 @@ func (k *machineKey) sign(digest []byte, padding unsafe.Pointer, flags uintptr) 
 
 // hashName returns the name of a hash in Windows (BCRYPT_*_ALGORITHM).
 func hashName(hash crypto.Hash) (*uint16, error) {
-	names := map[crypto.Hash]string{crypto.SHA1: "SHA1", crypto.SHA256: "SHA256", crypto.SHA384: "SHA384", crypto.SHA512: "SHA512"}
+	names := map[crypto.Hash]string{crypto.SHA1: "SHA1", crypto.SHA256: "SHA256", crypto.SHA384: "SHA384",
+		crypto.SHA512: "SHA512"}
 	name, known := names[hash]
 	if !known {
 		return nil, fmt.Errorf("Windows does not sign with the hash %s", hash)

@@ -27,7 +27,8 @@ func (Files) ExposedFolder(path string) error {
 		return err
 	}
 	if mode := info.Mode(); mode.Perm()&toWrite != 0 && mode&os.ModeSticky == 0 {
-		return fmt.Errorf("others than its owner may replace what is in %s (mode %04o): run 'chmod go-w %s'", path, mode.Perm(), path)
+		return fmt.Errorf("others than its owner may replace what is in %s (mode %04o): run 'chmod go-w %s'", path,
+			mode.Perm(), path)
 	}
 	return nil
 }
@@ -60,7 +61,8 @@ func (Files) Exposed(path string) (readers string, err error) {
 	}
 	switch mode := info.Mode().Perm(); {
 	case mode&toWrite != 0:
-		return "", fmt.Errorf("others than its owner may change %s (mode %04o); check its content, then run 'chmod %s %s'", what, mode, own, path)
+		return "", fmt.Errorf("others than its owner may change %s (mode %04o); check its content, then run "+
+			"'chmod %s %s'", what, mode, own, path)
 	case mode&ofAll != 0:
 		return "everybody", nil
 	case mode&ofGroup != 0:

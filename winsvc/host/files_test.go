@@ -25,7 +25,8 @@ func TestRestrict(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // the rest tests file modes
 	}
-	for mode, want := range map[os.FileMode]string{0o600: "", 0o640: "its group", 0o644: "everybody", 0o400: ""} {
+	for mode, want := range map[os.FileMode]string{0o600: "", 0o640: "its group", 0o644: "everybody",
+		0o400: ""} {
 		require.NoError(t, os.Chmod(path, mode))
 		readers, err = files.Exposed(path)
 		require.NoError(t, err, mode)

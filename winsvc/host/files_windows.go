@@ -55,7 +55,8 @@ func (f Files) allow(path, inherit string) error {
 	// right to do that comes from the list, which is therefore set first.
 	administrators, err := windows.StringToSid(sidAdministrators)
 	if err == nil {
-		err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION, administrators, nil, nil, nil)
+		err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION,
+			administrators, nil, nil, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("the owner of %s cannot be set: %w", path, err)
@@ -131,7 +132,8 @@ func (f Files) stranger(dir string) (string, error) {
 
 // security returns the security descriptor of a file and the SID of its owner.
 func security(path string) (descriptor *windows.SECURITY_DESCRIPTOR, owner string, err error) {
-	descriptor, err = windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
+	descriptor, err = windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
+		windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
 	if err != nil {
 		return nil, "", err
 	}

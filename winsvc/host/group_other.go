@@ -7,7 +7,8 @@ import "errors"
 // GroupSecrets encrypts data for the accounts in a group of the domain.
 type GroupSecrets struct{}
 
-var errNoGroups = errors.New("cluster.keyGroup needs Windows: leave it empty, so that every gateway has a copy of the key file")
+var errNoGroups = errors.New("cluster.keyGroup needs Windows: leave it empty, so that every gateway has a " +
+	"copy of the key file")
 
 // ForGroup returns an error, because such secrets exist only on Windows.
 func ForGroup(string) (*GroupSecrets, error) { return nil, errNoGroups }

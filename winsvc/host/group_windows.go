@@ -57,7 +57,8 @@ func (g *GroupSecrets) Wrap(plain []byte) ([]byte, error) {
 	defer func() { _, _, _ = closeDescriptor.Call(descriptor) }()
 	var blob *byte
 	var size uint32
-	code, _, _ = protectSecret.Call(descriptor, silent, uintptr(unsafe.Pointer(unsafe.SliceData(plain))), uintptr(len(plain)), 0, 0,
+	code, _, _ = protectSecret.Call(descriptor, silent, uintptr(unsafe.Pointer(unsafe.SliceData(plain))),
+		uintptr(len(plain)), 0, 0,
 		uintptr(unsafe.Pointer(&blob)), uintptr(unsafe.Pointer(&size)))
 	return takeOver("NCryptProtectSecret", code, blob, size)
 }
@@ -66,7 +67,8 @@ func (g *GroupSecrets) Wrap(plain []byte) ([]byte, error) {
 func (g *GroupSecrets) Unwrap(wrapped []byte) ([]byte, error) {
 	var plain *byte
 	var size uint32
-	code, _, _ := unprotectSecret.Call(0, silent, uintptr(unsafe.Pointer(unsafe.SliceData(wrapped))), uintptr(len(wrapped)), 0, 0,
+	code, _, _ := unprotectSecret.Call(0, silent, uintptr(unsafe.Pointer(unsafe.SliceData(wrapped))),
+		uintptr(len(wrapped)), 0, 0,
 		uintptr(unsafe.Pointer(&plain)), uintptr(unsafe.Pointer(&size)))
 	return takeOver("NCryptUnprotectSecret", code, plain, size)
 }
@@ -88,5 +90,7 @@ func takeOver(call string, code uintptr, data *byte, size uint32) ([]byte, error
 
 // Remedy returns advice for a failure of Unwrap.
 func (g *GroupSecrets) Remedy() string {
-	return fmt.Sprintf("the group %s (cluster.keyGroup): the account of this gateway must be in it, and a controller must be reachable; a new member has to log on again, which takes a restart of the host for NT SERVICE accounts", g.name)
+	return fmt.Sprintf("the group %s (cluster.keyGroup): the account of this gateway must be in it, and a "+
+		"controller must be reachable; a new member has to log on again, which takes a restart of the host for "+
+		"NT SERVICE accounts", g.name)
 }

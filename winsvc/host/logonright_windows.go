@@ -29,12 +29,14 @@ func AllowServiceLogon(account string) error {
 	var attributes windows.OBJECT_ATTRIBUTES
 	attributes.Length = uint32(unsafe.Sizeof(attributes))
 	var policy windows.Handle
-	status, _, _ := lsaOpenPolicy.Call(0, uintptr(unsafe.Pointer(&attributes)), policyLookupNames|policyCreateAccount, uintptr(unsafe.Pointer(&policy)))
+	status, _, _ := lsaOpenPolicy.Call(0, uintptr(unsafe.Pointer(&attributes)),
+		policyLookupNames|policyCreateAccount, uintptr(unsafe.Pointer(&policy)))
 	if status != 0 {
 		return fmt.Errorf("the local security policy cannot be opened: %w", windows.NTStatus(status).Errno())
 	}
 	defer func() { _, _, _ = lsaClose.Call(uintptr(policy)) }()
-	status, _, _ = lsaAddAccountRights.Call(uintptr(policy), uintptr(unsafe.Pointer(sid)), uintptr(unsafe.Pointer(right)), 1)
+	status, _, _ = lsaAddAccountRights.Call(uintptr(policy), uintptr(unsafe.Pointer(sid)),
+		uintptr(unsafe.Pointer(right)), 1)
 	if status != 0 {
 		return fmt.Errorf("the local security policy cannot be changed: %w", windows.NTStatus(status).Errno())
 	}

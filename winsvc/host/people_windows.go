@@ -61,7 +61,8 @@ func logOn(domain, name string, password []uint16) (Logon, error) {
 		}
 	}
 	var token windows.Token
-	ok, _, err := logonUser.Call(uintptr(unsafe.Pointer(account)), uintptr(unsafe.Pointer(of)), uintptr(unsafe.Pointer(&password[0])),
+	ok, _, err := logonUser.Call(uintptr(unsafe.Pointer(account)), uintptr(unsafe.Pointer(of)),
+		uintptr(unsafe.Pointer(&password[0])),
 		network, standard, uintptr(unsafe.Pointer(&token)))
 	if ok == 0 {
 		return Logon{}, logonError(err)
@@ -138,7 +139,8 @@ func groupsOf(text string) (Logon, error) {
 		return Logon{}, fmt.Errorf("AuthzInitializeResourceManager: %w", err)
 	}
 	defer func() { _, _, _ = authzFreeManager.Call(manager) }()
-	ok, _, err := authzContextFromSID.Call(0, uintptr(unsafe.Pointer(sid)), manager, 0, 0, 0, uintptr(unsafe.Pointer(&account)))
+	ok, _, err := authzContextFromSID.Call(0, uintptr(unsafe.Pointer(sid)), manager, 0, 0, 0,
+		uintptr(unsafe.Pointer(&account)))
 	if ok == 0 {
 		return Logon{}, fmt.Errorf("AuthzInitializeContextFromSid: %w", err)
 	}
@@ -149,7 +151,8 @@ func groupsOf(text string) (Logon, error) {
 		return Logon{}, fmt.Errorf("AuthzGetInformationFromContext: %w", err)
 	}
 	buffer := make([]uint64, (size+7)/8) // aligned as a pointer
-	if ok, _, err := authzInformation.Call(account, groupsClass, uintptr(size), uintptr(unsafe.Pointer(&size)), uintptr(unsafe.Pointer(&buffer[0]))); ok == 0 {
+	if ok, _, err := authzInformation.Call(account, groupsClass, uintptr(size), uintptr(unsafe.Pointer(&size)),
+		uintptr(unsafe.Pointer(&buffer[0]))); ok == 0 {
 		return Logon{}, fmt.Errorf("AuthzGetInformationFromContext: %w", err)
 	}
 	return logonOf(sid, (*windows.Tokengroups)(unsafe.Pointer(&buffer[0])))

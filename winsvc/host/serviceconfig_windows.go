@@ -21,7 +21,8 @@ func ServiceConfig(s *mgr.Service) (config mgr.Config, err error) {
 	config.BinaryPathName = windows.UTF16PtrToString(found.BinaryPathName)
 	config.ServiceStartName = windows.UTF16PtrToString(found.ServiceStartName)
 	var delayed windows.SERVICE_DELAYED_AUTO_START_INFO
-	err = windows.QueryServiceConfig2(s.Handle, windows.SERVICE_CONFIG_DELAYED_AUTO_START_INFO, (*byte)(unsafe.Pointer(&delayed)), uint32(unsafe.Sizeof(delayed)), &needed)
+	err = windows.QueryServiceConfig2(s.Handle, windows.SERVICE_CONFIG_DELAYED_AUTO_START_INFO,
+		(*byte)(unsafe.Pointer(&delayed)), uint32(unsafe.Sizeof(delayed)), &needed)
 	config.DelayedAutoStart = err == nil && delayed.IsDelayedAutoStartUp != 0
 	if errors.Is(err, windows.ERROR_INVALID_LEVEL) {
 		err = nil

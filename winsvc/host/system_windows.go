@@ -29,7 +29,8 @@ func ReadSystem() (System, error) {
 	if err := errors.Join(nameErr, kindErr, editionErr); err != nil {
 		return System{}, fmt.Errorf("the version of Windows: %w", err)
 	}
-	s := System{Windows: true, Name: name, Build: int(windows.RtlGetVersion().BuildNumber), Server: kind != "Client"}
+	s := System{Windows: true, Name: name, Build: int(windows.RtlGetVersion().BuildNumber),
+		Server: kind != "Client"}
 	s.Home = !s.Server && strings.HasPrefix(edition, "Core")
 	if !s.Server && s.Build >= firstWindows11 {
 		s.Name = strings.Replace(s.Name, "Windows 10", "Windows 11", 1)
@@ -62,7 +63,8 @@ func HasConsole() bool {
 
 func elevated() bool { return windows.GetCurrentProcessToken().IsElevated() }
 
-var startTypes = map[uint32]string{mgr.StartAutomatic: "automatic", mgr.StartManual: "manual", mgr.StartDisabled: "disabled"}
+var startTypes = map[uint32]string{mgr.StartAutomatic: "automatic", mgr.StartManual: "manual",
+	mgr.StartDisabled: "disabled"}
 
 // ReadService reads a service from the service manager, without special rights.
 func ReadService(name string) (Service, error) {

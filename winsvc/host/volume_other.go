@@ -10,7 +10,8 @@ import (
 )
 
 // remoteFileSystems are the file systems of shares, by the names of gopsutil.
-var remoteFileSystems = []string{"nfs", "smb", "smb2", "cifs", "afs", "coda", "ceph", "9p", "v9fs", "gfs", "lustre", "fuse.sshfs"}
+var remoteFileSystems = []string{"nfs", "smb", "smb2", "cifs", "afs", "coda", "ceph", "9p", "v9fs", "gfs",
+	"lustre", "fuse.sshfs"}
 
 // ReadVolume describes the volume that holds a folder, or that would hold it if it does not exist yet.
 func ReadVolume(folder string) (Volume, error) {

@@ -33,7 +33,8 @@ func ReadVolume(folder string) (Volume, error) {
 	kind := windows.GetDriveType(root)
 	v := Volume{Remote: kind == windows.DRIVE_REMOTE, Removable: kind == windows.DRIVE_REMOVABLE}
 	var name [windows.MAX_PATH + 1]uint16
-	if err := windows.GetVolumeInformation(root, nil, 0, nil, nil, nil, &name[0], uint32(len(name))); err != nil {
+	if err := windows.GetVolumeInformation(root, nil, 0, nil, nil, nil, &name[0],
+		uint32(len(name))); err != nil {
 		return v, fmt.Errorf("the file system of %s: %w", folder, err)
 	}
 	v.FileSystem = windows.UTF16ToString(name[:])
@@ -76,7 +77,8 @@ func ReadWriteCache(folder string) (WriteCache, error) {
 		return WriteCache{}, err
 	}
 	const nothing = 0 // the query needs no access rights
-	handle, err := windows.CreateFile(device, nothing, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, 0, 0)
+	handle, err := windows.CreateFile(device, nothing, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil,
+		windows.OPEN_EXISTING, 0, 0)
 	if err != nil {
 		return WriteCache{}, fmt.Errorf("the disk of %s: %w", folder, err)
 	}
@@ -84,12 +86,14 @@ func ReadWriteCache(folder string) (WriteCache, error) {
 	query := storagePropertyQuery{property: writeCacheProperty}
 	var answer storageWriteCache
 	var length uint32
-	err = windows.DeviceIoControl(handle, ioctlStorageQueryProperty, (*byte)(unsafe.Pointer(&query)), uint32(unsafe.Sizeof(query)),
+	err = windows.DeviceIoControl(handle, ioctlStorageQueryProperty, (*byte)(unsafe.Pointer(&query)),
+		uint32(unsafe.Sizeof(query)),
 		(*byte)(unsafe.Pointer(&answer)), uint32(unsafe.Sizeof(answer)), &length, nil)
 	if err != nil {
 		return WriteCache{}, fmt.Errorf("the write cache of the disk of %s: %w", folder, err)
 	}
-	return WriteCache{Enabled: answer.enabled == writeCacheEnabled, Flushes: answer.flushes != 0, Assured: answer.powerProtected != 0}, nil
+	return WriteCache{Enabled: answer.enabled == writeCacheEnabled, Flushes: answer.flushes != 0,
+		Assured: answer.powerProtected != 0}, nil
 }
 
 // ScannerExclusions returns the folders that Microsoft Defender does not scan, according to
@@ -184,9 +188,12 @@ var (
 	powerGetActiveScheme  = powrprof.NewProc("PowerGetActiveScheme")
 	powerReadACValueIndex = powrprof.NewProc("PowerReadACValueIndex")
 
-	sleepSubgroup      = windows.GUID{Data1: 0x238c9fa8, Data2: 0x0aad, Data3: 0x41ed, Data4: [8]byte{0x83, 0xf4, 0x97, 0xbe, 0x24, 0x2c, 0x8f, 0x20}}
-	standbyTimeout     = windows.GUID{Data1: 0x29f6c1db, Data2: 0x86da, Data3: 0x48c5, Data4: [8]byte{0x9f, 0xdb, 0xf2, 0xb6, 0x7b, 0x1f, 0x44, 0xda}}
-	hibernationTimeout = windows.GUID{Data1: 0x9d7815a6, Data2: 0x7ee4, Data3: 0x497e, Data4: [8]byte{0x88, 0x88, 0x51, 0x5a, 0x05, 0xf0, 0x23, 0x64}}
+	sleepSubgroup = windows.GUID{Data1: 0x238c9fa8, Data2: 0x0aad, Data3: 0x41ed,
+		Data4: [8]byte{0x83, 0xf4, 0x97, 0xbe, 0x24, 0x2c, 0x8f, 0x20}}
+	standbyTimeout = windows.GUID{Data1: 0x29f6c1db, Data2: 0x86da, Data3: 0x48c5,
+		Data4: [8]byte{0x9f, 0xdb, 0xf2, 0xb6, 0x7b, 0x1f, 0x44, 0xda}}
+	hibernationTimeout = windows.GUID{Data1: 0x9d7815a6, Data2: 0x7ee4, Data3: 0x497e,
+		Data4: [8]byte{0x88, 0x88, 0x51, 0x5a, 0x05, 0xf0, 0x23, 0x64}}
 )
 
 // ReadSleep reads the power plan in use.
@@ -203,7 +210,8 @@ func ReadSleep() (Sleep, error) {
 		value   *time.Duration
 	}{{&standbyTimeout, &s.Standby}, {&hibernationTimeout, &s.Hibernation}} {
 		var seconds uint32
-		code, _, _ := powerReadACValueIndex.Call(0, uintptr(unsafe.Pointer(scheme)), uintptr(unsafe.Pointer(&sleepSubgroup)),
+		code, _, _ := powerReadACValueIndex.Call(0, uintptr(unsafe.Pointer(scheme)),
+			uintptr(unsafe.Pointer(&sleepSubgroup)),
 			uintptr(unsafe.Pointer(one.setting)), uintptr(unsafe.Pointer(&seconds)))
 		if windows.Errno(code) == windows.ERROR_FILE_NOT_FOUND {
 			continue // this computer does not support this kind of sleep

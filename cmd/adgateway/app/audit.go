@@ -53,7 +53,8 @@ func auditNotice(o Options, message string, fields map[string]any) {
 	case failed:
 		o.Event(events.AuditTrouble, fmt.Sprintf("%s: %v", message, fault))
 	case fields["hash"] != nil:
-		o.Event(events.AuditEnd, fmt.Sprintf("%s: its end is %v:%v (%v)", message, fields["sequence"], fields["hash"], fields["file"]))
+		o.Event(events.AuditEnd, fmt.Sprintf("%s: its end is %v:%v (%v)", message, fields["sequence"],
+			fields["hash"], fields["file"]))
 	}
 }
 
@@ -72,7 +73,8 @@ func AuditKey(file string) ([]byte, error) {
 		return nil, filefault.Explain("audit.keyFile", err)
 	}
 	if text = bytes.TrimSpace(text); len(text) < shortest {
-		return nil, fmt.Errorf("audit.keyFile: %s holds %d bytes: a key has at least %d random bytes", file, len(text), shortest)
+		return nil, fmt.Errorf("audit.keyFile: %s holds %d bytes: a key has at least %d random bytes", file,
+			len(text), shortest)
 	}
 	return text, nil
 }

@@ -57,14 +57,17 @@ func explainListen(ctx context.Context, address string, err error) error {
 		}
 		other := elsewhere
 		if free := freeAddress(ctx, address); free != "" {
-			other = fmt.Sprintf("listen on another address, such as %s (--listen %s, http.listen in the settings, or make run LISTEN=%s)", free, free, free)
+			other = fmt.Sprintf("listen on another address, such as %s (--listen %s, http.listen in the settings, "+
+				"or make run LISTEN=%s)", free, free, free)
 		}
 		return fmt.Errorf("%s is in use by %s: stop it, or %s: %w", address, holder, other, err)
 	case PortForbidden(err):
 		return fmt.Errorf("%s may not be used: the port is reserved or needs more rights "+
-			"(on Windows 'netsh int ipv4 show excludedportrange tcp' lists reserved ports); %s: %w", address, elsewhere, err)
+			"(on Windows 'netsh int ipv4 show excludedportrange tcp' lists reserved ports); %s: %w", address,
+			elsewhere, err)
 	case errors.As(err, new(*net.OpError)):
-		return fmt.Errorf("http.listen: cannot listen on %s: use an address of this computer, such as 127.0.0.1, or 0.0.0.0 for all of them: %w", address, err)
+		return fmt.Errorf("http.listen: cannot listen on %s: use an address of this computer, such as "+
+			"127.0.0.1, or 0.0.0.0 for all of them: %w", address, err)
 	default:
 		return err
 	}

@@ -54,21 +54,24 @@ var certificateEvents = map[tlscert.Notice]events.Event{
 
 // newCertificate loads the certificate and watches its source until close. It
 // outlives ctx, which is the context of the construction.
-func newCertificate(ctx context.Context, t config.TLS, store tlscert.Store, log *logrus.Logger, write events.Write) (*certificate, error) {
+func newCertificate(
+	ctx context.Context, t config.TLS, store tlscert.Store, log *logrus.Logger, write events.Write,
+) (*certificate, error) {
 	s, given := certificateSettings(t)
 	if !given {
 		return nil, nil
 	}
-	keeper, err := tlscert.New(tlscert.Options{Settings: s, Store: store, Log: func(n tlscert.Notice, message string) {
-		if n == tlscert.Taken {
-			log.Info(message)
-		} else {
-			log.Warn(message)
-		}
-		if event, has := certificateEvents[n]; has && write != nil {
-			write(event, message)
-		}
-	}})
+	keeper, err := tlscert.New(tlscert.Options{Settings: s, Store: store,
+		Log: func(n tlscert.Notice, message string) {
+			if n == tlscert.Taken {
+				log.Info(message)
+			} else {
+				log.Warn(message)
+			}
+			if event, has := certificateEvents[n]; has && write != nil {
+				write(event, message)
+			}
+		}})
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,8 @@ func Check(ctx context.Context, settings *config.Settings, db tlscert.Store) err
 		}
 	}
 	if file := settings.Store.File; file != "" && file != config.AuditOff {
-		faults = append(faults, filefault.Usable("store.file", file), filefault.Explain(storeKey, store.CheckKey(settings.Store.KeyFile())))
+		faults = append(faults, filefault.Usable("store.file", file),
+			filefault.Explain(storeKey, store.CheckKey(settings.Store.KeyFile())))
 	}
 	faults = append(faults, checkWebhooks(settings)...)
 	_, err = proceduresOf(settings)
@@ -59,7 +60,8 @@ func proceduresOf(settings *config.Settings) ([]*procedure.Procedure, error) {
 func checkWebhooks(settings *config.Settings) (faults []error) {
 	for _, w := range settings.Events.Webhooks {
 		_, err := webhooks.ReadSecrets(w.SecretFile)
-		faults = append(faults, filefault.Explain("events.webhooks (secretFile of "+w.Name+")", inFile(w.SecretFile, err)))
+		faults = append(faults, filefault.Explain("events.webhooks (secretFile of "+w.Name+")",
+			inFile(w.SecretFile, err)))
 		if w.CAFile != "" {
 			_, err = webhooks.ReadCA(w.CAFile)
 			faults = append(faults, filefault.Explain("events.webhooks (caFile of "+w.Name+")", inFile(w.CAFile, err)))

@@ -20,7 +20,8 @@ func CheckStart(ctx context.Context, cfg *config.Settings, file string) error {
 	_, err := PowerShell(cfg.PowerShell, "")
 	_, peopleErr := domainPeople(cfg.SignIn)
 	_, rights := exposed(withStore(cfg, file), "") // the settings were trusted when they were read
-	return errors.Join(err, peopleErr, checkFolders(cfg.PowerShell), rights, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkStore(program.CredentialFile(cfg.Auth, file)))
+	return errors.Join(err, peopleErr, checkFolders(cfg.PowerShell), rights, checkFiles(ctx, cfg),
+		checkListen(ctx, cfg), checkStore(program.CredentialFile(cfg.Auth, file)))
 }
 
 // CheckSandbox is [CheckStart] for a gateway over a simulated domain, which needs no PowerShell.

@@ -43,7 +43,9 @@ func RotateKey(ctx context.Context, o Options, lacking func([]string)) (number u
 }
 
 // VerifyCluster compares the audit logs of the gateways of a cluster with each other.
-func VerifyCluster(ctx context.Context, o Options, chains []auditmirror.Chain, key []byte) (found *auditmirror.Result, err error) {
+func VerifyCluster(
+	ctx context.Context, o Options, chains []auditmirror.Chain, key []byte,
+) (found *auditmirror.Result, err error) {
 	err = withCluster(ctx, o, func(db *store.Sealed) error {
 		found, err = auditmirror.Verify(ctx, db, chains, key)
 		return err

@@ -43,7 +43,8 @@ func splitScopes(flag, text string) (value string, scopes []string, err error) {
 	}
 	scopes = strings.Split(text[at+1:], ",")
 	if _, err := authn.ParseScopes(scopes); err != nil { // not wrapped, because its text may contain a secret
-		return "", nil, fmt.Errorf("--%s: not everything after the last '=' is a scope%s; a value that contains '=' needs explicit scopes, such as VALUE=*",
+		return "", nil, fmt.Errorf("--%s: not everything after the last '=' is a scope%s; a value that contains "+
+			"'=' needs explicit scopes, such as VALUE=*",
 			flag, program.DidYouMean(scopes[len(scopes)-1], "", scopeNames()))
 	}
 	return text[:at], scopes, nil

@@ -34,7 +34,9 @@ var _, _ simulated = (*sandbox.World)(nil), (*remote.Link)(nil)
 
 // openDomain creates the domain of the settings, or connects to it, and sets the starter of the sessions.
 // groups adds or finds the sandbox's people and returns their groups; nil if the domain has none.
-func (s *Server) openDomain(ctx context.Context, engine Engine) (domain simulated, groups func() (map[string]string, error), err error) {
+func (s *Server) openDomain(
+	ctx context.Context, engine Engine,
+) (domain simulated, groups func() (map[string]string, error), err error) {
 	c := s.live.Now().Sandbox
 	if c.Domain == "" {
 		world, err := NewWorld(ctx, c, s.log)
@@ -82,7 +84,9 @@ func (s *Server) openDomain(ctx context.Context, engine Engine) (domain simulate
 
 // addOwnPeople adds the people of the sandbox to its domain.
 // In a custom domain, the files alone decide who exists.
-func addOwnPeople(ctx context.Context, world *sandbox.World, c config.Sandbox) (groups map[string]string, err error) {
+func addOwnPeople(
+	ctx context.Context, world *sandbox.World, c config.Sandbox,
+) (groups map[string]string, err error) {
 	if c.Empty {
 		return nil, nil
 	}
@@ -93,9 +97,11 @@ func addOwnPeople(ctx context.Context, world *sandbox.World, c config.Sandbox) (
 func explainDomain(err error, address, file string) error {
 	switch {
 	case errors.Is(err, remote.ErrNoDomain):
-		return fmt.Errorf("%w; start one with 'adgateway sandbox domain --listen %s --ticket-file %s'", err, address, file)
+		return fmt.Errorf("%w; start one with 'adgateway sandbox domain --listen %s --ticket-file %s'", err,
+			address, file)
 	case errors.Is(err, remote.ErrTicket):
-		return fmt.Errorf("%w; --ticket-file (sandbox.ticketFile) must be the file that the domain at %s has written, and not %s of an earlier one", err, address, file)
+		return fmt.Errorf("%w; --ticket-file (sandbox.ticketFile) must be the file that the domain at %s has "+
+			"written, and not %s of an earlier one", err, address, file)
 	}
 	return err
 }
@@ -106,18 +112,23 @@ func checkDomain(cfg *config.Settings) error {
 	c := cfg.Sandbox
 	if c.Domain == "" {
 		if c.TicketFile != "" {
-			return errors.New("--ticket-file (sandbox.ticketFile) is of use with --domain (sandbox.domain) only, which is the address of the domain's process")
+			return errors.New("--ticket-file (sandbox.ticketFile) is of use with --domain (sandbox.domain) only, " +
+				"which is the address of the domain's process")
 		}
 		return nil
 	}
 	var faults []error
 	if c.TicketFile == "" {
-		faults = append(faults, errors.New("--domain (sandbox.domain) needs --ticket-file (sandbox.ticketFile), the file that the domain's process has written"))
+		faults = append(faults, errors.New(
+			"--domain (sandbox.domain) needs --ticket-file (sandbox.ticketFile), the file that the domain's "+
+				"process has written"))
 	}
-	of := []string{"sandbox.ldif", "sandbox.zones", "sandbox.generatedUsers", "sandbox.empty", "sandbox.seed", "sandbox.culture", "sandbox.replicationLag", "sandbox.recycleBin", "sandbox.dns.setRemovesPtr"}
+	of := []string{"sandbox.ldif", "sandbox.zones", "sandbox.generatedUsers", "sandbox.empty", "sandbox.seed",
+		"sandbox.culture", "sandbox.replicationLag", "sandbox.recycleBin", "sandbox.dns.setRemovesPtr"}
 	for _, row := range config.Rows() {
 		if slices.Contains(of, row.Key) && fmt.Sprint(row.Value(cfg)) != row.Default {
-			faults = append(faults, fmt.Errorf("%s describes the domain, which is another process: give it to 'adgateway sandbox domain'", row.Key))
+			faults = append(faults, fmt.Errorf(
+				"%s describes the domain, which is another process: give it to 'adgateway sandbox domain'", row.Key))
 		}
 	}
 	return errors.Join(faults...)
@@ -147,7 +158,8 @@ type DomainFiles struct {
 // Domain serves a simulated domain to gateways in other processes until ctx
 // is done. Before it serves, it writes the files and calls ready with its
 // address and the DNS name of the domain. It removes the files at the end.
-func Domain(ctx context.Context, flags *program.Flags, files DomainFiles, version string, stderr io.Writer, ready func(address, name string)) (err error) {
+func Domain(ctx context.Context, flags *program.Flags, files DomainFiles, version string, stderr io.Writer,
+	ready func(address, name string)) (err error) {
 	live, err := flags.Load()
 	if err != nil {
 		return err
@@ -162,7 +174,8 @@ func Domain(ctx context.Context, flags *program.Flags, files DomainFiles, versio
 	}
 	defer func() { err = errors.Join(err, closeLog.Close()) }()
 	options := sandbox.Options{}
-	secrets := remote.DomainOptions{Ticket: rand.Text(), Listen: files.Listen, Version: version, Log: func(text string, fields map[string]any) { log.WithFields(fields).Info(text) }}
+	secrets := remote.DomainOptions{Ticket: rand.Text(), Listen: files.Listen, Version: version,
+		Log: func(text string, fields map[string]any) { log.WithFields(fields).Info(text) }}
 	if files.Orders != "" {
 		options.Replicas, options.Writes = true, &sandbox.WriteLog{}
 		secrets.Orders, secrets.Writes = rand.Text(), options.Writes
@@ -181,7 +194,8 @@ func Domain(ctx context.Context, flags *program.Flags, files DomainFiles, versio
 		return fmt.Errorf("--listen: %w", explainListen(ctx, files.Listen, err))
 	}
 	defer func() { err = errors.Join(err, domain.Close()) }()
-	for _, f := range []struct{ flag, path, secret string }{{"--ticket-file", files.Ticket, secrets.Ticket}, {"--orders-file", files.Orders, secrets.Orders}} {
+	for _, f := range []struct{ flag, path, secret string }{{"--ticket-file", files.Ticket, secrets.Ticket},
+		{"--orders-file", files.Orders, secrets.Orders}} {
 		if f.path == "" {
 			continue
 		}
@@ -204,7 +218,8 @@ func DialOrders(ctx context.Context, address, file string) (*remote.Orders, erro
 	o, err := remote.DialOrders(ctx, address, secret)
 	switch {
 	case errors.Is(err, remote.ErrNoDomain):
-		err = fmt.Errorf("%w; start one with 'adgateway sandbox domain --listen %s --ticket-file FILE --orders-file %s'", err, address, file)
+		err = fmt.Errorf("%w; start one with 'adgateway sandbox domain --listen %s --ticket-file FILE "+
+			"--orders-file %s'", err, address, file)
 	case errors.Is(err, remote.ErrTicket):
 		err = fmt.Errorf("%w; --orders-file must be the file that the domain at %s has written", err, address)
 	}

@@ -45,12 +45,15 @@ func NewEngine(c config.Sandbox) (Engine, error) {
 // Starter returns the starter for the sessions of a world: in this process, each in a process of
 // its own, or each in a real PowerShell. temp is the temporary folder of processes. end is called
 // after the last session.
-func (e Engine) Starter(world *sandbox.World, temp string) (starter session.Starter, end func() error, err error) {
+func (e Engine) Starter(
+	world *sandbox.World, temp string,
+) (starter session.Starter, end func() error, err error) {
 	if e.Path == "" && !e.processes {
 		return world.Starter(), func() error { return nil }, nil
 	}
 	modules, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
+	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
+		Culture: culture})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,7 +61,9 @@ func (e Engine) Starter(world *sandbox.World, temp string) (starter session.Star
 }
 
 // LinkStarter is Starter for a domain in another process.
-func (e Engine) LinkStarter(link *remote.Link, temp string) (starter session.Starter, end func() error, err error) {
+func (e Engine) LinkStarter(
+	link *remote.Link, temp string,
+) (starter session.Starter, end func() error, err error) {
 	if e.Path == "" && !e.processes {
 		return link.Starter(), link.Close, nil
 	}
@@ -67,7 +72,9 @@ func (e Engine) LinkStarter(link *remote.Link, temp string) (starter session.Sta
 
 // over returns a starter for processes that use keys to reach
 // the domain, and a function to call after the last session.
-func (e Engine) over(keys remote.Issuer, end func() error, temp string) (session.Starter, func() error, error) {
+func (e Engine) over(
+	keys remote.Issuer, end func() error, temp string,
+) (session.Starter, func() error, error) {
 	if e.Path == "" {
 		return &remote.Starter{Server: keys, Arguments: []string{EngineCommand}, Temp: temp}, end, nil
 	}

@@ -33,7 +33,8 @@ func (e *entries) Write(entry []byte) (int, error) {
 func (e *entries) check() gateway.Check {
 	check := gateway.Check{Name: "log", OK: true}
 	if lost := e.lost.Load(); lost > 0 && time.Since(time.Unix(0, e.last.Load())) < lostNotice {
-		check.Degraded, check.Reason = true, fmt.Sprintf("%d entries of the log could not be written since the start: disk, rights on log.file", lost)
+		check.Degraded, check.Reason = true, fmt.Sprintf(
+			"%d entries of the log could not be written since the start: disk, rights on log.file", lost)
 	}
 	return check
 }

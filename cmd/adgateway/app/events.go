@@ -58,7 +58,8 @@ func newCallEvents(write events.Write, which string) *callEvents {
 	if write == nil || which == eventsOff {
 		return nil
 	}
-	c := &callEvents{write: write, all: which != eventsChanges, operations: map[string]*ops.Operation{}, queue: make(chan entry, eventQueue)}
+	c := &callEvents{write: write, all: which != eventsChanges, operations: map[string]*ops.Operation{},
+		queue: make(chan entry, eventQueue)}
 	for _, op := range ops.Table() {
 		c.operations[op.ID] = op
 	}
@@ -199,7 +200,8 @@ func callText(call audit.Call, line *audit.Line) string {
 	shown.Parameters = call.Parameters
 	text := callSentence(call, line) + "\r\n\r\n"
 	encoded, err := json.Marshal(shown)
-	if err != nil || len(utf16.Encode([]rune(text)))+len(utf16.Encode([]rune(string(encoded)))) > events.MaxText {
+	if err != nil || len(utf16.Encode([]rune(text)))+
+		len(utf16.Encode([]rune(string(encoded)))) > events.MaxText {
 		shown.Changes, shown.Steps, shown.Remains, shown.Failed, shown.Cut = nil, nil, nil, nil, true
 		encoded, err = json.Marshal(shown)
 	}
@@ -226,5 +228,6 @@ func callSentence(call audit.Call, line *audit.Line) string {
 	if line.Code != "" {
 		outcome += " (" + line.Code + ")"
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s by %s from %s: %s. %s", call.Operation, who, call.From, outcome, strings.Join(given, ", ")))
+	return strings.TrimSpace(fmt.Sprintf("%s by %s from %s: %s. %s", call.Operation, who, call.From, outcome,
+		strings.Join(given, ", ")))
 }

@@ -90,8 +90,10 @@ func TestEventOfACall(t *testing.T) {
 }
 
 func TestTextOfAnEvent(t *testing.T) {
-	call := audit.Call{RequestID: "r1", Who: &audit.Who{Name: "portal", Kind: "token"}, From: "10.0.0.1", Operation: "user.update", Parameters: map[string]string{"UserName": "müller"}}
-	line := &audit.Line{Seq: 7, Event: audit.EventOutcome, Operation: "user.update", Outcome: "done", Server: "dc1", Previous: "abc"}
+	call := audit.Call{RequestID: "r1", Who: &audit.Who{Name: "portal", Kind: "token"}, From: "10.0.0.1",
+		Operation: "user.update", Parameters: map[string]string{"UserName": "müller"}}
+	line := &audit.Line{Seq: 7, Event: audit.EventOutcome, Operation: "user.update", Outcome: "done",
+		Server: "dc1", Previous: "abc"}
 	sentence, encoded, found := strings.Cut(callText(call, line), "\r\n\r\n")
 	require.True(t, found)
 	assert.Equal(t, "user.update by portal from 10.0.0.1: done. UserName=müller", sentence)
@@ -126,7 +128,8 @@ func TestFloodOfEvents(t *testing.T) {
 	for _, id := range log.ids() {
 		count[id]++
 	}
-	assert.Equal(t, map[uint32]int{events.OutOfLimits.ID: eventsRefused, events.Changed.ID: 500, events.NotWritten.ID: 1}, count)
+	assert.Equal(t, map[uint32]int{events.OutOfLimits.ID: eventsRefused, events.Changed.ID: 500,
+		events.NotWritten.ID: 1}, count)
 	assert.Contains(t, log.entries[len(log.entries)-1].text, "400 more calls")
 }
 

@@ -71,9 +71,12 @@ func (e *evidence) checks() []gateway.Check {
 	stats := e.mirror.Stats()
 	switch late := time.Since(stats.Since); {
 	case stats.Forked:
-		check.Degraded, check.Reason = true, "The files of the audit log are not those that were copied into the store of the cluster before: 'adgateway cluster verify' shows the difference."
+		check.Degraded, check.Reason = true, "The files of the audit log are not those that were copied into "+
+			"the store of the cluster before: 'adgateway cluster verify' shows the difference."
 	case !stats.Since.IsZero() && late >= mirrorLag:
-		check.Degraded, check.Reason = true, fmt.Sprintf("%d lines of the audit log are not copied into the store of the cluster, some of them for %s; they are copied later.", stats.Behind, late.Round(time.Second))
+		check.Degraded, check.Reason = true, fmt.Sprintf(
+			"%d lines of the audit log are not copied into the store of the cluster, some of them for %s; they are "+
+				"copied later.", stats.Behind, late.Round(time.Second))
 		if stats.Failed != nil {
 			check.Reason += " " + stats.Failed.Error()
 		}

@@ -25,12 +25,14 @@ func TestServeRefusesWhatOthersMayWrite(t *testing.T) {
 	shell := filepath.Join(folder, "pwsh")
 	require.NoError(t, os.WriteFile(shell, []byte("#!/bin/sh\n"), 0o755))
 	file := filepath.Join(t.TempDir(), program.FileName)
-	require.NoError(t, os.WriteFile(file, []byte("http:\n  listen: 127.0.0.1:0\npowershell:\n  path: "+shell+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(file,
+		[]byte("http:\n  listen: 127.0.0.1:0\npowershell:\n  path: "+shell+"\n"), 0o600))
 	link := filepath.Join(t.TempDir(), "pwsh")
 	require.NoError(t, os.Symlink(shell, link))
 
 	refused := func() error {
-		s, err := Prepare(t.Context(), ServerOptions{Flags: &program.Flags{File: file, Beside: true}, Stderr: discard{}})
+		s, err := Prepare(t.Context(),
+			ServerOptions{Flags: &program.Flags{File: file, Beside: true}, Stderr: discard{}})
 		if err == nil {
 			require.NoError(t, s.stack.Close(t.Context()))
 			require.NoError(t, s.listener.Close())

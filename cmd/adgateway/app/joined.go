@@ -134,7 +134,8 @@ func ReadCluster(ctx context.Context, o Options) (state standing.State, err erro
 		}
 		failures = append(failures, fmt.Errorf("%s: %w", g.Name, err))
 	}
-	return state, fmt.Errorf("no gateway of the cluster %s answers: start this one by 'adgateway service start': %w",
+	return state, fmt.Errorf("no gateway of the cluster %s answers: start this one by 'adgateway service "+
+		"start': %w",
 		o.Identity.Cluster, errors.Join(failures...))
 }
 

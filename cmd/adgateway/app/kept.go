@@ -71,7 +71,9 @@ func openKept(ctx context.Context, o Options) (*kept, error) {
 		return nil, errors.Join(err, s.close())
 	}
 	if s.aside != "" {
-		o.Log.WithField("file", s.aside).Error("the store was damaged: it was renamed, and an empty one takes its place; calls from before with an Idempotency-Key and the history of changes are not known any more")
+		o.Log.WithField("file", s.aside).Error(
+			"the store was damaged: it was renamed, and an empty one takes its place; calls from before with an " +
+				"Idempotency-Key and the history of changes are not known any more")
 	}
 	if rewound := s.store.State().Rewound; rewound != nil {
 		o.Log.WithError(rewound).WithField("remedy", store.AfterRewind).Error("the store was taken back")
@@ -112,9 +114,12 @@ func (s *kept) inFile(ctx context.Context, o Options) error {
 		return filefault.Explain(storeKey, err)
 	}
 	if path := o.Settings.Store.KeyFile(); store.Unprotected(path) {
-		o.Log.WithField("file", path).Warn("the key of the store could not be protected for this computer: let the service's account write the file, and restart")
+		o.Log.WithField("file", path).Warn(
+			"the key of the store could not be protected for this computer: let the service's account write the " +
+				"file, and restart")
 	}
-	file, aside, err := store.Open(store.Options{Path: o.Settings.Store.File, Clock: s.clock, Erase: jobs.SecretKinds})
+	file, aside, err := store.Open(store.Options{Path: o.Settings.Store.File, Clock: s.clock,
+		Erase: jobs.SecretKinds})
 	if err != nil {
 		return err
 	}
@@ -139,8 +144,10 @@ func (s *kept) inFile(ctx context.Context, o Options) error {
 
 // errFormer returns an error that explains why a gateway of a cluster of an earlier version does not start.
 func errFormer(cluster string) error {
-	return fmt.Errorf("the settings are those of a gateway of the cluster %s (cluster.name), whose gateways shared a store in an earlier version: "+
-		"run 'adgateway cluster migrate' on one of its hosts, and the command that it prints on each other one; alone, this one would not know what the others know", cluster)
+	return fmt.Errorf("the settings are those of a gateway of the cluster %s (cluster.name), whose gateways "+
+		"shared a store in an earlier version: "+
+		"run 'adgateway cluster migrate' on one of its hosts, and the command that it prints on each other one; "+
+		"alone, this one would not know what the others know", cluster)
 }
 
 // answerCopies makes copies of the store for backups that request them, until ctx ends.
@@ -161,7 +168,8 @@ func (s *kept) answerCopies(ctx context.Context, log func(string, map[string]any
 func RebuildHistory(ctx context.Context, o Options, files []string) (changes.Rebuilding, error) {
 	if o.Identity != nil {
 		return changes.Rebuilding{}, errors.New("this gateway is of the cluster " + o.Identity.Cluster +
-			", whose gateways have the same history: one that has lost its store copies it from another one when it starts")
+			", whose gateways have the same history: one that has lost its store copies it from another one when " +
+			"it starts")
 	}
 	s, err := openKept(ctx, o)
 	if s == nil && err == nil {
@@ -201,15 +209,19 @@ func (s *kept) checks() []gateway.Check {
 	unreadable, kinds := s.store.Unreadable()
 	switch failed := s.store.State().Failed; {
 	case s.otherKey:
-		check.Degraded, check.NoChanges, check.Reason = true, true, "Changes are refused, and the history is empty: "+
+		check.Degraded, check.NoChanges, check.Reason = true, true, "Changes are refused, and the history is "+
+			"empty: "+
 			store.ErrOtherKey.Error()+". Stop the gateway, restore the key file (store.file with .key) from "+
 			"the backup, and start it again."
 	case failed != nil:
-		check.Degraded, check.Reason = true, "The store cannot be written, so that calls with an Idempotency-Key and plans are refused, and changes are not recorded in the history: "+failed.Error()
+		check.Degraded, check.Reason = true, "The store cannot be written, so that calls with an "+
+			"Idempotency-Key and plans are refused, and changes are not recorded in the history: "+failed.Error()
 	case s.aside != "":
-		check.Degraded, check.Reason = true, "The store was damaged when the gateway started, and was renamed to "+s.aside+". Calls from before with an Idempotency-Key and the history of changes are not known any more."
+		check.Degraded, check.Reason = true, "The store was damaged when the gateway started, and was renamed to "+
+			s.aside+". Calls from before with an Idempotency-Key and the history of changes are not known any more."
 	case s.store.State().Unerased != nil:
-		check.Degraded, check.Reason = true, "Secrets of jobs that have ended may still be in the file, as its free pages cannot be overwritten: "+s.store.State().Unerased.Error()
+		check.Degraded, check.Reason = true, "Secrets of jobs that have ended may still be in the file, as its "+
+			"free pages cannot be overwritten: "+s.store.State().Unerased.Error()
 	case s.store.State().Rewound != nil:
 		check.Degraded, check.Reason = true, s.store.State().Rewound.Error()+". "+store.AfterRewind
 	case unreadable > 0:
@@ -234,7 +246,10 @@ func (s *kept) clockChecks() []gateway.Check {
 		if apart < 0 {
 			way = "behind"
 		}
-		check.Degraded, check.Reason = true, fmt.Sprintf("The wall clock was set while the gateway ran, or the machine slept: it is %s %s the time by which what the gateway keeps expires, which follows it by 1 s a minute. If the wall clock is right, restart the gateway; if it is wrong, correct it.", apart.Abs(), way)
+		check.Degraded, check.Reason = true, fmt.Sprintf(
+			"The wall clock was set while the gateway ran, or the machine slept: it is %s %s the time by which "+
+				"what the gateway keeps expires, which follows it by 1 s a minute. If the wall clock is right, restart "+
+				"the gateway; if it is wrong, correct it.", apart.Abs(), way)
 	}
 	return []gateway.Check{check}
 }

@@ -16,7 +16,8 @@ import (
 
 // lastingKinds are the kinds of values that are resealed when the key gets a new version.
 // Logs, and values that live for a day, expire under the earlier version instead.
-var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, choice.Kinds, credentials.Kinds, replica.Kinds, jobs.Kinds, signin.Kinds, webhooks.Kinds)
+var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, choice.Kinds, credentials.Kinds,
+	replica.Kinds, jobs.Kinds, signin.Kinds, webhooks.Kinds)
 
 // LastingKinds returns the kinds of the values that outlive the process.
 func LastingKinds() []store.Kind { return slices.Clone(lastingKinds) }

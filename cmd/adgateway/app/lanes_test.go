@@ -24,7 +24,8 @@ func TestPoolSettingsReachTheLanes(t *testing.T) {
 		DirectorySessions: 3, DNSSessions: 1, MaxWait: time.Second, MaxQueue: 7, MaxRequests: 11, MaxAge: time.Hour,
 		MaxMemory: 100, StartTimeout: time.Minute, MaxList: 5,
 	}
-	got := (&Stack{}).poolConfig(Options{Settings: settings, Session: func(ps.Lane) session.Config { return session.Config{} }}, nil)
+	got := (&Stack{}).poolConfig(Options{Settings: settings,
+		Session: func(ps.Lane) session.Config { return session.Config{} }}, nil)
 	for name, size := range map[ps.Lane]int{ps.Directory: 3, ps.DNS: 1} {
 		lane := got.Lanes[name]
 		assert.NotNil(t, lane.Start)
@@ -47,8 +48,9 @@ func TestTheRehearsalRunsEveryProjection(t *testing.T) {
 	} {
 		s, err := session.Start(ctx, session.Config{
 			Starter: world.Starter(), Rehearsal: scripts.Rehearsal,
-			Boot: session.Boot{Prelude: scripts.Prelude(lane), Scripts: scripts.Sources(lane), Module: scripts.Modules[lane]},
-			Log:  func(message string, fields map[string]any) { t.Error(message, fields) },
+			Boot: session.Boot{Prelude: scripts.Prelude(lane), Scripts: scripts.Sources(lane),
+				Module: scripts.Modules[lane]},
+			Log: func(message string, fields map[string]any) { t.Error(message, fields) },
 		})
 		require.NoError(t, err)
 		var records strings.Builder

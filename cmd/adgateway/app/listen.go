@@ -30,9 +30,12 @@ func checkExposure(settings *config.Settings, address netip.Addr) error {
 	if tlsSettings(settings.TLS).Given() || settings.HTTP.AllowUnencrypted || address.Unmap().IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("http.listen: other machines can reach %s, and without TLS tokens and passwords would cross the network in clear text; "+
-		"set a certificate (tls.certificateFile with tls.keyFile, tls.pfxFile, tls.storeThumbprint or tls.storeSubject), "+
-		"or listen on 127.0.0.1, or set http.allowUnencrypted to true if a proxy in front of the gateway encrypts", settings.HTTP.Listen)
+	return fmt.Errorf("http.listen: other machines can reach %s, and without TLS tokens and passwords would "+
+		"cross the network in clear text; "+
+		"set a certificate (tls.certificateFile with tls.keyFile, tls.pfxFile, tls.storeThumbprint or "+
+		"tls.storeSubject), "+
+		"or listen on 127.0.0.1, or set http.allowUnencrypted to true if a proxy in front of the gateway encrypts",
+		settings.HTTP.Listen)
 }
 
 // Scheme returns the URL scheme under which the settings are served.

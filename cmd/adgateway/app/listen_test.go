@@ -53,7 +53,8 @@ func TestUnencryptedOnlyOnLoopback(t *testing.T) {
 		}
 		assert.Equal(t, c.rejected, err != nil, "%s: %v", name, err)
 		checked := app.Check(t.Context(), settings, nil)
-		assert.Equal(t, c.rejected, checked != nil && strings.Contains(checked.Error(), "http.listen"), "%s: it is known before listening: %v", name, checked)
+		assert.Equal(t, c.rejected, checked != nil && strings.Contains(checked.Error(), "http.listen"),
+			"%s: it is known before listening: %v", name, checked)
 		if c.rejected {
 			for _, text := range []string{"http.listen", "tls.certificateFile", "127.0.0.1", "http.allowUnencrypted"} {
 				assert.ErrorContains(t, err, text)
@@ -68,7 +69,8 @@ func certificateFile(t *testing.T, name string, usage x509.ExtKeyUsage) (file st
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name, Organization: []string{"Example"}}, DNSNames: []string{name},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name, Organization: []string{"Example"}},
+		DNSNames:  []string{name},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(20 * 24 * time.Hour),
 		ExtKeyUsage: []x509.ExtKeyUsage{usage}, BasicConstraintsValid: true, IsCA: true,
 	}
@@ -76,7 +78,8 @@ func certificateFile(t *testing.T, name string, usage x509.ExtKeyUsage) (file st
 	require.NoError(t, err)
 	encoded, err := x509.MarshalPKCS8PrivateKey(key)
 	require.NoError(t, err)
-	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})...)
+	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})...)
 	file = filepath.Join(t.TempDir(), "both.pem")
 	require.NoError(t, os.WriteFile(file, text, 0o600))
 	pair, err = tls.X509KeyPair(text, text)
@@ -90,13 +93,15 @@ func TestTLSWithClientCertificate(t *testing.T) {
 	server, serverPair := certificateFile(t, "gw.corp.example", x509.ExtKeyUsageServerAuth)
 	authorities, clientPair := certificateFile(t, "portal", x509.ExtKeyUsageClientAuth)
 	settings, err := configtest.Load("", nil, []string{
-		"http.listen=127.0.0.1:0", "tls.certificateFile=" + server, "tls.keyFile=" + server, "tls.clientCAFile=" + authorities, "tls.minVersion=1.3"})
+		"http.listen=127.0.0.1:0", "tls.certificateFile=" + server, "tls.keyFile=" + server,
+		"tls.clientCAFile=" + authorities, "tls.minVersion=1.3"})
 	require.NoError(t, err)
 	assert.Equal(t, "https", app.Scheme(settings))
 	world, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
 	require.NoError(t, err)
 	static := authn.NewStatic(authn.Header{})
-	require.NoError(t, static.AddCertificate("CN=portal, O=Example", &identity.Principal{Name: "portal", Scopes: []identity.Scope{identity.OpsRead}}))
+	require.NoError(t, static.AddCertificate("CN=portal, O=Example",
+		&identity.Principal{Name: "portal", Scopes: []identity.Scope{identity.OpsRead}}))
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	s, err := app.New(ctx, app.Options{
@@ -117,9 +122,11 @@ func TestTLSWithClientCertificate(t *testing.T) {
 
 	trusted := x509.NewCertPool()
 	trusted.AddCert(serverPair.Leaf)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted, ServerName: "gw.corp.example", Certificates: []tls.Certificate{clientPair}}}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted, ServerName: "gw.corp.example",
+		Certificates: []tls.Certificate{clientPair}}}
 	get := func(path string) string {
-		answer, err := (&http.Client{Transport: transport, Timeout: patience}).Get("https://" + listener.Addr().String() + path)
+		answer, err := (&http.Client{Transport: transport, Timeout: patience}).Get("https://" +
+			listener.Addr().String() + path)
 		require.NoError(t, err)
 		defer answer.Body.Close()
 		body, err := io.ReadAll(answer.Body)
@@ -136,7 +143,8 @@ func TestTLSWithClientCertificate(t *testing.T) {
 }
 
 func TestNewFailsWithABadCertificate(t *testing.T) {
-	settings, err := configtest.Load("", nil, []string{"tls.certificateFile=no-such.pem", "tls.keyFile=no-such.pem"})
+	settings, err := configtest.Load("", nil,
+		[]string{"tls.certificateFile=no-such.pem", "tls.keyFile=no-such.pem"})
 	require.NoError(t, err)
 	s, err := app.New(t.Context(), app.Options{Settings: settings, Log: logrus.New()})
 	require.ErrorContains(t, err, "tls.certificateFile")

@@ -55,7 +55,8 @@ func (c *collector) Collect(all chan<- prometheus.Metric) {
 		desc := m.desc()
 		m.read(state, func(v value, labels ...string) {
 			if v.times != nil {
-				all <- prometheus.MustNewConstHistogram(desc, uint64(v.times.Count), v.times.Sum.Seconds(), buckets(v.times.Within), labels...)
+				all <- prometheus.MustNewConstHistogram(desc, uint64(v.times.Count), v.times.Sum.Seconds(),
+					buckets(v.times.Within), labels...)
 				return
 			}
 			all <- prometheus.MustNewConstMetric(desc, m.kind, v.number, labels...)
@@ -99,7 +100,9 @@ type serverState struct {
 }
 
 func (c *collector) state() *state {
-	s := &state{version: c.options.Version, engine: c.options.Engine, checks: c.stack.checks(), expires: c.stack.certificateExpires(), audit: c.stack.Audit, hooks: c.stack.webhookStatus(), member: c.stack.kept.memberState()}
+	s := &state{version: c.options.Version, engine: c.options.Engine, checks: c.stack.checks(),
+		expires: c.stack.certificateExpires(), audit: c.stack.Audit, hooks: c.stack.webhookStatus(),
+		member: c.stack.kept.memberState()}
 	if store := c.stack.kept.sealed(); store != nil {
 		now := store.State()
 		s.store = &now

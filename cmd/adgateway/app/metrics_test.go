@@ -46,10 +46,12 @@ func newStack(t *testing.T, collectors ...prometheus.Collector) http.Handler {
 	defer cancel()
 	world, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
 	require.NoError(t, err)
-	settings, err := configtest.Load("", nil, []string{"audit.file=" + filepath.Join(t.TempDir(), "audit.jsonl")})
+	settings, err := configtest.Load("", nil,
+		[]string{"audit.file=" + filepath.Join(t.TempDir(), "audit.jsonl")})
 	require.NoError(t, err)
 	static := authn.NewStatic(authn.Header{})
-	require.NoError(t, static.AddToken("t", &identity.Principal{Name: "t", Scopes: []identity.Scope{identity.All}}))
+	require.NoError(t, static.AddToken("t",
+		&identity.Principal{Name: "t", Scopes: []identity.Scope{identity.All}}))
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	s, err := app.New(ctx, app.Options{
@@ -107,7 +109,8 @@ func TestMetricsAreStable(t *testing.T) {
 		for _, pair := range family.GetMetric()[0].GetLabel() {
 			labels = append(labels, pair.GetName())
 		}
-		fmt.Fprintf(&got, "%s %s {%s}\n\t%s\n", name, strings.ToLower(family.GetType().String()), strings.Join(labels, ","), family.GetHelp())
+		fmt.Fprintf(&got, "%s %s {%s}\n\t%s\n", name, strings.ToLower(family.GetType().String()),
+			strings.Join(labels, ","), family.GetHelp())
 	}
 	golden := filepath.Join("testdata", "metrics.txt")
 	if *update {
@@ -128,7 +131,8 @@ func TestMetricsAreStable(t *testing.T) {
 }
 
 func TestMetricValues(t *testing.T) {
-	handler := newStack(t, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adgateway_extra", Help: "x"}, func() float64 { return 7 }))
+	handler := newStack(t, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adgateway_extra", Help: "x"},
+		func() float64 { return 7 }))
 	var families map[string]*dto.MetricFamily
 	number := func(name string, labels ...string) float64 {
 		for _, m := range families[name].GetMetric() {
@@ -155,7 +159,8 @@ func TestMetricValues(t *testing.T) {
 		families = metrics(t, handler)
 		active := 0.0
 		for _, lane := range []string{"directory", "dns"} {
-			active += number("adgateway_sessions", lane, "starting") + number("adgateway_sessions", lane, "busy") + number("adgateway_script_waiting", lane)
+			active += number("adgateway_sessions", lane, "starting") + number("adgateway_sessions", lane, "busy") +
+				number("adgateway_script_waiting", lane)
 		}
 		return active == 0
 	}, patience, 10*time.Millisecond)
@@ -166,7 +171,8 @@ func TestMetricValues(t *testing.T) {
 		assert.EqualValues(t, 0, number("adgateway_session_kills_total", "timeout", lane))
 		assert.GreaterOrEqual(t, number("adgateway_script_runs_total", lane, "ok"), 1.0)
 		assert.GreaterOrEqual(t, number("adgateway_script_wait_seconds", lane), 1.0)
-		assert.Equal(t, number("adgateway_script_runs_total", lane, "ok"), number("adgateway_script_run_seconds", lane))
+		assert.Equal(t, number("adgateway_script_runs_total", lane, "ok"),
+			number("adgateway_script_run_seconds", lane))
 		assert.Greater(t, number("adgateway_session_frames_total", lane), 3.0)
 		assert.Greater(t, number("adgateway_session_frame_bytes_total", lane), 100.0)
 	}

@@ -28,14 +28,17 @@ import (
 
 // pages returns the pages for people, or nil if nobody could sign in to them.
 func (s *Stack) pages(o Options) func(*gateway.Server) gateway.Pages {
-	tokens := o.Settings.SignIn.Tokens == config.SwitchOn || o.Settings.SignIn.Tokens == config.SwitchAuto && o.Sandbox
+	tokens := o.Settings.SignIn.Tokens == config.SwitchOn || o.Settings.SignIn.Tokens == config.SwitchAuto &&
+		o.Sandbox
 	if o.People == nil && !tokens {
 		return nil
 	}
 	return func(api *gateway.Server) gateway.Pages {
 		gate := options.SignIn(o.Settings.SignIn)
 		gate.Record, gate.Policy = s.recordSignIn(o.Log), accounts{api}.lockoutPolicy
-		pages := frame.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version, Zone: o.Settings.Time.Location()}
+		pages := frame.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox,
+			Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version,
+			Zone: o.Settings.Time.Location()}
 		pages.EndPoint = func(r *http.Request) []byte { return forward.EndPointOf(r, s.certificate.endPoint) }
 		if o.Settings.Docs.Enabled {
 			pages.Manual = site.Path
@@ -51,7 +54,10 @@ func (s *Stack) pages(o Options) func(*gateway.Server) gateway.Pages {
 				gate.Directory = enabledDirectory{o.People.Directory, accounts{api}}
 			}
 		}
-		gate.Now, gate.Store, gate.Problem = s.kept.now(), s.kept.lasting(), func(err error) { o.Log.WithError(err).Error("sessions of the pages") }
+		gate.Now, gate.Store, gate.Problem = s.kept.now(), s.kept.lasting(), func(
+			err error) {
+			o.Log.WithError(err).Error("sessions of the pages")
+		}
 		s.Gate = signin.NewGate(gate)
 		pages.Figures, pages.Log = s.figures, s.auditLines(o.Settings.Audit)
 		pages.Reasoned = func(operation string) bool { return gateway.RequiresReason(api, operation) }
@@ -88,7 +94,9 @@ func (s *Stack) recordSignIn(log *logrus.Logger) func(signin.Event) {
 			}
 		}
 		log.WithFields(fields).Info("sign-in: " + e.What)
-		call := audit.Call{Operation: "signin." + map[string]string{"signed in": "start", "refused": "refuse", "signed out": "end", "ended": "revoke"}[e.What],
+		call := audit.Call{Operation: "signin." +
+			map[string]string{"signed in": "start", "refused": "refuse", "signed out": "end",
+				"ended": "revoke"}[e.What],
 			From: e.Client.String(), Parameters: map[string]string{}}
 		if e.Name != "" {
 			call.Who = &audit.Who{Name: e.Name, Kind: e.Kind, ID: e.ID}
@@ -121,7 +129,8 @@ func (s *Stack) figures() figures.Figures {
 	}{{ps.Directory, directory}, {ps.DNS, dns}} {
 		now := stats[lane.name]
 		f.Lanes = append(f.Lanes, figures.Lane{
-			Name: string(lane.name), Busy: now.Busy, Idle: now.Idle, Starting: now.Starting, Max: now.Size, Waiting: now.Waiting, Trouble: now.Reason,
+			Name: string(lane.name), Busy: now.Busy, Idle: now.Idle, Starting: now.Starting, Max: now.Size,
+			Waiting: now.Waiting, Trouble: now.Reason,
 			Server: lane.server.Pinned, Since: lane.server.Since, Failovers: lane.server.Failovers,
 		})
 	}
@@ -139,7 +148,8 @@ func (s *Stack) auditLines(c config.Audit) func(frame.LogFilter) ([]frame.LogLin
 		}
 		err = audit.Read(c.File, nil, filter, func(r *audit.Record) error {
 			call := r.Call()
-			line := frame.LogLine{Time: call.Time, From: call.From, Operation: call.Operation, Outcome: r.State(), RequestID: call.RequestID}
+			line := frame.LogLine{Time: call.Time, From: call.From, Operation: call.Operation, Outcome: r.State(),
+				RequestID: call.RequestID}
 			if call.Who != nil {
 				line.Who, line.Kind = call.Who.Name, call.Who.Kind
 			}

@@ -36,7 +36,9 @@ type account struct {
 const accountFields = "samUsername,sid,enabled,accountExpires"
 
 // read reads a record. If there is none, found is false.
-func (a accounts) read(ctx context.Context, operation string, values call.Values, record any) (found bool, err error) {
+func (a accounts) read(
+	ctx context.Context, operation string, values call.Values, record any,
+) (found bool, err error) {
 	var all []json.RawMessage
 	if err := a.send(ctx, operation, values, &all); err != nil || len(all) != 1 {
 		return false, err
@@ -53,7 +55,8 @@ func (a accounts) list(ctx context.Context, filter string, found *[]account) err
 // send calls an operation and reads the records of its answer, none if the object does
 // not exist. The error does not contain the name: people sometimes type a password there.
 func (a accounts) send(ctx context.Context, operation string, values call.Values, records any) error {
-	reader := &identity.Principal{Name: "sign-in", Kind: identity.KindGateway, Scopes: []identity.Scope{identity.UserRead},
+	reader := &identity.Principal{Name: "sign-in", Kind: identity.KindGateway,
+		Scopes:  []identity.Scope{identity.UserRead},
 		Dialect: identity.Standard, Uncounted: true}
 	answer, err := a.calls.Call(ctx, operation, call.Call{Principal: reader, Input: values})
 	if err == nil {
@@ -162,7 +165,8 @@ func (d enabledDirectory) Groups(ctx context.Context, sid string) (*signin.Perso
 	switch {
 	case err != nil:
 		return nil, err
-	case ok && found.SID == sid && (!found.Enabled || found.AccountExpires != nil && !time.Now().Before(*found.AccountExpires)):
+	case ok && found.SID == sid &&
+		(!found.Enabled || found.AccountExpires != nil && !time.Now().Before(*found.AccountExpires)):
 		return nil, signin.ErrRefused
 	case ok && found.SID == sid && found.LockedOut:
 		locked := *person

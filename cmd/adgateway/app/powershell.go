@@ -29,7 +29,8 @@ func FindPowerShell(path, system string, look func(string) (string, error)) (str
 	case path != "":
 		found, err := look(path)
 		if err != nil {
-			return "", fmt.Errorf("powershell.path: %s cannot be run; set the path of powershell.exe or pwsh: %w", path, innermost(err))
+			return "", fmt.Errorf("powershell.path: %s cannot be run; set the path of powershell.exe or pwsh: %w",
+				path, innermost(err))
 		}
 		return found, nil
 	case system == "windows":
@@ -37,8 +38,10 @@ func FindPowerShell(path, system string, look func(string) (string, error)) (str
 	}
 	found, err := look("pwsh")
 	if err != nil {
-		return "", errors.New("no PowerShell was found: 'pwsh' is not in the PATH. Install PowerShell 7 or set powershell.path; " +
-			"a gateway for a real domain runs on a Windows computer with RSAT, because the modules ActiveDirectory and DnsServer are part of Windows. " +
+		return "", errors.New("no PowerShell was found: 'pwsh' is not in the PATH. Install PowerShell 7 or set " +
+			"powershell.path; " +
+			"a gateway for a real domain runs on a Windows computer with RSAT, because the modules ActiveDirectory " +
+			"and DnsServer are part of Windows. " +
 			"To try the whole API over a simulated domain, run 'adgateway sandbox'")
 	}
 	return found, nil

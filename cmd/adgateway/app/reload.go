@@ -31,8 +31,10 @@ func (s *Server) reloadOnSignal(ctx context.Context) {
 // reloaded applies reloaded settings and logs the result.
 func (s *Server) reloaded(change config.Change, err error) {
 	if err != nil {
-		s.log.WithField("faults", program.OneLine(err)).Error("the settings have mistakes; the previous settings remain in effect")
-		s.event(events.SettingsRefused, "The settings have mistakes; the previous settings remain in effect.\r\n"+err.Error())
+		s.log.WithField("faults", program.OneLine(err)).Error(
+			"the settings have mistakes; the previous settings remain in effect")
+		s.event(events.SettingsRefused,
+			"The settings have mistakes; the previous settings remain in effect.\r\n"+err.Error())
 		return
 	}
 	now := s.live.Now()
@@ -48,7 +50,8 @@ func (s *Server) reloaded(change config.Change, err error) {
 	}
 	program.TuneLog(s.log, now.Log)
 	if len(change.Waiting) > 0 {
-		s.log.WithField("keys", strings.Join(change.Waiting, ", ")).Warn("these changed settings take effect at the next start: restart needed")
+		s.log.WithField("keys", strings.Join(change.Waiting, ", ")).Warn(
+			"these changed settings take effect at the next start: restart needed")
 	}
 }
 

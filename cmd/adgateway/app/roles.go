@@ -27,7 +27,9 @@ var helpdeskScopes = []identity.Scope{
 // addPeople lets people of the simulated domain sign in: the sandbox's own
 // people, unless the domain is a custom one, and people with a role of the
 // settings. It returns the sandbox's operator, or nil if there is none.
-func (s *Server) addPeople(ctx context.Context, world simulated, people func() (groups map[string]string, err error)) (*signin.Person, error) {
+func (s *Server) addPeople(
+	ctx context.Context, world simulated, people func() (groups map[string]string, err error),
+) (*signin.Person, error) {
 	configured := s.live.Now().SignIn.Roles
 	groups, err := people()
 	if err != nil && len(configured) == 0 {
@@ -35,7 +37,8 @@ func (s *Server) addPeople(ctx context.Context, world simulated, people func() (
 	}
 	roles := sandboxRoles(groups)
 	if len(configured) > 0 {
-		if roles, err = rolesOf(configured, func(group string) (string, error) { return sidIn(ctx, world, group) }); err != nil {
+		if roles, err = rolesOf(configured,
+			func(group string) (string, error) { return sidIn(ctx, world, group) }); err != nil {
 			return nil, err
 		}
 	}
@@ -54,7 +57,8 @@ func (s *Server) addPeople(ctx context.Context, world simulated, people func() (
 	if groups == nil {
 		return nil, nil
 	}
-	s.backend.people.Hint = "People of the sandbox: " + sandbox.HelpdeskPerson + ", " + sandbox.OperatorPerson + " and " + sandbox.NoRightsPerson +
+	s.backend.people.Hint = "People of the sandbox: " + sandbox.HelpdeskPerson + ", " + sandbox.OperatorPerson +
+		" and " + sandbox.NoRightsPerson +
 		". The password of each is " + sandbox.PersonsPassword + " and the name."
 	return personOf(world.Lookup(ctx, sandbox.OperatorPerson))
 }
@@ -114,7 +118,8 @@ func rolesOf(roles []config.Role, sid func(group string) (string, error)) ([]sig
 				faults = append(faults, fmt.Errorf("signIn.roles: the role of %s: %w", r.Group, err))
 			}
 		}
-		role := signin.Role{Name: cmp.Or(r.Name, r.Group), Limits: identity.Limits(r.Limits), Quota: options.RoleQuota(r.Quota)}
+		role := signin.Role{Name: cmp.Or(r.Name, r.Group), Limits: identity.Limits(r.Limits),
+			Quota: options.RoleQuota(r.Quota)}
 		var err error
 		role.Group, err = sid(r.Group)
 		fault(err)
@@ -144,7 +149,8 @@ func domainPeople(s config.SignIn) (*People, error) {
 	}
 	if system.Domain == "" {
 		_, err := rolesOf(s.Roles, asGiven)
-		return nil, errors.Join(errors.New("signIn.mode: this computer is in no domain, so that nobody can sign in with an account of one"), err)
+		return nil, errors.Join(errors.New(
+			"signIn.mode: this computer is in no domain, so that nobody can sign in with an account of one"), err)
 	}
 	roles, err := rolesOf(s.Roles, host.SIDOf)
 	if err != nil {
@@ -164,7 +170,8 @@ func domainPeople(s config.SignIn) (*People, error) {
 		return nil, err
 	}
 	return &People{
-		Directory: windowsDirectory{domain: system.Domain, logOn: host.LogOn, groups: host.GroupsOf, tickets: tickets}, Roles: roles, Domains: domains, ByName: true,
+		Directory: windowsDirectory{domain: system.Domain, logOn: host.LogOn, groups: host.GroupsOf,
+			tickets: tickets}, Roles: roles, Domains: domains, ByName: true,
 		Hint: "Your account of the domain " + system.Domain + ".",
 	}, nil
 }
@@ -185,7 +192,9 @@ const (
 )
 
 // Check implements [signin.Directory].
-func (d windowsDirectory) Check(ctx context.Context, domain, name string, password []byte) (*signin.Person, error) {
+func (d windowsDirectory) Check(
+	ctx context.Context, domain, name string, password []byte,
+) (*signin.Person, error) {
 	if domain == "" && !strings.Contains(name, "@") {
 		domain = d.domain
 	}

@@ -35,21 +35,27 @@ func TestWindowsDirectory(t *testing.T) {
 		"down":         {"", "anna", "CORP", down, down},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := windowsDirectory{domain: "CORP", logOn: func(_ context.Context, domain, name string, password []byte) (host.Logon, error) {
-				assert.Equal(t, []string{c.asked, c.name, "secret"}, []string{domain, name, string(password)})
-				return host.Logon{SID: "S-1-5-21-1", Name: "anna", Groups: []string{"S-1-5-21-2"}}, c.err
-			}}
+			d := windowsDirectory{domain: "CORP",
+				logOn: func(_ context.Context, domain, name string, password []byte) (host.Logon, error) {
+					assert.Equal(t, []string{c.asked, c.name, "secret"}, []string{domain, name, string(password)})
+					return host.Logon{SID: "S-1-5-21-1", Name: "anna", Groups: []string{"S-1-5-21-2"}}, c.err
+				}}
 			person, err := d.Check(t.Context(), c.domain, c.name, []byte("secret"))
 			if c.want != nil {
 				require.ErrorIs(t, err, c.want)
-				assert.Equal(t, c.want != down, errors.Is(err, signin.ErrRefused) || errors.Is(err, signin.ErrMustChange) || errors.Is(err, signin.ErrExpired))
+				assert.Equal(t, c.want != down,
+					errors.Is(err, signin.ErrRefused) || errors.Is(err, signin.ErrMustChange) ||
+						errors.Is(err, signin.ErrExpired))
 				return
 			}
 			require.NoError(t, err)
 			assert.Equal(t, &signin.Person{SID: "S-1-5-21-1", Name: "anna", Groups: []string{"S-1-5-21-2"}}, person)
 		})
 	}
-	d := windowsDirectory{groups: func(_ context.Context, sid string) (host.Logon, error) { return host.Logon{SID: sid}, nil }}
+	d := windowsDirectory{groups: func(_ context.Context, sid string) (host.Logon,
+		error) {
+		return host.Logon{SID: sid}, nil
+	}}
 	person, err := d.Groups(t.Context(), "S-1-5-21-7")
 	require.NoError(t, err)
 	assert.Equal(t, "S-1-5-21-7", person.SID)
@@ -86,7 +92,8 @@ func TestRolesOfTheSettings(t *testing.T) {
 	assert.ErrorContains(t, err, "user:raed", "where there is no domain, too")
 	_, err = domainPeople(config.SignIn{Mode: config.SwitchOff, Roles: mistaken})
 	assert.ErrorContains(t, err, "user:raed", "and before it is turned on")
-	people, err := domainPeople(config.SignIn{Mode: config.SwitchOff, Roles: []config.Role{{Group: `CORP\desk`, Scopes: []string{"user:read"}}}})
+	people, err := domainPeople(config.SignIn{Mode: config.SwitchOff,
+		Roles: []config.Role{{Group: `CORP\desk`, Scopes: []string{"user:read"}}}})
 	assert.NoError(t, err)
 	assert.Nil(t, people)
 }

@@ -92,7 +92,9 @@ func (r *Runner) Memory(lane ps.Lane) (int64, error) {
 // Crowd starts n more sessions for the directory, one after another. They
 // run scripts at the same time, against the server named in the arguments.
 // end closes them and waits for running scripts until its context ends.
-func (r *Runner) Crowd(ctx context.Context, n int) (sessions []ps.Runner, end func(context.Context) error, err error) {
+func (r *Runner) Crowd(
+	ctx context.Context, n int,
+) (sessions []ps.Runner, end func(context.Context) error, err error) {
 	var started []*session.Session
 	end = func(ctx context.Context) error {
 		var faults []error
@@ -115,7 +117,8 @@ func (r *Runner) Crowd(ctx context.Context, n int) (sessions []ps.Runner, end fu
 func (r *Runner) config(lane ps.Lane) session.Config {
 	return session.Config{
 		Starter: r.options.Starter, StartTimeout: r.options.Settings.Pool.StartTimeout, Log: r.options.Log,
-		Boot: session.Boot{Prelude: scripts.DoctorPrelude(lane), Scripts: scripts.DoctorSources(lane), Module: scripts.Modules[lane]},
+		Boot: session.Boot{Prelude: scripts.DoctorPrelude(lane), Scripts: scripts.DoctorSources(lane),
+			Module: scripts.Modules[lane]},
 	}
 }
 

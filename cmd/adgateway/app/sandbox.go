@@ -45,7 +45,8 @@ func PrepareSandbox(ctx context.Context, o ServerOptions) (*Sandbox, error) {
 	engine, engineErr := NewEngine(cfg.Sandbox)
 	_, rights := exposed(cfg, "")
 	_, ticketErr := ticketsOf(cfg.SignIn, nil)
-	faults := []error{err, engineErr, rights, ticketErr, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg)}
+	faults := []error{err, engineErr, rights, ticketErr, checkFiles(ctx, cfg), checkListen(ctx, cfg),
+		checkData(cfg.Sandbox), checkDomain(cfg)}
 	store := program.CredentialFile(cfg.Auth, o.Flags.Path())
 	if s.shared() && cfg.Auth.Store == "" {
 		store.Path = cfg.Store.File + ".credentials" // the copy, next to the gateway's other files
@@ -62,7 +63,8 @@ func PrepareSandbox(ctx context.Context, o ServerOptions) (*Sandbox, error) {
 	if err := s.addStore(ctx, static, store); err != nil {
 		return nil, errors.Join(err, s.closeLog.Close())
 	}
-	s.log.WithField("engine", engine.Name).Warn("this is the sandbox: a simulated domain, nothing real is read or changed")
+	s.log.WithField("engine", engine.Name).Warn(
+		"this is the sandbox: a simulated domain, nothing real is read or changed")
 	s.backend.name, s.backend.real, s.backend.sandbox = engine.Name, engine.Path != "", true
 	s.openFolder()
 	domain, groups, err := s.openDomain(ctx, engine)
@@ -71,7 +73,8 @@ func PrepareSandbox(ctx context.Context, o ServerOptions) (*Sandbox, error) {
 	}
 	operator, err := s.addPeople(ctx, domain, groups)
 	if err != nil {
-		s.log.WithError(err).Warn("this domain does not take the people of the sandbox: tokens sign in to the pages")
+		s.log.WithError(err).Warn("this domain does not take the people of the sandbox: tokens sign in to the " +
+			"pages")
 	}
 	s.backend.dial = domain.Dial
 	if err := s.open(ctx); err != nil {
@@ -179,16 +182,19 @@ func NewWorld(ctx context.Context, c config.Sandbox, log *logrus.Logger) (*sandb
 }
 
 // newWorld is NewWorld with further options.
-func newWorld(ctx context.Context, c config.Sandbox, o sandbox.Options, log *logrus.Logger) (*sandbox.World, error) {
+func newWorld(
+	ctx context.Context, c config.Sandbox, o sandbox.Options, log *logrus.Logger,
+) (*sandbox.World, error) {
 	if err := checkData(c); err != nil {
 		return nil, err
 	}
 	world, err := sandbox.NewWorld(ctx, sandbox.Options{
 		Replicas: o.Replicas, Writes: o.Writes, Service: c.Account,
 		LDIF: c.LDIF, Zones: c.Zones, Users: c.GeneratedUsers, Empty: c.Empty, Seed: int64(c.Seed),
-		Culture: c.Culture, ReplicationLag: c.ReplicationLag, NoRecycleBin: !c.RecycleBin, SetKeepsPTR: !c.SetRemovesPTR,
-		Progress: func(text string) { log.Info(text) },
-		Warn:     func(text string) { log.Warn(text) },
+		Culture: c.Culture, ReplicationLag: c.ReplicationLag, NoRecycleBin: !c.RecycleBin,
+		SetKeepsPTR: !c.SetRemovesPTR,
+		Progress:    func(text string) { log.Info(text) },
+		Warn:        func(text string) { log.Warn(text) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the sandbox's data:\n%w", err)

@@ -23,7 +23,8 @@ func SelfFiles(cfg *config.Settings, settingsFile string, sandbox bool) (files d
 	if cfg.Auth.Store != "" && !sandbox {
 		path = program.CredentialFile(cfg.Auth, settingsFile).Path
 	}
-	files = doctor.SelfFiles{Folder: filepath.Dir(path), Name: "adgateway-as-service", Restrict: host.Files{Service: winsvc.Gateway.Name}.Restrict}
+	files = doctor.SelfFiles{Folder: filepath.Dir(path), Name: "adgateway-as-service",
+		Restrict: host.Files{Service: winsvc.Gateway.Name}.Restrict}
 	if sandbox {
 		files.Name = "adgateway-as-sandbox"
 	}
@@ -84,7 +85,8 @@ func (s *Server) takeView(ctx context.Context) doctor.SelfView {
 	cfg := s.live.Now()
 	ctx, cancel := context.WithTimeout(ctx, cfg.Pool.StartTimeout+selfLimit)
 	defer cancel()
-	v := doctor.SelfView{Version: s.options.Version, PID: os.Getpid(), Console: host.HasConsole(), Sessions: []doctor.SelfSession{}, Servers: []doctor.SelfServer{}}
+	v := doctor.SelfView{Version: s.options.Version, PID: os.Getpid(), Console: host.HasConsole(),
+		Sessions: []doctor.SelfSession{}, Servers: []doctor.SelfServer{}}
 	if account, err := host.ReadAccount(); err == nil {
 		v.Account, v.AccountID = account.Name, account.ID
 	}
@@ -104,8 +106,9 @@ func (s *Server) takeView(ctx context.Context) doctor.SelfView {
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
 		ready, took, err := runner.Open(ctx, lane)
 		session := doctor.SelfSession{
-			Lane: lane, PowerShell: ready.PowerShell, Edition: ready.Edition, Module: ready.Module, ModuleVersion: ready.ModuleVersion,
-			LanguageMode: ready.LanguageMode, Milliseconds: took.Milliseconds(),
+			Lane: lane, PowerShell: ready.PowerShell, Edition: ready.Edition, Module: ready.Module,
+			ModuleVersion: ready.ModuleVersion,
+			LanguageMode:  ready.LanguageMode, Milliseconds: took.Milliseconds(),
 		}
 		if err != nil {
 			opened = false
@@ -145,9 +148,11 @@ func (s *Server) useServers(ctx context.Context, runner *Runner, v *doctor.SelfV
 		v.Servers = append(v.Servers, doctor.SelfServer{Lane: ps.Directory, Error: program.OneLine(err)})
 		return
 	}
-	run := func(lane ps.Lane, script string, records func(json.RawMessage) error) (server string, took time.Duration, err error) {
+	run := func(lane ps.Lane, script string, records func(json.RawMessage) error) (server string,
+		took time.Duration, err error) {
 		startedAt := time.Now()
-		result, err := pinned.Run(ctx, ps.Request{ID: "self", Script: script, Lane: lane, Args: ps.Args{}, Limit: selfLimit, Records: records})
+		result, err := pinned.Run(ctx,
+			ps.Request{ID: "self", Script: script, Lane: lane, Args: ps.Args{}, Limit: selfLimit, Records: records})
 		if err != nil {
 			return "", 0, err
 		}

@@ -43,7 +43,8 @@ func TestTheGatewayShowsHowItSeesItsSessions(t *testing.T) {
 		assert.Equal(t, "FullLanguage", view.Sessions[i].LanguageMode)
 		assert.Empty(t, view.Sessions[i].Error)
 	}
-	assert.Equal(t, []doctor.SelfServer{{Lane: ps.Directory, Name: "dc1.corp.example"}, {Lane: ps.DNS, Name: "dc1.corp.example"}}, view.Servers)
+	assert.Equal(t, []doctor.SelfServer{{Lane: ps.Directory, Name: "dc1.corp.example"},
+		{Lane: ps.DNS, Name: "dc1.corp.example"}}, view.Servers)
 	assert.Less(t, view.SkewMilliseconds, int64(time.Minute/time.Millisecond))
 	for _, folder := range view.Folders {
 		assert.Empty(t, folder.Error, folder.Use)
@@ -68,7 +69,8 @@ func TestABlockIsNamed(t *testing.T) {
 	token := s.token()
 	s.eventually("the block is named", func() bool {
 		failing := s.failing(token)
-		return containsAll(failing["directorySessions"], "endpoint protection", "ScriptContainedMaliciousContent", "gateway/manual/network.md") &&
+		return containsAll(failing["directorySessions"], "endpoint protection", "ScriptContainedMaliciousContent",
+			"gateway/manual/network.md") &&
 			containsAll(failing["dnsSessions"], "endpoint protection")
 	})
 	assert.Contains(t, s.output.String(), "endpoint protection")

@@ -114,7 +114,8 @@ func Prepare(ctx context.Context, o ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.backend.close(), s.closeLog.Close())
 	}
-	s.log.WithFields(logrus.Fields{"address": s.Address(), "version": o.Version, "settings": o.Flags.Path()}).Info("listening")
+	s.log.WithFields(logrus.Fields{"address": s.Address(), "version": o.Version,
+		"settings": o.Flags.Path()}).Info("listening")
 	return s, nil
 }
 
@@ -146,11 +147,13 @@ func (s *Server) openLog() (err error) {
 func (s *Server) openFolder() {
 	folder, err := session.NewFolder()
 	if err != nil {
-		s.log.WithError(err).Warn("the sessions use the system's temporary folder, where killed ones may leave files")
+		s.log.WithError(err).Warn("the sessions use the system's temporary folder, where killed ones may leave " +
+			"files")
 		return
 	}
 	if folder.Removed > 0 {
-		s.log.WithField("folders", folder.Removed).Info("temporary folders of gateways that were killed were removed")
+		s.log.WithField("folders", folder.Removed).Info(
+			"temporary folders of gateways that were killed were removed")
 	}
 	s.backend.folder = folder
 }
@@ -173,7 +176,8 @@ func (s *Server) open(ctx context.Context) error {
 		Hosts:   s.backend.hosts,
 		Sandbox: s.backend.sandbox, People: s.backend.people,
 		Checks: s.checks, LostEntries: s.entries.lost.Load,
-		Membership: Membership{s.folder, s.identity}, Store: host.Certificates(), Shared: s.backend.shared, KeyGroup: KeyGroup,
+		Membership: Membership{s.folder, s.identity}, Store: host.Certificates(), Shared: s.backend.shared,
+		KeyGroup: KeyGroup,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -196,7 +200,8 @@ func (b backend) close() error {
 func (s *Server) checks() []gateway.Check {
 	check := gateway.Check{Name: "settings", OK: true}
 	if err := s.live.Fault(); err != nil {
-		check.Degraded, check.Reason = true, "The settings have mistakes; those before stay in force. "+program.OneLine(err)
+		check.Degraded, check.Reason = true, "The settings have mistakes; those before stay in force. "+
+			program.OneLine(err)
 	}
 	checks := []gateway.Check{check, s.entries.check()}
 	for _, more := range s.backend.checks {

@@ -30,7 +30,8 @@ const patience = 3 * time.Minute
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "blocked" {
-		fmt.Fprint(os.Stderr, "Inhalt blockiert.\r\n    + FullyQualifiedErrorId : ScriptContainedMaliciousContent\r\n")
+		fmt.Fprint(os.Stderr, "Inhalt blockiert.\r\n    + FullyQualifiedErrorId : "+
+			"ScriptContainedMaliciousContent\r\n")
 		os.Exit(1)
 	}
 	if len(os.Args) > 2 && os.Args[1] == "standin" {
@@ -86,10 +87,12 @@ func startServeIn(t *testing.T, standIn string) *served {
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{})
 	require.NoError(t, err)
 	modules, culture := world.Modules()
-	modulesServer, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
+	modulesServer, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
+		Culture: culture})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, modulesServer.Close()) })
-	s := &served{t: t, dir: t.TempDir(), output: &lockedBuilder{}, settings: filepath.Join(t.TempDir(), program.FileName)}
+	s := &served{t: t, dir: t.TempDir(), output: &lockedBuilder{},
+		settings: filepath.Join(t.TempDir(), program.FileName)}
 	for i := range 20 {
 		s.write(filepath.Join(s.dir, fmt.Sprintf("%d.key", i)), strings.Join(modulesServer.Issue(), "\n"))
 	}
@@ -197,7 +200,8 @@ func TestServeAcceptsTokensAndStopsItsProcesses(t *testing.T) {
 	s := startServe(t)
 	assert.Contains(t, s.failing(""), "credentials", "there are no credentials yet")
 	assert.Contains(t, s.output.String(), "adgateway token create")
-	assert.Equal(t, filepath.Join(filepath.Dir(s.settings), "credentials.json"), s.live.Now().Auth.Store, "next to the settings file")
+	assert.Equal(t, filepath.Join(filepath.Dir(s.settings), "credentials.json"), s.live.Now().Auth.Store,
+		"next to the settings file")
 
 	token := s.token()
 	s.eventually("it is ready", func() bool { return len(s.failing(token)) == 0 })
@@ -261,14 +265,16 @@ func TestSettingsChangeWhileServing(t *testing.T) {
 		status, body := s.get("/readyz", token)
 		return status == http.StatusOK && strings.Contains(body, `{"name":"settings","ok":true,"degraded":true,"reason":"The settings have mistakes`)
 	})
-	s.eventually("the mistake is logged", func() bool { return strings.Contains(s.output.String(), "the previous settings remain in effect") })
+	s.eventually("the mistake is logged",
+		func() bool { return strings.Contains(s.output.String(), "the previous settings remain in effect") })
 	assert.Contains(t, s.failing(token)["settings"], program.FileName)
 	assert.False(t, standard(), "the previous settings remain in effect")
 
 	s.change("http:\n  dialect: modern\nlog:\n  levle: debug\n")
 	s.eventually("all mistakes are reported", func() bool {
 		reason := s.failing(token)["settings"]
-		return strings.Contains(reason, "one of standard, classic") && strings.Contains(reason, "did you mean log.level?")
+		return strings.Contains(reason, "one of standard, classic") &&
+			strings.Contains(reason, "did you mean log.level?")
 	})
 
 	s.change("")
@@ -355,7 +361,8 @@ func TestWhatDoesNotHinderIsDegraded(t *testing.T) {
 	s.output.full = true
 	s.output.mu.Unlock()
 	s.log.Info("lost")
-	s.eventually("lost entries are reported", func() bool { return strings.Contains(s.failing(token)["log"], "could not be written") })
+	s.eventually("lost entries are reported",
+		func() bool { return strings.Contains(s.failing(token)["log"], "could not be written") })
 	_, body := s.get("/metrics", token)
 	assert.Contains(t, body, `adgateway_check_degraded{check="log"} 1`)
 	assert.Contains(t, body, `adgateway_check_ok{check="credentials"} 1`)

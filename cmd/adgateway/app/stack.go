@@ -81,7 +81,9 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		return nil, err
 	}
 	log := logTo(o.Log, o.Event)
-	s := &Stack{certificate: cert, extraChecks: o.Checks, started: make(chan struct{}, 1), grown: make(chan struct{}), settled: make(chan struct{}), meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
+	s := &Stack{certificate: cert, extraChecks: o.Checks, started: make(chan struct{}, 1),
+		grown: make(chan struct{}), settled: make(chan struct{}),
+		meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
 	s.Pool, err = pool.New(s.poolConfig(o, log))
 	if err != nil {
 		cert.close()
@@ -158,7 +160,8 @@ func (s *Stack) start(ctx context.Context, log func(string, map[string]any)) {
 			return
 		}
 	}
-	for _, do := range append(s.writing(log), func(ctx context.Context) { s.settle(ctx, log) }, s.Gateway.RunClosing, s.runJobs) {
+	for _, do := range append(s.writing(log), func(ctx context.Context) { s.settle(ctx, log) },
+		s.Gateway.RunClosing, s.runJobs) {
 		s.watched.Go(func() { do(watching) })
 	}
 }
@@ -253,7 +256,8 @@ func (s *Stack) poolConfig(o Options, log func(string, map[string]any)) pool.Con
 	c := o.Settings.Pool
 	lane := func(name ps.Lane, size int) pool.Lane {
 		cfg := o.Session(name)
-		cfg.Boot = session.Boot{Prelude: scripts.Prelude(name), Scripts: scripts.Sources(name), Module: scripts.Modules[name]}
+		cfg.Boot = session.Boot{Prelude: scripts.Prelude(name), Scripts: scripts.Sources(name),
+			Module: scripts.Modules[name]}
 		cfg.StartTimeout, cfg.MaxList = c.StartTimeout, int64(c.MaxList)<<20
 		cfg.Log, cfg.Meter = log, s.meters[name]
 		return pool.Lane{
@@ -288,7 +292,9 @@ func poolSession(s *session.Session, err error) (pool.Session, error) {
 }
 
 // gatewayOptions adds the parts of the stack to the options.
-func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prometheus.Registry) gateway.Options {
+func (s *Stack) gatewayOptions(
+	o Options, described []ps.Script, registry *prometheus.Registry,
+) gateway.Options {
 	g := options.Gateway(o.Settings)
 	g.Runner, g.Scripts, g.Auth, g.Log, g.Audit = s.Servers, described, o.Auth, o.Log, s.Audit
 	g.Engine, g.Version, g.Metrics, g.Pages = o.Engine, o.Version, registry, s.pages(o)
@@ -356,14 +362,17 @@ func (s *Stack) checks() []gateway.Check {
 		ok, why := stats[lane].Ready()
 		return gateway.Check{Name: name, OK: ok, Reason: why, Degraded: ok && why != "", Lane: lane}
 	}
-	controllers := of(ps.Directory, check("domainController", controller.Pinned != "" && !controller.Rejected && controller.Unusable == "", strings.Join(slices.Concat(optional(controller.Reason), controller.Warnings), "; ")))
+	controllers := of(ps.Directory,
+		check("domainController", controller.Pinned != "" && !controller.Rejected && controller.Unusable == "",
+			strings.Join(slices.Concat(optional(controller.Reason), controller.Warnings), "; ")))
 	controllers.Degraded = controllers.OK && len(controller.Warnings) > 0
 	checks := append([]gateway.Check{
 		sessions("directorySessions", ps.Directory),
 		sessions("dnsSessions", ps.DNS),
 		controllers,
 		of(ps.DNS, check("dnsServer", dns.Pinned != "" && dns.Unusable == "", dns.Reason)),
-	}, slices.Concat(s.certificate.checks(), s.kept.checks(), s.kept.clockChecks(), s.kept.ringChecks(), s.evidence.checks(), s.webhookChecks())...)
+	}, slices.Concat(s.certificate.checks(), s.kept.checks(), s.kept.clockChecks(), s.kept.ringChecks(),
+		s.evidence.checks(), s.webhookChecks())...)
 	if s.extraChecks != nil {
 		checks = append(checks, s.extraChecks()...)
 	}
@@ -386,7 +395,8 @@ func (s *Stack) watch(ctx context.Context, log func(string, map[string]any)) {
 			case sound:
 				log("a check of /readyz is passed again", map[string]any{"check": check.Name})
 			case check.OK:
-				log("degraded: requests are served, but something needs attention", map[string]any{"check": check.Name, "error": check.Reason})
+				log("degraded: requests are served, but something needs attention",
+					map[string]any{"check": check.Name, "error": check.Reason})
 			default:
 				log("a check of /readyz fails", map[string]any{"check": check.Name, "error": check.Reason})
 			}

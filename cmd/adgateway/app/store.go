@@ -22,7 +22,8 @@ import (
 )
 
 // noCredentials is logged and reported while there are no accounts.
-const noCredentials = "There are no credentials: nobody can call the API. 'adgateway token create' makes a token."
+const noCredentials = "There are no credentials: nobody can call the API. 'adgateway token create' makes " +
+	"a token."
 
 // createStore creates an empty credential file if it does not exist.
 func createStore(ctx context.Context, file authn.File) error {
@@ -69,7 +70,9 @@ func KeyGroup(name string) (keyring.Wrapper, error) {
 
 // openStore opens the credentials of a gateway: the shared ones
 // if there are any, otherwise the file. The caller must call Run.
-func openStore(file authn.File, shared *credentials.Credentials, c config.Auth, log *logrus.Logger, write events.Write) (*authn.Store, error) {
+func openStore(
+	file authn.File, shared *credentials.Credentials, c config.Auth, log *logrus.Logger, write events.Write,
+) (*authn.Store, error) {
 	options := authn.StoreOptions{
 		File: file, Header: authn.Header{AllowQuery: c.AllowQueryToken}, Failures: c.Failures,
 		Log: func(problem bool, message string, fields map[string]any) {
@@ -97,14 +100,17 @@ func storeChecks(store *authn.Store, others bool) []gateway.Check {
 	check := gateway.Check{Name: "credentials", OK: true}
 	switch shut, err := store.State(); {
 	case shut:
-		check.OK, check.Reason = false, "The credentials cannot be used: nobody is let in until they can. "+program.OneLine(err)
+		check.OK, check.Reason = false, "The credentials cannot be used: nobody is let in until they can. "+
+			program.OneLine(err)
 	case err != nil:
-		check.Degraded, check.Reason = true, "The credentials cannot be used; those from before stay in force for a moment. "+program.OneLine(err)
+		check.Degraded, check.Reason = true, "The credentials cannot be used; those from before stay in force "+
+			"for a moment. "+program.OneLine(err)
 	case store.Empty() && !others:
 		check.OK, check.Reason = false, noCredentials
 	default:
 		if expiring := store.Expiring(config.ExpiryNotice); len(expiring) > 0 {
-			check.Degraded, check.Reason = true, "These credentials expire soon, or have expired: "+strings.Join(expiring, ", ")+"."
+			check.Degraded, check.Reason = true, "These credentials expire soon, or have expired: "+
+				strings.Join(expiring, ", ")+"."
 		}
 	}
 	return []gateway.Check{check}

@@ -66,14 +66,19 @@ func (s *Stack) webhookChecks() []gateway.Check {
 	for _, status := range all {
 		switch {
 		case status.Stopped:
-			wrong = append(wrong, fmt.Sprintf("The webhook '%s' was stopped, because its receiver answered 410. Give it another URL, or start the gateway once without it.", status.Name))
+			wrong = append(wrong, fmt.Sprintf(
+				"The webhook '%s' was stopped, because its receiver answered 410. Give it another URL, or start the "+
+					"gateway once without it.", status.Name))
 		case status.Tries >= webhookTries:
-			wrong = append(wrong, fmt.Sprintf("The webhook '%s' has not been delivered since %s: %s.", status.Name, status.Failing.Format(time.RFC3339), status.Reason))
+			wrong = append(wrong, fmt.Sprintf("The webhook '%s' has not been delivered since %s: %s.", status.Name,
+				status.Failing.Format(time.RFC3339), status.Reason))
 		case status.Tries == 0 && status.Reason != "":
-			wrong = append(wrong, fmt.Sprintf("The webhook '%s' cannot read what it should tell: %s.", status.Name, status.Reason))
+			wrong = append(wrong, fmt.Sprintf("The webhook '%s' cannot read what it should tell: %s.", status.Name,
+				status.Reason))
 		}
 	}
-	return []gateway.Check{{Name: "webhooks", OK: true, Degraded: len(wrong) > 0, Reason: strings.Join(wrong, " ")}}
+	return []gateway.Check{{Name: "webhooks", OK: true, Degraded: len(wrong) > 0,
+		Reason: strings.Join(wrong, " ")}}
 }
 
 // perWebhook emits one value for each webhook.

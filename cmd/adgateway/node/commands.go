@@ -69,7 +69,8 @@ func (p *commands) root(started *bool) *cobra.Command {
 		Use:   "adgateway-engine",
 		Short: "Run the node with the log of a cluster beside its gateway",
 		Long: "Runs the node of a host of a cluster, which has the log of its gateways: NATS JetStream\n" +
-			engine.Version() + " with fixed settings. The service adgateway and 'adgateway serve' start it. What it\n" +
+			engine.Version() + " with fixed settings. The service adgateway and 'adgateway serve' start it. What " +
+			"it\n" +
 			"is follows from the folder that 'adgateway cluster init' or 'join' has written; the settings\n" +
 			"are those of the section engine.\n\n" +
 			"Exit code 0: done. 1: not done. 2: the command line is wrong. Of doctor: 1: warnings. 2: failures.",
@@ -106,7 +107,8 @@ func (p *commands) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(c.OutOrStdout(), "adgateway-engine %s (nats-server %s)\n", p.version, engine.Version())
+			_, err := fmt.Fprintf(c.OutOrStdout(), "adgateway-engine %s (nats-server %s)\n", p.version,
+				engine.Version())
 			return err
 		},
 	}

@@ -40,7 +40,8 @@ func readMember(s *config.Settings) (*member, error) {
 		return nil, err
 	}
 	if !m.list.Members().HasNode(m.id.Gateway) {
-		return nil, fmt.Errorf("the host of gateway %s has no node: the nodes of the cluster %s are on the hosts of %v, "+
+		return nil, fmt.Errorf("the host of gateway %s has no node: the nodes of the cluster %s are on the "+
+			"hosts of %v, "+
 			"and the gateway needs none of its own", m.id.Gateway, m.id.Cluster, m.list.Members().Nodes)
 	}
 	return m, nil
@@ -68,14 +69,17 @@ func (m *member) options(s *config.Settings) engine.Options {
 
 // attend makes a node follow the cluster's member list and creates the log of a new cluster,
 // limited to space bytes, until ctx ends. ended is closed afterwards.
-func (m *member) attend(ctx context.Context, node *engine.Node, log logrus.FieldLogger, most int64) (ended <-chan struct{}) {
+func (m *member) attend(
+	ctx context.Context, node *engine.Node, log logrus.FieldLogger, most int64,
+) (ended <-chan struct{}) {
 	done := make(chan struct{})
 	var all sync.WaitGroup
 	all.Go(func() {
 		changed := func(list trust.Members) {
 			err := node.SetMembers(permitted(list), list.Routes(m.id.Gateway))
 			if err != nil {
-				log.WithError(err).Error("the list of the cluster has changed, and the node does not follow it; restart it")
+				log.WithError(err).Error("the list of the cluster has changed, and the node does not follow it; " +
+					"restart it")
 				return
 			}
 			log.WithField("gateways", list.Joined()).Info("the node lets other gateways connect")

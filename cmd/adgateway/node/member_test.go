@@ -59,7 +59,8 @@ func newRegister(t *testing.T) *trusted {
 	require.NoError(t, err)
 	sealed, err := store.Seal(store.NewMemory(nil), key)
 	require.NoError(t, err)
-	return &trusted{t.TempDir(), trust.NewRegister(sealed, time.Now), map[string]*trust.Identity{}, map[string]string{}}
+	return &trusted{t.TempDir(), trust.NewRegister(sealed, time.Now), map[string]*trust.Identity{},
+		map[string]string{}}
 }
 
 // write writes the settings file of a gateway.
@@ -78,7 +79,8 @@ func newTrusted(t *testing.T) *trusted {
 		name := fmt.Sprintf("gw%d", i/3+1)
 		hosts = append(hosts, trust.Member{Name: name, ClientAddress: addresses[i], NodeAddress: addresses[i+1]})
 		c.monitors[name] = addresses[i+2]
-		text := fmt.Sprintf("store:\n  file: state.db\nengine:\n  listen: %s\n  cluster: %s\n  monitor: %s\n  maxStore: 256MiB\n",
+		text := fmt.Sprintf("store:\n  file: state.db\nengine:\n  listen: %s\n  cluster: %s\n  monitor: %s\n"+
+			"  maxStore: 256MiB\n",
 			addresses[i], addresses[i+1], addresses[i+2])
 		c.write(t, name, text)
 	}
@@ -216,7 +218,8 @@ func TestNodesOfGateways(t *testing.T) {
 		t.Fatal("a gateway that has left is still connected")
 	}
 	for _, name := range []string{"gw1", "gw2"} {
-		await("the node of a gateway that has left is still connected", func() bool { return !c.routes(t, name)["gw3"] })
+		await("the node of a gateway that has left is still connected",
+			func() bool { return !c.routes(t, name)["gw3"] })
 	}
 	_, err = c.dial("gw3")
 	require.Error(t, err)
@@ -239,7 +242,8 @@ func TestAGatewayWithoutANode(t *testing.T) {
 	code, _, stderr := run(t.Context(), "run", "--config", c.settings("gw4"))
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "the host of gateway gw4 has no node")
-	code, _, stderr = run(t.Context(), "run", "--config", c.settings("gw1"), "--set", "cluster.servers=[nats://127.0.0.1:1]")
+	code, _, stderr = run(t.Context(), "run", "--config", c.settings("gw1"), "--set",
+		"cluster.servers=[nats://127.0.0.1:1]")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "of no cluster whose hosts have nodes", "a NATS of one's own")
 }

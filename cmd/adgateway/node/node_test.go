@@ -39,7 +39,8 @@ func ofOneNode(t *testing.T, more string) (c *trusted, file string) {
 	c = newRegister(t)
 	at := freeport.Addresses(t, 2)
 	self := trust.Member{Name: "gw1", ClientAddress: at[0], NodeAddress: at[1]}
-	c.write(t, "gw1", fmt.Sprintf("store:\n  file: state.db\nengine:\n  listen: %s\n  store: data\n  maxStore: 1GiB\n%s", at[0], more))
+	c.write(t, "gw1", fmt.Sprintf(
+		"store:\n  file: state.db\nengine:\n  listen: %s\n  store: data\n  maxStore: 1GiB\n%s", at[0], more))
 	var err error
 	c.ids["gw1"], err = trust.Create(t.Context(), c.register, "corp", self, c.folder("gw1"))
 	require.NoError(t, err)
@@ -139,7 +140,8 @@ func TestRunUntilToldToStop(t *testing.T) {
 		text, _ := os.ReadFile(filepath.Join(c.dir, "gw1", "gw-engine.log")) // the file does not exist at first
 		return string(text)
 	}
-	require.Eventually(t, func() bool { return strings.Contains(log(), "the node is ready") }, limit, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(log(), "the node is ready") }, limit,
+		10*time.Millisecond)
 	code, _, stderr := run(t.Context(), "run", "--config", file, "--set", "engine.listen=127.0.0.1:-1")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "it takes HOST:PORT", "a random port is for tests only")

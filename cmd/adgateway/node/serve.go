@@ -73,7 +73,9 @@ type running struct {
 }
 
 // prepare starts the node of the settings. It implements winsvc.Prepare. write may be nil.
-func (p *commands) prepare(ctx context.Context, f *program.Flags, write events.Write) (serve func(context.Context) error, started string, err error) {
+func (p *commands) prepare(
+	ctx context.Context, f *program.Flags, write events.Write,
+) (serve func(context.Context) error, started string, err error) {
 	s, m, err := readNode(f)
 	if err != nil {
 		return nil, "", err
@@ -163,7 +165,8 @@ func (r *running) awaitReady(ctx context.Context) {
 		cancel()
 		if err == nil {
 			leads, nodes := r.node.LeadsCluster()
-			r.log.WithFields(logrus.Fields{"leads": leads, "nodes": nodes, "port": r.node.Port(), "cluster_port": r.node.ClusterPort()}).Info("the node is ready")
+			r.log.WithFields(logrus.Fields{"leads": leads, "nodes": nodes, "port": r.node.Port(),
+				"cluster_port": r.node.ClusterPort()}).Info("the node is ready")
 			return
 		}
 		if ctx.Err() == nil {
@@ -193,8 +196,11 @@ func (r *running) health(before string, err error) string {
 		r.log.Info("the node is healthy again")
 		r.tell(events.NodeHealthy, "The node is healthy again.")
 	default:
-		r.log.WithField("trouble", now).Error("the node is not healthy; if this lasts, look for errors of the disk above, and restart the node")
-		r.tell(events.NodeTrouble, fmt.Sprintf("The node is not healthy: %s. If this lasts, look for errors of the disk in the log, and restart the node.", now))
+		r.log.WithField("trouble", now).Error(
+			"the node is not healthy; if this lasts, look for errors of the disk above, and restart the node")
+		r.tell(events.NodeTrouble, fmt.Sprintf(
+			"The node is not healthy: %s. If this lasts, look for errors of the disk in the log, and restart the "+
+				"node.", now))
 	}
 	return now
 }
@@ -217,7 +223,8 @@ func restrictStore(store string) error {
 		return fmt.Errorf("engine.store: %w", err)
 	}
 	if !dedicated {
-		return fmt.Errorf("engine.store: %s has other things in it, and its access rights are unchanged: choose a folder for the node alone", store)
+		return fmt.Errorf("engine.store: %s has other things in it, and its access rights are unchanged: choose "+
+			"a folder for the node alone", store)
 	}
 	if err := files.RestrictFolder(store); err != nil {
 		return fmt.Errorf("engine.store: %w", err)

@@ -38,7 +38,8 @@ func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *M
 		return nil, err
 	}
 	if former := o.Settings.Former.Name; former != "" {
-		return nil, fmt.Errorf("this gateway was of the cluster %s in an earlier version (cluster.name): 'adgateway cluster migrate' "+
+		return nil, fmt.Errorf("this gateway was of the cluster %s in an earlier version (cluster.name): "+
+			"'adgateway cluster migrate' "+
 			"makes a cluster of what its gateways shared", former)
 	}
 	self, others, err := members(o, hosts, len(o.Settings.Cluster.Servers) > 0)
@@ -130,10 +131,12 @@ func invite(ctx context.Context, r *trust.Register, self trust.Member, others []
 func members(o Options, hosts []Host, external bool) (self trust.Member, others []trust.Member, err error) {
 	switch n := len(hosts); {
 	case external && n < 2:
-		return self, nil, errors.New("name at least two gateways, with --gateway NAME=HOST for each, this one first")
+		return self, nil, errors.New(
+			"name at least two gateways, with --gateway NAME=HOST for each, this one first")
 	case !external && n != 3 && n != 5:
-		return self, nil, fmt.Errorf("%d gateways are named: name three, or five, with --gateway NAME=HOST for each, this one first. "+
-			"With fewer, nothing can be agreed upon when one host is lost; more join later", n)
+		return self, nil, fmt.Errorf(
+			"%d gateways are named: name three, or five, with --gateway NAME=HOST for each, this one first. "+
+				"With fewer, nothing can be agreed upon when one host is lost; more join later", n)
 	}
 	for i, h := range hosts {
 		host, port := h.Address, ""
@@ -217,5 +220,6 @@ func notJoined(folder trust.Folder) error {
 		return err
 	}
 	return fmt.Errorf("this gateway has joined the cluster %s as %s: if it is to be the first of another one, "+
-		"take it off the list by 'adgateway cluster leave', and move the folder %s away", id.Cluster, id.Gateway, folder.Path)
+		"take it off the list by 'adgateway cluster leave', and move the folder %s away", id.Cluster, id.Gateway,
+		folder.Path)
 }

@@ -14,7 +14,9 @@ import (
 
 // Join makes the gateway of the settings join a cluster. The gateway must not be running. When it
 // starts, the cluster's store replaces its own. Without replace, a store that is not empty is an error.
-func Join(ctx context.Context, o Options, i trust.Invitation, replace bool) (*trust.Identity, trust.Members, error) {
+func Join(
+	ctx context.Context, o Options, i trust.Invitation, replace bool,
+) (*trust.Identity, trust.Members, error) {
 	folder, err := o.folder()
 	if err != nil {
 		return nil, trust.Members{}, err
@@ -25,7 +27,8 @@ func Join(ctx context.Context, o Options, i trust.Invitation, replace bool) (*tr
 	host := i.Host
 	if host == "" {
 		if host, err = os.Hostname(); err != nil {
-			return nil, trust.Members{}, fmt.Errorf("the name of this host is not known, so say it with --host: %w", err)
+			return nil, trust.Members{},
+				fmt.Errorf("the name of this host is not known, so say it with --host: %w", err)
 		}
 	}
 	self, err := addresses(o.Settings, i.Gateway, host)
@@ -67,15 +70,18 @@ func joinable(path string, replace bool) (err error) {
 	if at.Journal != "" {
 		return nil // the command is repeated after a completed join
 	}
-	return fmt.Errorf("this gateway has a store of its own, %s, with its history and credentials, in whose place comes that of the cluster: "+
-		"run the command with --replace if nothing of it is needed any more. The file is kept beside the new one", path)
+	return fmt.Errorf("this gateway has a store of its own, %s, with its history and credentials, in whose "+
+		"place comes that of the cluster: "+
+		"run the command with --replace if nothing of it is needed any more. The file is kept beside the new one",
+		path)
 }
 
 // Ports returns the ports that the firewall of a gateway's host must open to the other
 // hosts, each with its purpose.
 func Ports(list trust.Members, gateway string) (ports [][2]string) {
 	g, _ := list.Find(gateway)
-	ports = append(ports, [2]string{g.HopAddress, "calls that gateways forward, and gateways that join (cluster.listen)"})
+	ports = append(ports, [2]string{g.HopAddress,
+		"calls that gateways forward, and gateways that join (cluster.listen)"})
 	if list.HasNode(gateway) {
 		ports = append(ports, [2]string{g.NodeAddress, "nodes (engine.cluster)"},
 			[2]string{cmp.Or(g.ClientAddress, g.NodeAddress), "gateways, to the node (engine.listen)"})

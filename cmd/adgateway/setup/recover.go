@@ -50,7 +50,8 @@ func recoverStore(ctx context.Context, o Options, first bool) (at store.Point, e
 		return at, err
 	}
 	if name := Answering(ctx, id, list.Members()); name != "" {
-		return at, fmt.Errorf("gateway %s of the cluster %s runs: stop all gateways and nodes first", name, id.Cluster)
+		return at, fmt.Errorf("gateway %s of the cluster %s runs: stop all gateways and nodes first", name,
+			id.Cluster)
 	}
 	if first && len(o.Settings.Cluster.Servers) > 0 {
 		n := o.own(id.Cluster, id.Gateway, list.Members().Names()...)

@@ -75,12 +75,14 @@ func open(path string) (file *store.File, done func(*error), err error) {
 	file, aside, err := store.Open(store.Options{Path: path})
 	switch {
 	case errors.Is(err, store.ErrInUse):
-		return nil, nil, errors.New("the gateway runs, and has its store open: stop it, run this again, and start it")
+		return nil, nil, errors.New(
+			"the gateway runs, and has its store open: stop it, run this again, and start it")
 	case err != nil:
 		return nil, nil, filefault.Explain("store.file", err)
 	case aside != "":
-		return nil, nil, errors.Join(fmt.Errorf("the store was damaged, and is %s now: restore it from a backup first, "+
-			"or run this again to go on with an empty one", aside), file.Close())
+		return nil, nil, errors.Join(
+			fmt.Errorf("the store was damaged, and is %s now: restore it from a backup first, "+
+				"or run this again to go on with an empty one", aside), file.Close())
 	}
 	return file, func(err *error) { *err = errors.Join(*err, file.Close()) }, nil
 }

@@ -115,7 +115,8 @@ var optionNames = map[string]map[string]string{
 }
 
 // unoffered are parameters that are no options, because the modules set them or because they are synonyms.
-var unoffered = []string{ops.DryRun, ops.PlanID, "WithETag", "ShowFields", "HomeFolderPath", "Recursive@membership"}
+var unoffered = []string{ops.DryRun, ops.PlanID, "WithETag", "ShowFields", "HomeFolderPath",
+	"Recursive@membership"}
 
 func (s *state) optionName(parameter string) string {
 	if name := optionNames[s.name][parameter]; name != "" {
@@ -132,7 +133,8 @@ func snake(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
 	for i, r := range runes {
-		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+		if unicode.IsUpper(r) && i > 0 &&
+			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
 			b.WriteByte('_')
 		}
 		b.WriteRune(unicode.ToLower(r))
@@ -196,7 +198,8 @@ func (m *module) called(id string) (*call, error) {
 
 func (m *module) optionOf(p *ops.Param, name string) *option {
 	d := p.Kind.Doc()
-	o := &option{Type: "str", Choices: d.Enum, Required: slices.Contains(m.identity, name), doc: p.Doc, example: p.Sample()}
+	o := &option{Type: "str", Choices: d.Enum, Required: slices.Contains(m.identity, name), doc: p.Doc,
+		example: p.Sample()}
 	if o.doc == "" {
 		o.doc = d.Text
 	}
@@ -242,7 +245,8 @@ func (s *state) build(rows map[string]*ops.Operation) (*module, error) {
 			chosen[word] = created[i]
 		}
 		m.spec["create"], m.spec["choice"] = chosen, s.choice
-		m.options[s.choice] = &option{Type: "str", Choices: s.choices, Default: s.choices[0], doc: "What kind of " + s.noun + " is created."}
+		m.options[s.choice] = &option{Type: "str", Choices: s.choices, Default: s.choices[0],
+			doc: "What kind of " + s.noun + " is created."}
 	}
 	m.spec["update"] = calls(s.update...)
 	m.spec["read"], m.spec["delete"] = calls(s.read)[0], calls(s.remove)[0]
@@ -266,13 +270,15 @@ func (s *state) build(rows map[string]*ops.Operation) (*module, error) {
 		slices.Sort(secrets)
 		no := false
 		m.spec["secrets"] = secrets
-		m.options["update_password"] = &option{Type: "str", Choices: []string{"on_create", "always"}, Default: "on_create", NoLog: &no,
+		m.options["update_password"] = &option{Type: "str", Choices: []string{"on_create", "always"},
+			Default: "on_create", NoLog: &no,
 			doc: "Whether the password of a " + s.noun + " that exists is set, too."}
 	}
 	if m.options["state"] != nil {
 		return nil, fmt.Errorf("%s: a parameter has the name of the option state", m.name)
 	}
-	m.options["state"] = &option{Type: "str", Choices: []string{"present", "absent"}, Default: "present", doc: "Whether the " + s.noun + " is to be there."}
+	m.options["state"] = &option{Type: "str", Choices: []string{"present", "absent"}, Default: "present",
+		doc: "Whether the " + s.noun + " is to be there."}
 	m.spec["options"] = m.options
 	return m, failed
 }
@@ -308,7 +314,8 @@ func Collection(table []*ops.Operation) (map[string][]byte, error) {
 		files["plugins/modules/"+m.name+".py"] = m.text()
 	}
 	slices.Sort(names)
-	files["meta/runtime.yml"] = fmt.Sprintf("---\nrequires_ansible: %q\naction_groups:\n  gateway:\n    - %s\n", RequiresAnsible, strings.Join(names, "\n    - "))
+	files["meta/runtime.yml"] = fmt.Sprintf("---\nrequires_ansible: %q\naction_groups:\n  gateway:\n    - %s\n",
+		RequiresAnsible, strings.Join(names, "\n    - "))
 	out := map[string][]byte{}
 	for path, text := range files {
 		out[path] = []byte(text)

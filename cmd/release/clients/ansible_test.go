@@ -33,11 +33,13 @@ func modules(t *testing.T) map[string]string {
 func TestTheCollectionHasItsModules(t *testing.T) {
 	all := modules(t)
 	names := slices.Sorted(maps.Keys(all))
-	assert.Equal(t, []string{"change", "computer", "dns_record_set", "dns_reverse_zone", "dns_zone", "group", "group_members", "membership", "nested_group", "ou", "query", "user"}, names)
+	assert.Equal(t, []string{"change", "computer", "dns_record_set", "dns_reverse_zone", "dns_zone", "group",
+		"group_members", "membership", "nested_group", "ou", "query", "user"}, names)
 	files, err := clients.Collection(ops.Table())
 	require.NoError(t, err)
 	for _, name := range []string{"URL", "TOKEN", "CA_PATH"} {
-		assert.Contains(t, string(files["plugins/module_utils/gateway.py"]), "['ADGATEWAY_"+name+"', 'GATEWAY_"+name+"']", "the earlier name is read, too")
+		assert.Contains(t, string(files["plugins/module_utils/gateway.py"]),
+			"['ADGATEWAY_"+name+"', 'GATEWAY_"+name+"']", "the earlier name is read, too")
 	}
 	for _, name := range names {
 		assert.Contains(t, string(files["meta/runtime.yml"]), "\n    - "+name+"\n")

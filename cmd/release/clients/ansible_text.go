@@ -85,10 +85,13 @@ func yaml(text string) string {
 func (m *module) text() string {
 	var b strings.Builder
 	b.WriteString(pythonHead + "\nDOCUMENTATION = r'''\n")
-	fmt.Fprintf(&b, "module: %s\nshort_description: Keep a %s in a state\nversion_added: \"1.0.0\"\nauthor:\n  - The adgateway authors (@adgateway)\n", m.name, m.noun)
-	fmt.Fprintf(&b, "description:\n  - %s\n  - %s\n", yaml("Creates, changes or removes a "+m.noun+" through a gateway. What is not given stays as it is."),
+	fmt.Fprintf(&b, "module: %s\nshort_description: Keep a %s in a state\nversion_added: \"1.0.0\"\nauthor:\n"+
+		"  - The adgateway authors (@adgateway)\n", m.name, m.noun)
+	fmt.Fprintf(&b, "description:\n  - %s\n  - %s\n",
+		yaml("Creates, changes or removes a "+m.noun+" through a gateway. What is not given stays as it is."),
 		yaml("A dry run tells what would be changed; the change is made exactly as it was shown, or not at all."))
-	b.WriteString("extends_documentation_fragment:\n  - adgateway.ad.gateway\nnotes:\n  - Check mode and diff mode are supported.\n")
+	b.WriteString("extends_documentation_fragment:\n  - adgateway.ad.gateway\nnotes:\n" +
+		"  - Check mode and diff mode are supported.\n")
 	for _, note := range m.notes {
 		fmt.Fprintf(&b, "  - %s\n", yaml(note))
 	}
@@ -96,8 +99,10 @@ func (m *module) text() string {
 	for _, name := range slices.Sorted(maps.Keys(m.options)) {
 		m.options[name].document(&b, name)
 	}
-	b.WriteString("'''\n\nEXAMPLES = r'''\n" + m.examples() + "'''\n\nRETURN = r'''\n" + m.returned() + "'''\n\n")
-	b.WriteString("from ansible_collections.adgateway.ad.plugins.module_utils.gateway import reach_state\n\nSPEC = " + python(m.spec, "") + "\n")
+	b.WriteString("'''\n\nEXAMPLES = r'''\n" + m.examples() + "'''\n\nRETURN = r'''\n" + m.returned() +
+		"'''\n\n")
+	b.WriteString("from ansible_collections.adgateway.ad.plugins.module_utils.gateway import reach_state\n\n" +
+		"SPEC = " + python(m.spec, "") + "\n")
 	b.WriteString("\n\ndef main():\n    reach_state(SPEC)\n\n\nif __name__ == '__main__':\n    main()\n")
 	return b.String()
 }
@@ -136,11 +141,13 @@ func (m *module) scopes() []string {
 func (m *module) examples() string {
 	var b strings.Builder
 	for _, wanted := range []string{"present", "absent"} {
-		names := slices.DeleteFunc(slices.Clone(m.identity), func(name string) bool { return m.options[name] == nil })
+		names := slices.DeleteFunc(slices.Clone(m.identity),
+			func(name string) bool { return m.options[name] == nil })
 		if wanted == "present" {
 			names = append(names, m.shown...)
 		}
-		fmt.Fprintf(&b, "- name: %s\n  adgateway.ad.%s:\n", yaml("The "+m.noun+" is "+map[string]string{"present": "there", "absent": "not there"}[wanted]), m.name)
+		fmt.Fprintf(&b, "- name: %s\n  adgateway.ad.%s:\n",
+			yaml("The "+m.noun+" is "+map[string]string{"present": "there", "absent": "not there"}[wanted]), m.name)
 		for _, name := range names {
 			o := m.options[name]
 			value := yaml(o.example)

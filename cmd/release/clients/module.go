@@ -112,14 +112,16 @@ const manifest = `@{
 // and lists the codes after which a call is repeated.
 func categories() string {
 	var b strings.Builder
-	b.WriteString("$script:Categories = @{\n    'not_connected' = 'ConnectionError'\n    'no_answer' = 'ConnectionError'\n    'invalid_address' = 'InvalidArgument'\n")
+	b.WriteString("$script:Categories = @{\n    'not_connected' = 'ConnectionError'\n" +
+		"    'no_answer' = 'ConnectionError'\n    'invalid_address' = 'InvalidArgument'\n")
 	for _, code := range schema.Codes() {
 		fmt.Fprintf(&b, "    '%s' = '%s'\n", code, category(code))
 	}
 	b.WriteString("}\n\n# Codes of a gateway that is busy.\n$script:Busy = @(")
 	separator := ""
 	for _, code := range schema.Codes() {
-		if status := code.Status(); status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		if status := code.Status(); status == http.StatusTooManyRequests ||
+			status == http.StatusServiceUnavailable {
 			fmt.Fprintf(&b, "%s'%s'", separator, code)
 			separator = ", "
 		}
@@ -272,7 +274,8 @@ func (f *Function) text(manualURL string) (string, error) {
 		quoted(f.Name()), quoted(f.Instead), f.setTable(), names(parameters), enumerations, kinds)
 	fmt.Fprintf(&b, "function %s {\n", f.Name())
 	f.help(&b, parameters)
-	fmt.Fprintf(&b, "    [CmdletBinding(%s)]\n    [OutputType(%s)]\n    param(\n", list(f.binding(manualURL)), list(f.outputs()))
+	fmt.Fprintf(&b, "    [CmdletBinding(%s)]\n    [OutputType(%s)]\n    param(\n", list(f.binding(manualURL)),
+		list(f.outputs()))
 	for i, p := range parameters {
 		b.WriteString(p.text(f))
 		if i < len(parameters)-1 {
@@ -334,7 +337,8 @@ func (f *Function) defaults() bool {
 
 // has reports whether an operation has a parameter with a certain name in the module.
 func has(op *ops.Operation, name string) bool {
-	return slices.ContainsFunc(op.Params, func(p ops.Param) bool { return parameterName(p.Name) == parameterName(name) })
+	return slices.ContainsFunc(op.Params,
+		func(p ops.Param) bool { return parameterName(p.Name) == parameterName(name) })
 }
 
 func (f *Function) outputs() []string {

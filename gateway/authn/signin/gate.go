@@ -106,7 +106,8 @@ type link struct {
 
 // NewGate returns a gate without sessions.
 func NewGate(o Options) *Gate {
-	o.Idle, o.Max, o.Recheck = cmp.Or(o.Idle, 15*time.Minute), cmp.Or(o.Max, 8*time.Hour), cmp.Or(o.Recheck, 5*time.Minute)
+	o.Idle, o.Max, o.Recheck = cmp.Or(o.Idle, 15*time.Minute), cmp.Or(o.Max, 8*time.Hour), cmp.Or(o.Recheck,
+		5*time.Minute)
 	o.Tries = cmp.Or(o.Tries, standardTries)
 	if o.Now == nil && o.Store != nil {
 		o.Now = o.Store.Now
@@ -245,7 +246,8 @@ func (a *attempt) shorten() {
 // refused records the reason for refusing the attempt, and returns err. The record contains the
 // name of an existing account, but not what was typed.
 func (a *attempt) refused(reason string, err error) error {
-	event := Event{What: "refused", Name: a.policy.Account, Kind: identity.KindPerson, Client: a.client, Reason: reason}
+	event := Event{What: "refused", Name: a.policy.Account, Kind: identity.KindPerson, Client: a.client,
+		Reason: reason}
 	a.gate.o.Record(event)
 	return err
 }
@@ -266,7 +268,8 @@ func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
 	t := &try{gate: g, holder: holder, host: authn.Host(a.client), at: g.o.Now()}
 	switch err := t.take(ctx, allowed); {
 	case allowed.most == 0:
-		return "", a.refused("the domain locks the account out at the first wrong password, so that none is tried", err)
+		return "", a.refused("the domain locks the account out at the first wrong password, so that none is tried",
+			err)
 	case errors.Is(err, ErrTooMany):
 		return "", a.refused("too many tries; the directory was not asked", err)
 	case err != nil:
@@ -315,7 +318,8 @@ func (g *Gate) Token(ctx context.Context, token string, client netip.Addr) (stri
 
 // byToken returns the current principal of a token, with the dialect of the pages.
 func (g *Gate) byToken(ctx context.Context, token string, client netip.Addr) (*identity.Principal, error) {
-	p, err := g.o.Tokens.Authenticate(ctx, authn.Credential{AuthToken: []string{"Bearer " + token}, Client: client})
+	p, err := g.o.Tokens.Authenticate(ctx,
+		authn.Credential{AuthToken: []string{"Bearer " + token}, Client: client})
 	if err != nil {
 		return nil, err
 	}
@@ -346,7 +350,8 @@ func (g *Gate) UseLink(ctx context.Context, code string, client netip.Addr) (str
 	delete(g.links, sum)
 	g.mu.Unlock()
 	if found == nil || !g.o.Now().Before(found.expires) {
-		g.o.Record(Event{What: "refused", Client: client, Reason: "the link was used, has expired or was never made"})
+		g.o.Record(Event{What: "refused", Client: client,
+			Reason: "the link was used, has expired or was never made"})
 		return "", ErrRefused
 	}
 	return g.start(ctx, ofPerson(found.person, client), "", nil)

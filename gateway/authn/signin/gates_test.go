@@ -38,7 +38,9 @@ func (m *mirror) Reach(context.Context) error {
 	return nil
 }
 
-func (m *mirror) Range(ctx context.Context, kind store.Kind, prefix string, visit func(store.Entry) bool) error {
+func (m *mirror) Range(
+	ctx context.Context, kind store.Kind, prefix string, visit func(store.Entry) bool,
+) error {
 	if m.behind.Load() {
 		return nil
 	}
@@ -171,7 +173,8 @@ func TestGatesShareSessions(t *testing.T) {
 			n := newThree(t)
 			id, known := do(t, n)
 			assert.Equal(t, known, n.known(id))
-			assert.True(t, n.gates[1].FormValid(id, n.gates[0].FormToken(id)), "a form that one gateway shows can be sent to another")
+			assert.True(t, n.gates[1].FormValid(id, n.gates[0].FormToken(id)),
+				"a form that one gateway shows can be sent to another")
 		})
 	}
 }
@@ -194,7 +197,8 @@ func TestSessionsStartedTogetherKeepTheLimit(t *testing.T) {
 	for i := range ids {
 		group.Go(func() {
 			var err error
-			ids[i], err = n.gates[i%3].Password(context.Background(), "anna", []byte("right"), netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), "")
+			ids[i], err = n.gates[i%3].Password(context.Background(), "anna", []byte("right"),
+				netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), "")
 			if !errors.Is(err, ErrTooMany) { // at most as many at once as wrong passwords are passed on
 				assert.NoError(t, err)
 			}
@@ -217,7 +221,8 @@ func TestSessionsStartedTogetherKeepTheLimit(t *testing.T) {
 func TestTriesCountForAllGates(t *testing.T) {
 	n := newThree(t)
 	wrong := func(i int) error {
-		_, err := n.gates[i%3].Password(context.Background(), "anna", []byte("wrong"), netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), "")
+		_, err := n.gates[i%3].Password(context.Background(), "anna", []byte("wrong"),
+			netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), "")
 		return err
 	}
 	require.ErrorIs(t, wrong(0), ErrRefused)
@@ -286,7 +291,8 @@ func TestGatesShareSteps(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "preview", step)
 	var before store.Entry
-	require.NoError(t, n.mirrors[0].Store.Range(t.Context(), stepKind, s.stepKey("first"), func(e store.Entry) bool { before = e; return false }))
+	require.NoError(t, n.mirrors[0].Store.Range(t.Context(), stepKind, s.stepKey("first"),
+		func(e store.Entry) bool { before = e; return false }))
 	require.NoError(t, find(t, n.gates[1], id).Keep(t.Context(), "first", at, "done"))
 	require.ErrorIs(t, s.Keep(t.Context(), "first", at, "done twice"), store.ErrConflict)
 	_, err = s.Kept(t.Context(), "first", &step)

@@ -29,10 +29,15 @@ func account(typed string, domains []string) (name, before string, err error) {
 		before = ""
 		_, domain, given = strings.Cut(name, "@")
 	}
-	if given && len(domains) > 0 && !slices.ContainsFunc(domains, func(d string) bool { return strings.EqualFold(d, domain) }) {
+	if given && len(domains) > 0 &&
+		!slices.ContainsFunc(domains, func(d string) bool { return strings.EqualFold(d, domain) }) {
 		return "", "", ErrRefused
 	}
-	if name == "" || len(name) > 256 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || strings.ContainsRune(`"/\[]:;|=,+*?<>`, r) }) {
+	if name == "" || len(name) > 256 ||
+		strings.ContainsFunc(name, func(
+			r rune) bool {
+			return r < ' ' || r == 0x7f || strings.ContainsRune(`"/\[]:;|=,+*?<>`, r)
+		}) {
 		return "", "", ErrRefused
 	}
 	return name, before, nil
@@ -204,7 +209,8 @@ func (g *Gate) recheck(ctx context.Context, s *Session, now time.Time) bool {
 	person, err := g.o.Directory.Groups(ctx, s.kept.Person.SID)
 	switch {
 	case err == nil:
-		s.kept.Checked, s.kept.Person = now, &Person{SID: s.kept.Person.SID, Name: s.kept.Person.Name, Groups: person.Groups}
+		s.kept.Checked, s.kept.Person = now, &Person{SID: s.kept.Person.SID, Name: s.kept.Person.Name,
+			Groups: person.Groups}
 		s.principals = s.roles()
 		return true
 	case errors.Is(err, ErrRefused):
@@ -223,7 +229,8 @@ func readers(all []*identity.Principal) []*identity.Principal {
 	var reading []*identity.Principal
 	for _, p := range all {
 		reader := *p
-		reader.Scopes = slices.DeleteFunc(slices.Clone(p.Scopes), func(s identity.Scope) bool { return !strings.HasSuffix(string(s), ":read") })
+		reader.Scopes = slices.DeleteFunc(slices.Clone(p.Scopes),
+			func(s identity.Scope) bool { return !strings.HasSuffix(string(s), ":read") })
 		reading = append(reading, &reader)
 	}
 	return reading
@@ -251,7 +258,8 @@ func (g *Gate) end(ctx context.Context, s *Session) error {
 		return nil
 	}
 	if g.ended[s.key] == nil {
-		g.o.Problem(fmt.Errorf("a session that has ended could not be removed from the store; it is tried again: %w", err))
+		g.o.Problem(fmt.Errorf("a session that has ended could not be removed from the store; it is tried "+
+			"again: %w", err))
 	}
 	g.ended[s.key] = s
 	return err

@@ -51,7 +51,8 @@ func gate(adjust func(*Options)) (g *Gate, d *directory, now *time.Time, events 
 	d, now, events = &directory{}, new(time.Time), &[]Event{}
 	*now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	o := Options{
-		Directory: d, Roles: []Role{{Group: "desk", Name: "Desk", Scopes: []identity.Scope{identity.UserRead, identity.UserPassword}}},
+		Directory: d, Roles: []Role{{Group: "desk", Name: "Desk",
+			Scopes: []identity.Scope{identity.UserRead, identity.UserPassword}}},
 		Now: func() time.Time { return *now }, Record: func(e Event) { *events = append(*events, e) },
 	}
 	adjust(&o)
@@ -97,7 +98,8 @@ func TestSessionsEnd(t *testing.T) {
 	assert.Nil(t, find(t, g, ""))
 	assert.Nil(t, find(t, g, "made up"))
 	assert.NotEqual(t, idle, busy, "each sign-in has an id of its own")
-	assert.Equal(t, Event{What: "signed out", Name: "anna", Kind: identity.KindPerson, SID: "S-anna", ID: "S-anna", Client: client}, (*events)[len(*events)-1])
+	assert.Equal(t, Event{What: "signed out", Name: "anna", Kind: identity.KindPerson, SID: "S-anna",
+		ID: "S-anna", Client: client}, (*events)[len(*events)-1])
 }
 
 // TestPeekingDoesNotKeepASession: a page that is left open asks for news, which does not count as a
@@ -166,7 +168,8 @@ func TestRecheck(t *testing.T) {
 	require.NotNil(t, s)
 	principals, err := s.Principals(t.Context(), client)
 	require.NoError(t, err)
-	assert.Equal(t, []identity.Scope{identity.UserRead}, principals[0].Scopes, "while nobody answers it only reads")
+	assert.Equal(t, []identity.Scope{identity.UserRead}, principals[0].Scopes,
+		"while nobody answers it only reads")
 	d.err = nil
 	s = find(t, g, id)
 	principals, _ = s.Principals(t.Context(), client)
@@ -195,7 +198,8 @@ func TestPasswords(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, make([]byte, 5), password, "it is wiped")
 	assert.Equal(t, []string{"corp/anna"}, d.asked)
-	for _, name := range []string{"", " ", `\`, `other\anna`, "anna@other.example", "a*", "a\x00b", "(a)=b", string(make([]byte, 300))} {
+	for _, name := range []string{"", " ", `\`, `other\anna`, "anna@other.example", "a*", "a\x00b", "(a)=b",
+		string(make([]byte, 300))} {
 		_, err := g.Password(t.Context(), name, []byte("right"), client, "")
 		assert.ErrorIs(t, err, ErrRefused, "%q", name)
 	}
@@ -236,7 +240,10 @@ func TestTriesWithoutAnAccount(t *testing.T) {
 func TestNoTriesWhileAccountsCannotBeRead(t *testing.T) {
 	away := errors.New("down")
 	g, d, now, _ := gate(func(o *Options) {
-		o.Policy = func(context.Context, string) (Policy, error) { return Policy{Account: "anna", Threshold: 9}, away }
+		o.Policy = func(context.Context, string) (Policy,
+			error) {
+			return Policy{Account: "anna", Threshold: 9}, away
+		}
 	})
 	for i := range 2 * addressTries {
 		_, err := g.Password(t.Context(), "anna", []byte("right"), client, "")

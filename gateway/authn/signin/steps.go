@@ -78,7 +78,8 @@ func (s *Session) apply(ctx context.Context, changes ...store.Change) error {
 // oldest returns the changes that make room for one more step.
 func (s *Session) oldest(ctx context.Context) (forgotten []store.Change, err error) {
 	var all []store.Entry
-	err = s.in.Range(ctx, stepKind, s.key.String()+".", func(e store.Entry) bool { all = append(all, e); return true })
+	err = s.in.Range(ctx, stepKind, s.key.String()+".",
+		func(e store.Entry) bool { all = append(all, e); return true })
 	slices.SortFunc(all, func(a, b store.Entry) int { return cmp.Compare(a.Revision, b.Revision) })
 	for i := 0; i <= len(all)-stepsMost; i++ {
 		forgotten = append(forgotten, store.Change{Kind: stepKind, Key: all[i].Key, Expect: all[i].Revision})

@@ -102,7 +102,9 @@ const (
 // decide makes the changes that compose returns. compose reads the values that they depend on, and
 // is called again if others change these values. If a store that is not shared fails, the changes
 // are made in memory and end with the gate. If the store is shared, decide fails with [ErrStore].
-func (g *Gate) decide(ctx context.Context, compose func(context.Context, *store.Sealed) ([]store.Change, error)) error {
+func (g *Gate) decide(
+	ctx context.Context, compose func(context.Context, *store.Sealed) ([]store.Change, error),
+) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit) // the person may leave
 	defer cancel()
 	err := decideIn(ctx, g.o.Store, compose)
@@ -118,7 +120,9 @@ func (g *Gate) decide(ctx context.Context, compose func(context.Context, *store.
 	return decideIn(ctx, g.own, compose)
 }
 
-func decideIn(ctx context.Context, in *store.Sealed, compose func(context.Context, *store.Sealed) ([]store.Change, error)) (err error) {
+func decideIn(
+	ctx context.Context, in *store.Sealed, compose func(context.Context, *store.Sealed) ([]store.Change, error),
+) (err error) {
 	for range decisions {
 		var changes []store.Change
 		if changes, err = compose(ctx, in); err != nil || len(changes) == 0 {
@@ -133,7 +137,9 @@ func decideIn(ctx context.Context, in *store.Sealed, compose func(context.Contex
 
 // read reads a value as known here. It does not ask the other gateways, as Get would for each
 // missing value. The revision is [store.Absent] if there is no value.
-func read[T any, P store.Value[T]](ctx context.Context, in *store.Sealed, kind store.Kind, key string) (value T, revision store.Revision, err error) {
+func read[T any, P store.Value[T]](
+	ctx context.Context, in *store.Sealed, kind store.Kind, key string,
+) (value T, revision store.Revision, err error) {
 	var wrong error
 	err = in.Range(ctx, kind, key, func(e store.Entry) bool {
 		if e.Key == key {
@@ -190,7 +196,8 @@ func (g *Gate) known(ctx context.Context, key sum) *Session {
 			continue
 		}
 		if revision != store.Absent {
-			return &Session{Name: session.Name, Kind: session.Kind, Identity: session.identity(), gate: g, key: key, in: in, revision: revision, kept: session}
+			return &Session{Name: session.Name, Kind: session.Kind, Identity: session.identity(), gate: g, key: key,
+				in: in, revision: revision, kept: session}
 		}
 	}
 	return nil
@@ -270,7 +277,9 @@ func ownerKey(in *store.Sealed, who identity.ID) string {
 
 // joinOthers returns the changes that add a session to its owner's sessions and end the oldest
 // beyond the limit.
-func (g *Gate) joinOthers(ctx context.Context, in *store.Sealed, session *stored, key sum) (all []store.Change, err error) {
+func (g *Gate) joinOthers(
+	ctx context.Context, in *store.Sealed, session *stored, key sum,
+) (all []store.Change, err error) {
 	owner := ownerKey(in, session.identity())
 	others, at, err := read[owned](ctx, in, ownerKind, owner)
 	if err != nil {
@@ -296,7 +305,8 @@ func (g *Gate) joinOthers(ctx context.Context, in *store.Sealed, session *stored
 	others.Sessions = append(others.Sessions, key.String())
 	value, err := store.Encode(in, others)
 	expires := session.Started.Add(g.o.Max)
-	return append(all, store.Change{Kind: ownerKind, Key: owner, Expect: at, Value: value, Expires: expires}), err
+	return append(all, store.Change{Kind: ownerKind, Key: owner, Expect: at, Value: value, Expires: expires}),
+		err
 }
 
 // remove removes a session from its store.

@@ -69,7 +69,8 @@ func (r *restarts) gate() *Gate {
 	r.t.Helper()
 	*r.now = r.now.Add(time.Nanosecond) // a restart takes some time
 	g, _, _, _ := gate(func(o *Options) {
-		o.Directory, o.Tokens, o.Now, o.Store = r.d, r.tokens, func() time.Time { return *r.now }, storetest.Seal(r.t, r.plain)
+		o.Directory, o.Tokens, o.Now, o.Store = r.d, r.tokens, func() time.Time { return *r.now }, storetest.Seal(
+			r.t, r.plain)
 		o.Problem = func(err error) { r.faults = append(r.faults, err) }
 	})
 	return g
@@ -231,7 +232,8 @@ func TestSessionsThatCannotBeKept(t *testing.T) {
 	assert.Len(t, r.d.asked, 1+standardTries, "tries count, too")
 	assert.Nil(t, r.find(r.gate(), id))
 	r.plain.fails, r.faults = nil, nil
-	_, err := r.plain.Apply(t.Context(), store.Change{Kind: kind, Key: sumOf("moved").String(), Value: []byte("moved here")})
+	_, err := r.plain.Apply(t.Context(),
+		store.Change{Kind: kind, Key: sumOf("moved").String(), Value: []byte("moved here")})
 	require.NoError(t, err)
 	assert.Nil(t, r.find(r.gate(), "moved"))
 	require.Len(t, r.faults, 1)

@@ -96,7 +96,8 @@ const (
 
 // trusted reports whether the account signed in from an address recently.
 func (t *tried) trusted(host netip.Prefix, now time.Time) bool {
-	return slices.ContainsFunc(t.Places, func(p place) bool { return p.Host == host && now.Sub(p.At) < trustPlace })
+	return slices.ContainsFunc(t.Places,
+		func(p place) bool { return p.Host == host && now.Sub(p.At) < trustPlace })
 }
 
 // counting returns the wrong passwords that count. As in the domain, each new one makes all earlier
@@ -199,7 +200,8 @@ func (t *try) forgiven(ctx context.Context, in *store.Sealed) ([]store.Change, e
 	if err != nil {
 		return nil, err
 	}
-	places := slices.DeleteFunc(before.Places, func(p place) bool { return p.Host == t.host || t.at.Sub(p.At) >= trustPlace })
+	places := slices.DeleteFunc(before.Places,
+		func(p place) bool { return p.Host == t.host || t.at.Sub(p.At) >= trustPlace })
 	places = append(places, place{Host: t.host, At: t.at})
 	return before.set(in, tried{Places: places[max(len(places)-placesEach, 0):]})
 }

@@ -47,7 +47,8 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	}
 	attack()
 	var tooMany *TooMany
-	require.ErrorAs(t, tryAt(t, g, netip.MustParseAddr("203.0.113.7"), "right"), &tooMany, "elsewhere nobody is known")
+	require.ErrorAs(t, tryAt(t, g, netip.MustParseAddr("203.0.113.7"), "right"), &tooMany,
+		"elsewhere nobody is known")
 	assert.Equal(t, StandardWindow, tooMany.Wait)
 	require.NoError(t, tryAt(t, g, home, "right"))
 	*now = now.Add(StandardWindow)
@@ -111,7 +112,8 @@ func TestPlacesAreFew(t *testing.T) {
 	for range 3 {
 		require.ErrorIs(t, tryAt(t, g, stranger, "wrong"), ErrRefused)
 	}
-	assert.ErrorIs(t, tryAt(t, g, netip.AddrFrom4([4]byte{192, 0, 2, 0}), "right"), ErrTooMany, "the oldest is forgotten")
+	assert.ErrorIs(t, tryAt(t, g, netip.AddrFrom4([4]byte{192, 0, 2, 0}), "right"), ErrTooMany,
+		"the oldest is forgotten")
 	assert.NoError(t, tryAt(t, g, netip.AddrFrom4([4]byte{192, 0, 2, 1}), "right"))
 }
 

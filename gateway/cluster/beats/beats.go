@@ -72,8 +72,10 @@ type letter struct {
 // New connects a process to the messages of its cluster. It keeps trying to reach nodes until
 // [Peers.Close].
 func New(o Options) (*Peers, error) {
-	conn, err := o.Connect(nats.Name("adgateway "+o.Cluster+" beats"), nats.NoEcho(), nats.RetryOnFailedConnect(true),
-		nats.MaxReconnects(-1), nats.ReconnectWait(pingEvery/4), nats.ReconnectBufSize(-1), nats.Timeout(2*pingEvery),
+	conn, err := o.Connect(nats.Name("adgateway "+o.Cluster+" beats"), nats.NoEcho(),
+		nats.RetryOnFailedConnect(true),
+		nats.MaxReconnects(-1), nats.ReconnectWait(pingEvery/4), nats.ReconnectBufSize(-1),
+		nats.Timeout(2*pingEvery),
 		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(2), nats.FlusherTimeout(2*pingEvery))
 	if err != nil {
 		return nil, err

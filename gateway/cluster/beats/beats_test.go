@@ -117,7 +117,8 @@ func TestGatewaysHearEachOther(t *testing.T) {
 	a.say(4)
 	b.hears(a, 4)
 	c.hears(a, 4)
-	report := cluster.Message{From: b.self, Number: 9, To: "gw1", Report: &cluster.Report{Attempt: "x", Result: []byte("y")}}
+	report := cluster.Message{From: b.self, Number: 9, To: "gw1",
+		Report: &cluster.Report{Attempt: "x", Result: []byte("y")}}
 	b.Send(report)
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	defer cancel()

@@ -39,9 +39,10 @@ const Replaced = ".replaced"
 
 // Client gets copies. All fields except Dial are required.
 type Client struct {
-	Path    string                                                               // path of the store
-	Open    func() (*store.File, error)                                          // opens the store as a follower
-	Sources func() []Source                                                      // in the order in which they are asked
+	Path string                      // path of the store
+	Open func() (*store.File, error) // opens the store as a follower
+	// in the order in which they are asked
+	Sources func() []Source
 	TLS     func(gateway string) *tls.Config                                     // for a named gateway
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil for a [net.Dialer]
 }
@@ -50,7 +51,9 @@ type Client struct {
 // closes the old store once it has received a copy. check returns an error if a file at a position
 // would not help. If Copy fails, for the reasons of all sources, it returns the previous store,
 // open, or nil if that can no longer be opened. It is not safe for concurrent use.
-func (c *Client) Copy(ctx context.Context, old *store.File, check func(context.Context, store.Point) error) (*store.File, error) {
+func (c *Client) Copy(
+	ctx context.Context, old *store.File, check func(context.Context, store.Point) error,
+) (*store.File, error) {
 	sources := c.Sources()
 	failures := make([]error, 0, len(sources)+1)
 	for _, source := range sources {
@@ -68,9 +71,12 @@ func (c *Client) Copy(ctx context.Context, old *store.File, check func(context.C
 }
 
 // from installs the copy from a source. It returns the store that is in use afterwards.
-func (c *Client) from(ctx context.Context, source Source, old *store.File, check func(context.Context, store.Point) error) (*store.File, error) {
+func (c *Client) from(
+	ctx context.Context, source Source, old *store.File, check func(context.Context, store.Point) error,
+) (*store.File, error) {
 	transport := &http.Transport{
-		DialContext: c.Dial, TLSClientConfig: c.TLS(source.Gateway), DisableKeepAlives: true, DisableCompression: true,
+		DialContext: c.Dial, TLSClientConfig: c.TLS(source.Gateway), DisableKeepAlives: true,
+		DisableCompression: true,
 	}
 	in, err := get(ctx, &http.Client{Transport: transport, CheckRedirect: stay}, source.Address)
 	if err != nil {

@@ -214,7 +214,8 @@ func TestWithoutOthersThereIsNoCopy(t *testing.T) {
 	require.Error(t, a.copies(t, anywhere))
 	source := db(t, filepath.Join(t.TempDir(), "store"), 9)
 	require.NoError(t, source.Close())
-	closed, ended := serve(t, &Handler{File: func() *store.File { return source }}), serve(t, http.NotFoundHandler())
+	closed, ended := serve(t, &Handler{File: func() *store.File { return source }}), serve(t,
+		http.NotFoundHandler())
 	a.ask(closed, ended)
 	ended.Close()
 	require.Error(t, a.copies(t, anywhere))
@@ -255,9 +256,10 @@ func TestSources(t *testing.T) {
 	gateway := func(name, hop string, alive bool) cluster.Gateway {
 		return cluster.Gateway{Name: name, Alive: alive, Beat: cluster.Beat{Hop: hop}}
 	}
-	assert.Equal(t, []Source{{"gw4", "d:1"}, {"gw1", "a:1"}}, Sources(cluster.Status{Leader: "gw4", Gateways: []cluster.Gateway{
-		gateway("gw1", "a:1", true), gateway("gw2", "b:1", false), gateway("gw3", "", true), gateway("gw4", "d:1", true),
-	}}))
+	assert.Equal(t, []Source{{"gw4", "d:1"}, {"gw1", "a:1"}},
+		Sources(cluster.Status{Leader: "gw4", Gateways: []cluster.Gateway{
+			gateway("gw1", "a:1", true), gateway("gw2", "b:1", false), gateway("gw3", "", true), gateway("gw4", "d:1", true),
+		}}))
 }
 
 // fixed is a [hop.Leader] that never changes.
@@ -276,7 +278,8 @@ func TestCopiesTravelOnTheHop(t *testing.T) {
 	sealed, err := store.Seal(store.NewMemory(nil), key)
 	require.NoError(t, err)
 	register := trust.NewRegister(sealed, time.Now)
-	id, err := trust.Create(t.Context(), register, "corp", trust.Member{Name: "gw1"}, trust.Folder{Path: filepath.Join(t.TempDir(), "gw1")})
+	id, err := trust.Create(t.Context(), register, "corp", trust.Member{Name: "gw1"},
+		trust.Folder{Path: filepath.Join(t.TempDir(), "gw1")})
 	require.NoError(t, err)
 	members, err := register.Members(t.Context())
 	require.NoError(t, err)

@@ -20,7 +20,8 @@ func BenchmarkHop(b *testing.B) {
 	})
 	ca := newAuthority(b)
 	leader := &chosen{changed: make(chan struct{})}
-	server, err := NewServer(&Receiver{Gateway: "gw1", Leader: leader, Peer: members, Next: whole}, ca.settings("gw1"))
+	server, err := NewServer(&Receiver{Gateway: "gw1", Leader: leader, Peer: members, Next: whole},
+		ca.settings("gw1"))
 	if err != nil {
 		b.Fatal(err)
 	}

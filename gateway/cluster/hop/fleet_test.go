@@ -37,7 +37,8 @@ func newAuthority(t testing.TB) *authority {
 	require.NoError(t, err)
 	a := &authority{t: t, key: key, pool: x509.NewCertPool()}
 	a.certificate = a.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "cluster"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		Subject: pkix.Name{CommonName: "cluster"}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign,
 	}, key)
 	a.pool.AddCert(a.certificate)
 	return a
@@ -265,7 +266,8 @@ func (f *fleet) edgeNamed(name string) *edge {
 	server := &http.Server{Handler: http.HandlerFunc(e.serve), ErrorLog: silent}
 	l := f.network.listen(name + ".example:80")
 	go func() { _ = server.Serve(l) }()
-	transport := &http.Transport{DialContext: f.network.dial, DisableCompression: true, ExpectContinueTimeout: time.Hour}
+	transport := &http.Transport{DialContext: f.network.dial, DisableCompression: true,
+		ExpectContinueTimeout: time.Hour}
 	e.client = &http.Client{Transport: transport}
 	f.t.Cleanup(func() {
 		transport.CloseIdleConnections()
@@ -295,7 +297,8 @@ func (e *edge) fail(w http.ResponseWriter, failure *Failure) {
 	if failure.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(failure.RetryAfter.Seconds())))
 	}
-	status := map[Outcome]int{NotLeader: http.StatusServiceUnavailable, Unknown: http.StatusGatewayTimeout}[failure.Outcome]
+	status := map[Outcome]int{NotLeader: http.StatusServiceUnavailable,
+		Unknown: http.StatusGatewayTimeout}[failure.Outcome]
 	http.Error(w, string(failure.Outcome), status)
 }
 

@@ -118,7 +118,9 @@ func (f *Forwarder) Close() {
 // The target of the forwarded request is the text that the client sent (RequestURI) where that is
 // known. Like [httputil.ReverseProxy], Forward panics with [http.ErrAbortHandler] if the answer
 // breaks off after its status, so the client does not mistake it for a complete one.
-func (f *Forwarder) Forward(w http.ResponseWriter, r *http.Request, origin Origin, limit time.Duration) (here bool, failed *Failure) {
+func (f *Forwarder) Forward(
+	w http.ResponseWriter, r *http.Request, origin Origin, limit time.Duration,
+) (here bool, failed *Failure) {
 	leader := f.options.Leader
 	if _, forwarded := From(r.Context()); forwarded {
 		if name, _, _, ok := leader.Leader(); ok && name == f.options.Gateway {

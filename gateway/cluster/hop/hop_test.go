@@ -45,7 +45,8 @@ func TestTheLeaderGetsACallAsItsClientMadeIt(t *testing.T) {
 		assert.Equal(t, int64(8), got.ContentLength)
 		got.Header.Del("Expect")
 		assert.Equal(t, http.Header{
-			"Authorization": {"Bearer abc"}, "Cookie": {"s=1"}, "Auth-Token": {"xyz"}, "If-Match": {`"1"`}, "If-None-Match": {`"2"`},
+			"Authorization": {"Bearer abc"}, "Cookie": {"s=1"}, "Auth-Token": {"xyz"}, "If-Match": {`"1"`},
+			"If-None-Match":     {`"2"`},
 			"If-Modified-Since": {"Sat, 01 Jan 2000 00:00:00 GMT"}, "Accept-Encoding": {"br"}, "Range": {"bytes=0-1"},
 			"Idempotency-Key": {"k1", "k2"}, "X-Idempotency-Key": {"k3"}, "Last-Event-Id": {"7"}, "X-Own": {"o"},
 			"Content-Length": {"8"},
@@ -94,7 +95,8 @@ func TestTheLeaderKnowsWhereACallComesFrom(t *testing.T) {
 }
 
 func TestAnOriginThatCannotBeReadBeginsNothing(t *testing.T) {
-	good := Origin{Client: netip.MustParseAddr("192.0.2.1"), Scheme: "https", Chains: [][]*x509.Certificate{{newAuthority(t).certificate}}}
+	good := Origin{Client: netip.MustParseAddr("192.0.2.1"), Scheme: "https",
+		Chains: [][]*x509.Certificate{{newAuthority(t).certificate}}}
 	for header, value := range map[string]string{
 		clientHeader: "192.0.2.1.1", schemeHeader: "ftp", chainHeader: "AAAA,!", requestHeader: "",
 	} {
@@ -116,8 +118,10 @@ func TestNoClientCanSetHeadersOfTheHop(t *testing.T) {
 		f.leader.elect("gw1")
 		e := f.edge()
 		e.do(t, request(t, http.MethodDelete, "/", nil,
-			"X-Adgateway-Hop-Client", "127.0.0.1", "x-adgateway-hop-scheme", "http", "X-Adgateway-Hop-Request-Id", "forged",
-			"X-Adgateway-Hop-Certificates", "AAAA", "X-Adgateway-Hop-Idempotency-Key", "forged", "X-Adgateway-Hop-New", "forged",
+			"X-Adgateway-Hop-Client", "127.0.0.1", "x-adgateway-hop-scheme", "http", "X-Adgateway-Hop-Request-Id",
+			"forged",
+			"X-Adgateway-Hop-Certificates", "AAAA", "X-Adgateway-Hop-Idempotency-Key", "forged", "X-Adgateway-Hop-New",
+			"forged",
 			"X-Forwarded-For", "127.0.0.1", "X-Forwarded-Proto", "http", "X-Forwarded-Client-Cert", "forged",
 			"Forwarded", "for=127.0.0.1", "X-Real-Ip", "127.0.0.1"))
 		origin, _ := From(got.Context())
@@ -126,7 +130,8 @@ func TestNoClientCanSetHeadersOfTheHop(t *testing.T) {
 		assert.Equal(t, want, origin)
 		assert.Equal(t, http.Header{"User-Agent": {"Go-http-client/1.1"}}, got.Header)
 
-		header := http.Header{"X-Adgateway-Hop-Client": {"a"}, "x-adgateway-hop-key": {"b"}, "X-Adgateway-Hopper": {"c"}, "X-Adgateway-Hop-": {"d"}}
+		header := http.Header{"X-Adgateway-Hop-Client": {"a"}, "x-adgateway-hop-key": {"b"},
+			"X-Adgateway-Hopper": {"c"}, "X-Adgateway-Hop-": {"d"}}
 		Clean(header)
 		assert.Equal(t, http.Header{"X-Adgateway-Hopper": {"c"}}, header)
 	})
@@ -281,9 +286,10 @@ func TestACallGoesOnlyToTheGatewayThatTheLogNames(t *testing.T) {
 				calls := 0
 				settings := c.settings(f)
 				settings.ClientCAs = f.ca.pool
-				f.serve(&Receiver{Gateway: "gw1", Leader: f.leader, Peer: members, Next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-					calls++
-				})}, settings)
+				f.serve(&Receiver{Gateway: "gw1", Leader: f.leader, Peer: members,
+					Next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+						calls++
+					})}, settings)
 				f.leader.elect("gw1")
 				got := f.edge().do(t, request(t, http.MethodPost, "/", nil))
 				assert.Equal(t, c.status, got.StatusCode)

@@ -206,7 +206,8 @@ func TestACallWhoseBodyIsGoneIsNotSentAgain(t *testing.T) {
 		f.gateway("gw2", never(t))
 		follower := &chosen{changed: make(chan struct{})}
 		slow := func(*tls.ConnectionState) { time.Sleep(2 * time.Second) } // longer than the body is held back
-		server := f.serve(&Receiver{Gateway: "gw1", Leader: follower, Peer: members, Next: never(t)}, f.ca.settings("gw1"))
+		server := f.serve(&Receiver{Gateway: "gw1", Leader: follower, Peer: members, Next: never(t)},
+			f.ca.settings("gw1"))
 		receive := server.Handler
 		server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			slow(r.TLS)
@@ -215,7 +216,8 @@ func TestACallWhoseBodyIsGoneIsNotSentAgain(t *testing.T) {
 		f.leader.elect("gw1")
 		e := f.edge()
 		time.AfterFunc(time.Second/2, func() { f.leader.elect("gw2") })
-		got := e.do(t, request(t, http.MethodPost, "/", strings.NewReader("the body"), "Idempotency-Key", "key-0001"))
+		got := e.do(t, request(t, http.MethodPost, "/", strings.NewReader("the body"), "Idempotency-Key",
+			"key-0001"))
 		assert.Equal(t, http.StatusServiceUnavailable, got.StatusCode)
 		assert.Equal(t, "2", got.Header.Get("Retry-After"))
 		assert.Equal(t, []string{"not_leader gw1"}, e.observed())

@@ -128,7 +128,11 @@ func TestARefusedBodyDoesNotTravel(t *testing.T) {
 			http.Error(w, "too large", http.StatusRequestEntityTooLarge)
 		})
 		f.leader.elect("gw1")
-		body := readFunc(func([]byte) (int, error) { t.Error("the body must stay with its client"); return 0, io.EOF })
+		body := readFunc(func([]byte) (int,
+			error) {
+			t.Error("the body must stay with its client")
+			return 0, io.EOF
+		})
 		r := request(t, http.MethodPost, "/api/Jobs", body, "Expect", "100-continue")
 		r.ContentLength = 32 * mebibyte
 		got := f.edge().do(t, r)

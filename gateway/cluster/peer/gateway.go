@@ -77,7 +77,8 @@ func (g *Gateway) Hop() *hop.Options {
 	if m == nil {
 		return nil
 	}
-	return &hop.Options{Gateway: g.self.Gateway, Leader: hop.Of(m, g.self.Gateway), TLS: g.client, Waiting: g.o.Waiting}
+	return &hop.Options{Gateway: g.self.Gateway, Leader: hop.Of(m, g.self.Gateway), TLS: g.client,
+		Waiting: g.o.Waiting}
 }
 
 // Run takes part in the cluster until ctx ends. It may only be called once.

@@ -24,8 +24,9 @@ func (g *Gateway) Grow(ctx context.Context) bool {
 		return false
 	}
 	if len(g.o.Nodes.Servers) > 0 {
-		g.o.Note("the gateway goes on alone", errors.New("the log of the cluster has not been made in the NATS of cluster.servers: "+
-			"stop the gateway, and run 'adgateway cluster init' again as before"))
+		g.o.Note("the gateway goes on alone",
+			errors.New("the log of the cluster has not been made in the NATS of cluster.servers: "+
+				"stop the gateway, and run 'adgateway cluster init' again as before"))
 		return false
 	}
 	at := jetstream.Options{Cluster: g.o.Identity.Cluster, Connect: g.connect}
@@ -37,7 +38,8 @@ func (g *Gateway) Grow(ctx context.Context) bool {
 		if err == nil {
 			stream.Close()
 			if !told {
-				g.o.Note("the nodes have the log of another cluster of this name: remove it, or make the cluster with another name", jetstream.ErrExists)
+				g.o.Note("the nodes have the log of another cluster of this name: remove it, or make the cluster with "+
+					"another name", jetstream.ErrExists)
 				told = true
 			}
 		}

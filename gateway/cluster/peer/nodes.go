@@ -29,7 +29,9 @@ var ErrNoNodes = errors.New("no host of the cluster has a node: its log is in a 
 	"so set cluster.servers as on the other hosts")
 
 // connect connects to one of the nodes, preferably the one on the same host.
-func (n Nodes) connect(id *trust.Identity, list func() trust.Members, options []nats.Option) (*nats.Conn, error) {
+func (n Nodes) connect(
+	id *trust.Identity, list func() trust.Members, options []nats.Option,
+) (*nats.Conn, error) {
 	if len(n.Servers) > 0 {
 		return n.Own(id.Cluster, id.Gateway).Connect(options...)
 	}

@@ -83,7 +83,8 @@ func Open(ctx context.Context, o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{o: o, list: list, self: journal.Process{Gateway: o.Identity.Gateway, Start: uuid.NewString()}, stop: func() {}}
+	g := &Gateway{o: o, list: list, self: journal.Process{Gateway: o.Identity.Gateway, Start: uuid.NewString()},
+		stop: func() {}}
 	if g.alone, err = o.Folder.Alone(); err != nil {
 		return nil, err
 	}
@@ -164,9 +165,11 @@ func (g *Gateway) others() (all []copies.Source) {
 }
 
 func (g *Gateway) open() (*store.File, error) {
-	file, aside, err := store.Open(store.Options{Path: g.o.File, Clock: g.clock, Follows: !g.alone, Erase: g.o.Erase})
+	file, aside, err := store.Open(store.Options{Path: g.o.File, Clock: g.clock, Follows: !g.alone,
+		Erase: g.o.Erase})
 	if aside != "" {
-		g.o.Note("the copy of the store was damaged, and is replaced by that of another gateway", errors.New("it is now "+aside))
+		g.o.Note("the copy of the store was damaged, and is replaced by that of another gateway",
+			errors.New("it is now "+aside))
 	}
 	return file, err
 }
@@ -208,7 +211,8 @@ func (g *Gateway) openStream(ctx context.Context) error {
 		select {
 		case <-time.After(250 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("the log of the cluster %s cannot be opened: %w; start the nodes of most hosts", g.o.Identity.Cluster, err)
+			return fmt.Errorf("the log of the cluster %s cannot be opened: %w; start the nodes of most hosts",
+				g.o.Identity.Cluster, err)
 		}
 	}
 	text, err = json.Marshal(g.stream.Identity())
@@ -243,7 +247,8 @@ func (g *Gateway) openLog(ctx context.Context) error {
 		},
 	}))
 	g.relay = g.Store().Over(relay.New(relay.Options{
-		File: g.File, Gateway: g.self.Gateway, Leader: g.leader(), Leads: g.leads, TLS: g.client, Waiting: g.o.Waiting,
+		File: g.File, Gateway: g.self.Gateway, Leader: g.leader(), Leads: g.leads, TLS: g.client,
+		Waiting: g.o.Waiting,
 	}))
 	return nil
 }

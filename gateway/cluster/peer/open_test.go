@@ -26,8 +26,9 @@ func first(t *testing.T, others ...trust.Member) (g *Gateway, o Options) {
 	w, err := keyring.KeyFile(folder.SecretFile())
 	require.NoError(t, err)
 	o = Options{
-		Folder: folder, File: filepath.Join(dir, "state.db"), Listen: "127.0.0.1:0", Wrapper: w, Format: store.Newest,
-		Note: func(message string, err error) { t.Log(message, err) },
+		Folder: folder, File: filepath.Join(dir, "state.db"), Listen: "127.0.0.1:0", Wrapper: w,
+		Format: store.Newest,
+		Note:   func(message string, err error) { t.Log(message, err) },
 	}
 	file, _, err := store.Open(store.Options{Path: o.File})
 	require.NoError(t, err)
@@ -70,8 +71,9 @@ func TestTheFirstGatewayGoesOnAlone(t *testing.T) {
 	require.NoError(t, err)
 	joining := &Gateway{
 		o: Options{
-			Folder: second, Identity: id, File: filepath.Join(t.TempDir(), "state.db"), Wrapper: w, Format: store.Newest,
-			Note: func(message string, err error) { t.Log(message, err) },
+			Folder: second, Identity: id, File: filepath.Join(t.TempDir(), "state.db"), Wrapper: w,
+			Format: store.Newest,
+			Note:   func(message string, err error) { t.Log(message, err) },
 		},
 		list: list, clock: store.NewClock(time.Time{}, store.ClockSources{}),
 	}
@@ -93,7 +95,8 @@ func TestNobodyCallsTheFirstGateway(t *testing.T) {
 		t.Error("a call ran")
 	}), http.NotFoundHandler()))
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: g.client("gw1"), DisableKeepAlives: true}}
-	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+g.o.Listen+"/api/Changes", nil)
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+g.o.Listen+"/api/Changes",
+		nil)
 	request.RequestURI = ""
 	response, err := client.Do(request)
 	require.NoError(t, err)

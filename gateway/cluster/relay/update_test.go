@@ -84,11 +84,13 @@ func TestAnUpdateOfALeaderInDoubt(t *testing.T) {
 			batch := <-lost
 			file.Follow()
 			if !test.stored {
-				other := store.Batch{Calls: []store.Call{{Revision: 1, Changes: []store.Change{set("a", "2", store.Absent)}}}}
+				other := store.Batch{Calls: []store.Call{{Revision: 1,
+					Changes: []store.Change{set("a", "2", store.Absent)}}}}
 				batch = other.Encode()
 			}
 			if name != "nothing is decided" {
-				require.NoError(t, file.ApplyBatch(t.Context(), batch, store.Point{Journal: "x", Sequence: 1}, time.Now()))
+				require.NoError(t, file.ApplyBatch(t.Context(), batch, store.Point{Journal: "x", Sequence: 1},
+					time.Now()))
 			}
 			require.ErrorIs(t, <-ended, test.want)
 		})

@@ -91,7 +91,8 @@ func TestOverThreeNodes(t *testing.T) {
 			nodes.Heal(node)
 		},
 	} {
-		require.Eventually(t, func() bool { return nodes.Leader(jetstream.StreamName("corp")) >= 0 }, patience, tick)
+		require.Eventually(t, func() bool { return nodes.Leader(jetstream.StreamName("corp")) >= 0 }, patience,
+			tick)
 		writing(t, all, round, happens)
 	}
 }
@@ -119,7 +120,8 @@ func BenchmarkChanges(b *testing.B) {
 		b.ResetTimer()
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
-				_, err := file.Apply(context.Background(), store.Change{Kind: "k", Key: fmt.Sprint(<-numbers), Value: value})
+				_, err := file.Apply(context.Background(),
+					store.Change{Kind: "k", Key: fmt.Sprint(<-numbers), Value: value})
 				if err != nil {
 					b.Error(err)
 				}

@@ -35,7 +35,8 @@ type Options struct {
 	// gateway's, and returns the new file open. check returns an error if a file at a position would
 	// not help. If Copy fails, it returns the file that is then open, or nil for the old one. If Copy
 	// is nil, the replica stays as it is.
-	Copy func(ctx context.Context, old *store.File, check func(context.Context, store.Point) error) (*store.File, error)
+	Copy func(ctx context.Context, old *store.File, check func(context.Context, store.Point) error) (*store.File,
+		error)
 }
 
 // Replica is one gateway's part of a cluster. It is safe for concurrent use.

@@ -134,7 +134,8 @@ func newHosts(t testing.TB, names ...string) (all []*host) {
 
 // inMemory gives hosts a log in memory.
 func inMemory(all []*host) *journaltest.Memory {
-	nodes, peers := journaltest.NewMemory(), &hub{inbox: map[string]chan cluster.Message{}, cut: map[string]bool{}}
+	nodes, peers := journaltest.NewMemory(), &hub{inbox: map[string]chan cluster.Message{},
+		cut: map[string]bool{}}
 	for _, h := range all {
 		peers.inbox[h.name] = make(chan cluster.Message, 100)
 		h.client = nodes.Client()
@@ -162,7 +163,9 @@ func (h *host) start() {
 	copying := &copies.Client{
 		Path: h.path, Open: open,
 		Sources: func() []copies.Source { return copies.Sources(replica.Member().Status()) },
-		TLS:     func(string) *tls.Config { return hop.Client().Transport.(*http.Transport).TLSClientConfig.Clone() },
+		TLS: func(string) *tls.Config {
+			return hop.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+		},
 	}
 	replica = New(Options{
 		File: file, Stream: wires.stream, Journal: wires.journal, Clock: clock, Copy: copying.Copy,
@@ -207,7 +210,8 @@ func put(t testing.TB, all []*host, key, value string) {
 			if err != nil && !errors.Is(err, store.ErrAbsent) {
 				continue
 			}
-			if _, err = file.Apply(t.Context(), store.Change{Kind: "k", Key: key, Expect: found.Revision, Value: []byte(value)}); err == nil {
+			if _, err = file.Apply(t.Context(),
+				store.Change{Kind: "k", Key: key, Expect: found.Revision, Value: []byte(value)}); err == nil {
 				return true
 			}
 		}
@@ -268,7 +272,8 @@ func writing(t *testing.T, all []*host, round int, happens func(leader *host)) {
 	writer.Wait()
 	began := time.Now()
 	put(t, all, fmt.Sprintf("end-%d", round), "1")
-	t.Logf("round %d: %d were written, and the next one %v later", round, written, time.Since(began).Round(time.Millisecond))
+	t.Logf("round %d: %d were written, and the next one %v later", round, written,
+		time.Since(began).Round(time.Millisecond))
 	equal(t, all)
 	for i := range written {
 		_, err := all[0].now().File().Get(t.Context(), "k", fmt.Sprintf("%d-%04d", round, i))

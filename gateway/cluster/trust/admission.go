@@ -48,7 +48,8 @@ func (a *Admission) Serve(ctx context.Context, conn *tls.Conn) (gateway string, 
 	if refused != nil {
 		var known *Refusal
 		if !errors.As(refused, &known) {
-			known = &Refusal{Unavailable, "the cluster cannot let a gateway join at the moment; run the same command again"}
+			known = &Refusal{Unavailable,
+				"the cluster cannot let a gateway join at the moment; run the same command again"}
 		}
 		gateway, given = "", answer{Refused: known.Reason, Text: known.Text}
 	}
@@ -69,14 +70,18 @@ func (a *Admission) Admit(ctx context.Context, server *http.Server, done func(ga
 
 // answer answers a message on a connection. If it returns the name of a gateway, that gateway is on
 // the list.
-func (a *Admission) answer(ctx context.Context, s *tls.ConnectionState, message []byte) (gateway string, given answer, err error) {
+func (a *Admission) answer(
+	ctx context.Context, s *tls.ConnectionState, message []byte,
+) (gateway string, given answer, err error) {
 	if len(message) < sha256.Size {
-		return "", answer{}, refuse(Malformed, "the request to join cannot be read: use the same version of adgateway on both hosts")
+		return "", answer{}, refuse(Malformed,
+			"the request to join cannot be read: use the same version of adgateway on both hosts")
 	}
 	proven, text := message[:sha256.Size], message[sha256.Size:]
 	q, public, key, err := parseRequest(text)
 	if err != nil {
-		return "", answer{}, refuse(Malformed, "the request to join cannot be read: %v; use the same version of adgateway on both hosts", err)
+		return "", answer{}, refuse(Malformed,
+			"the request to join cannot be read: %v; use the same version of adgateway on both hosts", err)
 	}
 	authority, list, err := a.Register.admit(ctx, q, key, func(secret []byte) bool {
 		expected, err := proof(secret, s, text)
@@ -91,7 +96,9 @@ func (a *Admission) answer(ctx context.Context, s *tls.ConnectionState, message 
 
 // admit puts a gateway that proves to know the secret of its invitation on the list. The same
 // decision uses up the invitation: only the same key gets an answer again.
-func (r *Register) admit(ctx context.Context, q request, key string, proves func(secret []byte) bool) (a *Authority, list Members, err error) {
+func (r *Register) admit(
+	ctx context.Context, q request, key string, proves func(secret []byte) bool,
+) (a *Authority, list Members, err error) {
 	err = r.again(func() error {
 		var revision store.Revision
 		if list, revision, err = r.members(ctx); err != nil {
@@ -101,12 +108,14 @@ func (r *Register) admit(ctx context.Context, q request, key string, proves func
 			return err
 		}
 		if list.Cluster != q.Cluster {
-			return refuse(AnotherCluster, "this is the cluster %s, not %s: check --cluster and --address of the command", list.Cluster, q.Cluster)
+			return refuse(AnotherCluster,
+				"this is the cluster %s, not %s: check --cluster and --address of the command", list.Cluster, q.Cluster)
 		}
 		var i invitation
 		invited, err := read(ctx, r, invitedKey+q.Gateway, &i)
 		if errors.Is(err, store.ErrAbsent) {
-			return refuse(NotInvited, "gateway %s is not invited to the cluster %s: check --gateway of the command, or run %s", q.Gateway, q.Cluster, invite(q))
+			return refuse(NotInvited, "gateway %s is not invited to the cluster %s: check --gateway of the "+
+				"command, or run %s", q.Gateway, q.Cluster, invite(q))
 		}
 		if err != nil {
 			return err
@@ -142,21 +151,28 @@ func invite(q request) string {
 func (r *Register) judge(i *invitation, q request, key string, proves func(secret []byte) bool) error {
 	switch {
 	case i.Tries >= mostTries:
-		return refuse(TooManyTries, "the invitation of gateway %s was tried with %d wrong secrets and is void: run %s", q.Gateway, i.Tries, invite(q))
+		return refuse(TooManyTries, "the invitation of gateway %s was tried with %d wrong secrets and is void: "+
+			"run %s", q.Gateway, i.Tries, invite(q))
 	case !proves(i.Key):
-		return refuse(WrongSecret, "the secret is not that of the last invitation of gateway %s: check --secret and --gateway of the command, or run %s", q.Gateway, invite(q))
+		return refuse(WrongSecret, "the secret is not that of the last invitation of gateway %s: check --secret "+
+			"and --gateway of the command, or run %s", q.Gateway, invite(q))
 	case i.Used != "" && i.Used != key:
-		return refuse(Used, "the invitation of gateway %s was used at %s by another host, or by this one before its files were removed: "+
-			"if nobody else should have it, run 'adgateway cluster leave --gateway %s', then %s", q.Gateway, i.At.Format(time.RFC3339), q.Gateway, invite(q))
+		return refuse(Used, "the invitation of gateway %s was used at %s by another host, or by this one before "+
+			"its files were removed: "+
+			"if nobody else should have it, run 'adgateway cluster leave --gateway %s', then %s", q.Gateway,
+			i.At.Format(time.RFC3339), q.Gateway, invite(q))
 	case !r.now().Before(i.Expires):
-		return refuse(Expired, "the invitation of gateway %s expired at %s: run 'adgateway cluster leave --gateway %s' if it is on the list, then %s",
+		return refuse(Expired, "the invitation of gateway %s expired at %s: run 'adgateway cluster leave "+
+			"--gateway %s' if it is on the list, then %s",
 			q.Gateway, i.Expires.Format(time.RFC3339), q.Gateway, invite(q))
 	}
 	return nil
 }
 
 // count stores that a wrong secret was tried for an unused invitation.
-func (r *Register) count(ctx context.Context, revision store.Revision, i invitation, q request, why error) error {
+func (r *Register) count(
+	ctx context.Context, revision store.Revision, i invitation, q request, why error,
+) error {
 	var refusal *Refusal
 	if !errors.As(why, &refusal) || refusal.Reason != WrongSecret || i.Used != "" {
 		return nil

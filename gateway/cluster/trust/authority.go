@@ -50,7 +50,8 @@ var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 // checkName returns an error if a name is not allowed for a cluster or a gateway.
 func checkName(what, name string) error {
 	if !namePattern.MatchString(name) {
-		return fmt.Errorf("%q is not the name of a %s: use up to 63 lower-case letters, digits and hyphens", name, what)
+		return fmt.Errorf("%q is not the name of a %s: use up to 63 lower-case letters, digits and hyphens", name,
+			what)
 	}
 	return nil
 }
@@ -78,7 +79,8 @@ func New(cluster string, now time.Time) (*Authority, error) {
 		NotBefore: from, NotAfter: from.AddDate(valid, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
 		PermittedDNSDomainsCritical: true, PermittedDNSDomains: []string{cluster + "." + zone},
-		ExcludedIPRanges: []*net.IPNet{{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)}, {IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}},
+		ExcludedIPRanges: []*net.IPNet{{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)},
+			{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -108,9 +110,11 @@ func (a *Authority) Issue(gateway string, public crypto.PublicKey) ([]byte, erro
 	}
 	name := DNSName(a.cluster, gateway)
 	return x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: serial(), Subject: pkix.Name{Organization: []string{organization}, CommonName: gateway}, DNSNames: []string{name},
+		SerialNumber: serial(), Subject: pkix.Name{Organization: []string{organization}, CommonName: gateway},
+		DNSNames:  []string{name},
 		NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}, a.cert, public, a.key)
 }
 
@@ -156,13 +160,18 @@ func check(cluster string, authority, c *x509.Certificate) error {
 	ours := len(c.Issuer.Organization) == 1 && c.Issuer.Organization[0] == organization
 	switch {
 	case c.CheckSignatureFrom(authority) == nil:
-		return fmt.Errorf("the certificate of %q is of the cluster %s, but not one that its gateways use: %w", c.Subject, cluster, err)
+		return fmt.Errorf("the certificate of %q is of the cluster %s, but not one that its gateways use: %w",
+			c.Subject, cluster, err)
 	case string(c.RawIssuer) == string(c.RawSubject):
-		return fmt.Errorf("the certificate of %q is self-signed, and not by the authority of the cluster %s: %s", c.Subject, cluster, remedy)
+		return fmt.Errorf("the certificate of %q is self-signed, and not by the authority of the cluster %s: %s",
+			c.Subject, cluster, remedy)
 	case ours && c.Issuer.CommonName == cluster:
-		return fmt.Errorf("the certificate of %q is of another cluster that is named %s, too: check the addresses, or %s", c.Subject, cluster, remedy)
+		return fmt.Errorf("the certificate of %q is of another cluster that is named %s, too: check the "+
+			"addresses, or %s", c.Subject, cluster, remedy)
 	case ours:
-		return fmt.Errorf("the certificate of %q is of the cluster %q, and this is the cluster %s: check the addresses", c.Subject, c.Issuer.CommonName, cluster)
+		return fmt.Errorf("the certificate of %q is of the cluster %q, and this is the cluster %s: check the "+
+			"addresses", c.Subject, c.Issuer.CommonName, cluster)
 	}
-	return fmt.Errorf("the certificate of %q was signed by %q, not by the authority of the cluster %s: %s", c.Subject, c.Issuer, cluster, remedy)
+	return fmt.Errorf("the certificate of %q was signed by %q, not by the authority of the cluster %s: %s",
+		c.Subject, c.Issuer, cluster, remedy)
 }

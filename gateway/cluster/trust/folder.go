@@ -57,7 +57,8 @@ func (f Folder) Files() (all []string, err error) {
 // Certificate returns the paths of the gateway's certificate, its key, and the certificate of
 // the authority.
 func (f Folder) Certificate() (certificate, key, authority string) {
-	return filepath.Join(f.Path, certificateFile), filepath.Join(f.Path, keyFile), filepath.Join(f.Path, authorityFile)
+	return filepath.Join(f.Path, certificateFile), filepath.Join(f.Path, keyFile),
+		filepath.Join(f.Path, authorityFile)
 }
 
 // SecretFile returns the path of the cluster's key file.
@@ -112,7 +113,8 @@ func (f Folder) key() (*ecdsa.PrivateKey, error) {
 	found, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	key, ok := found.(*ecdsa.PrivateKey)
 	if err != nil || !ok {
-		return nil, fmt.Errorf("%s has no private key of a gateway: remove the file and run the command again", path)
+		return nil, fmt.Errorf("%s has no private key of a gateway: remove the file and run the command again",
+			path)
 	}
 	return key, nil
 }
@@ -190,8 +192,11 @@ func (f Folder) MakeSecret() error {
 func encoded(secret []byte) []byte { return base64.StdEncoding.AppendEncode(nil, secret) }
 
 // finish writes the files that a gateway receives, and returns its identity.
-func (f Folder) finish(authority *x509.Certificate, certificate []byte, m Members, secret []byte) (*Identity, error) {
-	if err := f.write(authorityFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.Raw})); err != nil {
+func (f Folder) finish(
+	authority *x509.Certificate, certificate []byte, m Members, secret []byte,
+) (*Identity, error) {
+	if err := f.write(authorityFile,
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.Raw})); err != nil {
 		return nil, err
 	}
 	if secret != nil {
@@ -202,7 +207,8 @@ func (f Folder) finish(authority *x509.Certificate, certificate []byte, m Member
 	if err := SaveMembers(f.MembersFile(), m, f.Restrict); err != nil {
 		return nil, err
 	}
-	if err := f.write(certificateFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})); err != nil {
+	if err := f.write(certificateFile,
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})); err != nil {
 		return nil, err
 	}
 	return f.Identity()

@@ -13,9 +13,11 @@ import (
 func exampleRequest(t testing.TB) []byte {
 	key, err := Folder{Path: t.TempDir()}.key()
 	require.NoError(t, err)
-	csr, err := x509.CreateCertificateRequest(bytes.NewReader(make([]byte, 1<<10)), &x509.CertificateRequest{}, key)
+	csr, err := x509.CreateCertificateRequest(bytes.NewReader(make([]byte, 1<<10)), &x509.CertificateRequest{},
+		key)
 	require.NoError(t, err)
-	text, err := json.Marshal(request{Cluster: "corp", Gateway: "gw2", Request: csr, Hosts: []string{"h"}, HopAddress: "h:1"})
+	text, err := json.Marshal(request{Cluster: "corp", Gateway: "gw2", Request: csr, Hosts: []string{"h"},
+		HopAddress: "h:1"})
 	require.NoError(t, err)
 	return text
 }

@@ -88,7 +88,8 @@ func folder(t *testing.T) Folder { return Folder{Path: filepath.Join(t.TempDir()
 
 func newCluster(t *testing.T, name string) *cluster {
 	t.Helper()
-	c := &cluster{clock: &clock{at: time.Now()}, store: &faulty{Store: store.NewMemory(nil)}, secret: newSecret(), folder: folder(t), served: make(chan error, 100)}
+	c := &cluster{clock: &clock{at: time.Now()}, store: &faulty{Store: store.NewMemory(nil)},
+		secret: newSecret(), folder: folder(t), served: make(chan error, 100)}
 	c.Register = NewRegister(newKeyed(t, c.store, c.secret), c.clock.now)
 	var err error
 	c.first, err = Create(t.Context(), c.Register, name, Member{Name: "gw1", Hosts: []string{"h1"}}, c.folder)
@@ -195,7 +196,8 @@ func certificate(t *testing.T, template, parent *x509.Certificate, signer *ecdsa
 }
 
 func named(common string, names ...string) *x509.Certificate {
-	return &x509.Certificate{Subject: pkix.Name{CommonName: common}, DNSNames: names, KeyUsage: x509.KeyUsageDigitalSignature,
+	return &x509.Certificate{Subject: pkix.Name{CommonName: common}, DNSNames: names,
+		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 }
 

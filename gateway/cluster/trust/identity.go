@@ -74,7 +74,8 @@ func (id *Identity) verify(s tls.ConnectionState, list Members, peer string) err
 	return err
 }
 
-var errNoCertificate = errors.New("the other side showed no certificate: only gateways of the cluster may connect")
+var errNoCertificate = errors.New(
+	"the other side showed no certificate: only gateways of the cluster may connect")
 
 // Listed returns the name of the gateway at the other end of a connection made by [Identity.Server]
 // or [Identity.Client], if it is still on the list with the key that it presents.
@@ -84,12 +85,14 @@ func Listed(s tls.ConnectionState, list Members) (gateway string, err error) {
 	}
 	gateway, ok := gatewayOf(list.Cluster, s.PeerCertificates[0])
 	if !ok {
-		return "", fmt.Errorf("the certificate of %q names no gateway of the cluster %s", s.PeerCertificates[0].Subject, list.Cluster)
+		return "", fmt.Errorf("the certificate of %q names no gateway of the cluster %s",
+			s.PeerCertificates[0].Subject, list.Cluster)
 	}
 	m, ok := list.Find(gateway)
 	switch {
 	case !ok:
-		return "", fmt.Errorf("gateway %s is not on the list of the cluster %s, because it was removed or has not joined: "+
+		return "", fmt.Errorf("gateway %s is not on the list of the cluster %s, because it was removed or has "+
+			"not joined: "+
 			"let it join by 'adgateway cluster join'", gateway, list.Cluster)
 	case m.HasJoined() && m.Key != Digest(s.PeerCertificates[0]):
 		return "", fmt.Errorf("gateway %s shows another key than the one that it joined with: "+

@@ -29,7 +29,8 @@ func TestWhoMayConnect(t *testing.T) {
 	authority, err := c.authority(t.Context())
 	require.NoError(t, err)
 
-	company := certificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: "Corp Issuing CA 1"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil, nil)
+	company := certificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: "Corp Issuing CA 1"}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil, nil)
 	companyKey := company.PrivateKey.(*ecdsa.PrivateKey)
 	name := DNSName("corp", "gw2")
 	forServers := named("gw2", name)
@@ -103,7 +104,8 @@ func TestHandshakes(t *testing.T) {
 		_, ofClient, ofServer = connect(t, client, strict)
 		require.NoError(t, errors.Join(ofClient, ofServer))
 		assert.Equal(t, checkedAt(c.first.authority), strict.Time(), "no clock")
-		show := &tls.Config{Certificates: []tls.Certificate{newCluster(t, "lab").first.shown}, InsecureSkipVerify: true}
+		show := &tls.Config{Certificates: []tls.Certificate{newCluster(t, "lab").first.shown},
+			InsecureSkipVerify: true}
 		_, _, ofServer = connect(t, show, strict)
 		require.Error(t, ofServer)
 	})
@@ -115,7 +117,8 @@ func TestHandshakes(t *testing.T) {
 		seen, ofClient, _ := connect(t, joins, open)
 		require.NoError(t, ofClient)
 		assert.Equal(t, JoinProtocol, seen.NegotiatedProtocol, "so that nobody takes it for a gateway")
-		_, _, ofServer = connect(t, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1", JoinProtocol}}, open)
+		_, _, ofServer = connect(t, &tls.Config{InsecureSkipVerify: true,
+			NextProtos: []string{"http/1.1", JoinProtocol}}, open)
 		require.Error(t, ofServer)
 	})
 	t.Run("who was removed is not listed on a connection from before", func(t *testing.T) {

@@ -71,7 +71,8 @@ func Join(ctx context.Context, i Invitation, self Member, f Folder) (*Identity, 
 	}
 	if id, err := f.Identity(); err == nil {
 		if id.Cluster != i.Cluster || id.Gateway != i.Gateway {
-			return nil, fmt.Errorf("%s has the files of gateway %s of the cluster %s: use another folder for gateway %s", f.Path, id.Gateway, id.Cluster, i.Gateway)
+			return nil, fmt.Errorf("%s has the files of gateway %s of the cluster %s: use another folder for "+
+				"gateway %s", f.Path, id.Gateway, id.Cluster, i.Gateway)
 		}
 		return id, nil
 	}
@@ -83,7 +84,8 @@ func Join(ctx context.Context, i Invitation, self Member, f Folder) (*Identity, 
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(request{Cluster: i.Cluster, Gateway: i.Gateway, Request: csr, Hosts: self.Hosts, HopAddress: self.HopAddress, NodeAddress: self.NodeAddress, ClientAddress: self.ClientAddress})
+	text, err := json.Marshal(request{Cluster: i.Cluster, Gateway: i.Gateway, Request: csr, Hosts: self.Hosts,
+		HopAddress: self.HopAddress, NodeAddress: self.NodeAddress, ClientAddress: self.ClientAddress})
 	if err != nil {
 		return nil, err
 	}
@@ -102,12 +104,16 @@ func Join(ctx context.Context, i Invitation, self Member, f Folder) (*Identity, 
 
 // ask sends a request to a gateway of the cluster, and returns the answer. It sends nothing before
 // the gateway has presented the authority of the invitation.
-func ask(ctx context.Context, i Invitation, text []byte) (authority *x509.Certificate, given answer, err error) {
+func ask(
+	ctx context.Context, i Invitation, text []byte,
+) (authority *x509.Certificate, given answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, joinLimit)
 	defer cancel()
 	raw, err := new(net.Dialer).DialContext(ctx, "tcp", i.Address)
 	if err != nil {
-		return nil, given, fmt.Errorf("no gateway of the cluster is reached: %w; check --address, see that the gateway there runs, and open its port", err)
+		return nil, given, fmt.Errorf(
+			"no gateway of the cluster is reached: %w; check --address, see that the gateway there runs, and open "+
+				"its port", err)
 	}
 	conn := tls.Client(raw, &tls.Config{
 		MinVersion: tls.VersionTLS13, NextProtos: []string{JoinProtocol}, InsecureSkipVerify: true,
@@ -152,11 +158,13 @@ func pinned(i Invitation, s tls.ConnectionState) (*x509.Certificate, error) {
 			continue
 		}
 		if cluster := c.Subject.CommonName; cluster != i.Cluster {
-			return nil, fmt.Errorf("it is of the cluster %q, not of %s: check --cluster and --address of the command", cluster, i.Cluster)
+			return nil, fmt.Errorf("it is of the cluster %q, not of %s: check --cluster and --address of the command",
+				cluster, i.Cluster)
 		}
 		return c, check(i.Cluster, c, s.PeerCertificates[0])
 	}
-	return nil, errors.New("it shows another authority than the command says: check --address and --authority; " +
+	return nil, errors.New("it shows another authority than the command says: check --address and " +
+		"--authority; " +
 		"if they are right, something between the hosts takes its place, and the secret was not sent to it")
 }
 
@@ -178,7 +186,8 @@ func accepts(i Invitation, authority *x509.Certificate, given answer, key *ecdsa
 		return err
 	}
 	m, _ := given.Members.Find(i.Gateway)
-	if id.Gateway != i.Gateway || given.Members.Cluster != i.Cluster || Digest(leaf) != public || m.Key != public {
+	if id.Gateway != i.Gateway || given.Members.Cluster != i.Cluster || Digest(leaf) != public ||
+		m.Key != public {
 		return errors.New("it is for another gateway")
 	}
 	return nil

@@ -43,10 +43,12 @@ func TestJoin(t *testing.T) {
 	c := newCluster(t, "corp")
 	c.serve(t)
 	i := c.invite(t, "gw2")
-	assert.Equal(t, "adgateway cluster join --cluster corp --gateway gw2 --address "+c.addr+" --authority "+Digest(c.first.Authority())+" --secret "+i.Secret, JoinCommand(i))
+	assert.Equal(t, "adgateway cluster join --cluster corp --gateway gw2 --address "+c.addr+" --authority "+
+		Digest(c.first.Authority())+" --secret "+i.Secret, JoinCommand(i))
 	f := folder(t)
 	i.Authority = strings.ToUpper(i.Authority)
-	id, err := Join(t.Context(), i, Member{Name: "any", Hosts: []string{"h2"}, HopAddress: "h2:7443", NodeAddress: "h2:6222", Key: "any"}, f)
+	id, err := Join(t.Context(), i,
+		Member{Name: "any", Hosts: []string{"h2"}, HopAddress: "h2:7443", NodeAddress: "h2:6222", Key: "any"}, f)
 	require.NoError(t, err)
 	require.NoError(t, <-c.served)
 	assert.Equal(t, "gw2", id.Gateway)
@@ -56,7 +58,8 @@ func TestJoin(t *testing.T) {
 	require.Len(t, list.Gateways, 2)
 	got := list.Gateways[1]
 	assert.True(t, c.clock.now().Equal(got.Joined))
-	assert.Equal(t, Member{Name: "gw2", Hosts: []string{"h2"}, HopAddress: "h2:7443", Joined: got.Joined, Key: got.Key}, got, "the cluster has no nodes")
+	assert.Equal(t, Member{Name: "gw2", Hosts: []string{"h2"}, HopAddress: "h2:7443", Joined: got.Joined,
+		Key: got.Key}, got, "the cluster has no nodes")
 	copied, err := LoadMembers(f.MembersFile())
 	require.NoError(t, err)
 	assert.Equal(t, list.Gateways, copied.Gateways)
@@ -140,7 +143,8 @@ func TestTheOtherSideIsCheckedFirst(t *testing.T) {
 		"one of ours without its key":    {Certificate: c.first.shown.Certificate, PrivateKey: lab.first.shown.PrivateKey},
 	} {
 		t.Run(what, func(t *testing.T) {
-			listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{shown}, NextProtos: []string{JoinProtocol}})
+			listener, err := tls.Listen("tcp", "127.0.0.1:0",
+				&tls.Config{Certificates: []tls.Certificate{shown}, NextProtos: []string{JoinProtocol}})
 			require.NoError(t, err)
 			defer listener.Close()
 			got := make(chan []byte, 1)
@@ -237,7 +241,8 @@ func TestRequestsThatNoGatewaySends(t *testing.T) {
 		})
 		assert.Equal(t, try.reason, reasonOf(err), what)
 	}
-	assert.Equal(t, Malformed, reasonOf(send(t, c, func(*tls.ConnectionState) []byte { return []byte("short") })))
+	assert.Equal(t, Malformed, reasonOf(send(t, c,
+		func(*tls.ConnectionState) []byte { return []byte("short") })))
 	assert.Len(t, c.list(t)().Gateways, 1)
 }
 
@@ -254,7 +259,8 @@ func otherSignature(t *testing.T, text []byte) []byte {
 // send sends a message to the gateway that lets others join, and returns the refusal.
 func send(t *testing.T, c *cluster, message func(*tls.ConnectionState) []byte) error {
 	t.Helper()
-	conn, err := tls.Dial("tcp", c.addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{JoinProtocol}})
+	conn, err := tls.Dial("tcp", c.addr,
+		&tls.Config{InsecureSkipVerify: true, NextProtos: []string{JoinProtocol}})
 	require.NoError(t, err)
 	defer conn.Close()
 	state := conn.ConnectionState()
@@ -452,7 +458,8 @@ func TestSilentPeersAreLeft(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := (&Admission{c.Register, nil}).Serve(ctx, tls.Server(right, c.first.AllowJoins(c.first.Server(c.list(t)))))
+		_, err := (&Admission{c.Register, nil}).Serve(ctx,
+			tls.Server(right, c.first.AllowJoins(c.first.Server(c.list(t)))))
 		done <- err
 	}()
 	cancel()

@@ -62,7 +62,9 @@ func same(a, b Members) bool {
 }
 
 // follow reports each problem once.
-func (l *List) follow(ctx context.Context, read func() (Members, error), changed func(Members), problem func(error)) {
+func (l *List) follow(
+	ctx context.Context, read func() (Members, error), changed func(Members), problem func(error),
+) {
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
 	said := ""

@@ -20,7 +20,8 @@ import (
 // three returns a new cluster of three hosts.
 func three(t *testing.T) *cluster {
 	t.Helper()
-	c := &cluster{clock: &clock{at: time.Now()}, store: &faulty{Store: store.NewMemory(nil)}, secret: newSecret(), folder: folder(t), served: make(chan error, 100)}
+	c := &cluster{clock: &clock{at: time.Now()}, store: &faulty{Store: store.NewMemory(nil)},
+		secret: newSecret(), folder: folder(t), served: make(chan error, 100)}
 	c.Register = NewRegister(newKeyed(t, c.store, c.secret), c.clock.now)
 	var err error
 	c.first, err = Create(t.Context(), c.Register, "corp", hosts[0], c.folder, hosts[1:]...)
@@ -46,9 +47,11 @@ func TestThreeHosts(t *testing.T) {
 	assert.Equal(t, []string{"tls://h1:4222"}, list.Servers("gw2"))
 
 	f := folder(t)
-	_, err := Join(t.Context(), c.invite(t, "gw2"), Member{HopAddress: "h2:7443", NodeAddress: "h2:6000", ClientAddress: "h2:4222"}, f)
+	_, err := Join(t.Context(), c.invite(t, "gw2"),
+		Member{HopAddress: "h2:7443", NodeAddress: "h2:6000", ClientAddress: "h2:4222"}, f)
 	require.NoError(t, err)
-	_, err = Join(t.Context(), c.invite(t, "gw4"), Member{HopAddress: "h4:7443", NodeAddress: "h4:6222", ClientAddress: "h4:4222"}, folder(t))
+	_, err = Join(t.Context(), c.invite(t, "gw4"),
+		Member{HopAddress: "h4:7443", NodeAddress: "h4:6222", ClientAddress: "h4:4222"}, folder(t))
 	require.NoError(t, err)
 	list = c.list(t)()
 	assert.Equal(t, []string{"gw1", "gw2", "gw4"}, list.Joined())
@@ -60,9 +63,11 @@ func TestThreeHosts(t *testing.T) {
 	require.NoError(t, c.Remove(t.Context(), "gw3"))
 	require.ErrorContains(t, c.Remove(t.Context(), "gw2"), "has 1 of its 3 nodes")
 	require.NoError(t, c.Remove(t.Context(), "gw4"))
-	_, err = Join(t.Context(), c.invite(t, "gw3"), Member{NodeAddress: "h5:6222", ClientAddress: "h5:4222"}, folder(t))
+	_, err = Join(t.Context(), c.invite(t, "gw3"), Member{NodeAddress: "h5:6222", ClientAddress: "h5:4222"},
+		folder(t))
 	require.NoError(t, err)
-	assert.Equal(t, []string{"h2:6000", "h5:6222"}, c.list(t)().Routes("gw1"), "another host takes the place of a lost one")
+	assert.Equal(t, []string{"h2:6000", "h5:6222"}, c.list(t)().Routes("gw1"),
+		"another host takes the place of a lost one")
 }
 
 // TestAGatewayThatJoinsLaterIsAccepted: a gateway that joined earlier accepts one that joined
@@ -155,7 +160,8 @@ func TestAStoreWithoutAList(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		empty := NewRegister(newKeyed(t, newMemory(), newSecret()), time.Now)
-		go l.FollowStore(ctx, empty, func(Members) { t.Error("a list from nowhere") }, func(err error) { t.Error(err) })
+		go l.FollowStore(ctx, empty, func(Members) { t.Error("a list from nowhere") },
+			func(err error) { t.Error(err) })
 		time.Sleep(10 * followEvery)
 		assert.Equal(t, c.list(t)().Gateways, l.Members().Gateways)
 	})
@@ -168,16 +174,20 @@ func TestAdmissionBesideCalls(t *testing.T) {
 	require.NoError(t, err)
 	c.addr = listener.Addr().String()
 	server := &http.Server{
-		Handler:   http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "a call") }),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter,
+			r *http.Request) {
+			_, _ = io.WriteString(w, "a call")
+		}),
 		TLSConfig: c.first.AllowJoins(c.first.Server(c.list(t))),
 	}
 	joined := make(chan string, 9)
-	(&Admission{Register: c.Register, Secret: c.secret}).Admit(t.Context(), server, func(gateway string, err error) {
-		if err != nil {
-			gateway = string(reasonOf(err))
-		}
-		joined <- gateway
-	})
+	(&Admission{Register: c.Register, Secret: c.secret}).Admit(t.Context(), server,
+		func(gateway string, err error) {
+			if err != nil {
+				gateway = string(reasonOf(err))
+			}
+			joined <- gateway
+		})
 	ended := make(chan error, 1)
 	go func() { ended <- server.ServeTLS(listener, "", "") }()
 	defer func() {

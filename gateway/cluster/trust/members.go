@@ -104,7 +104,8 @@ func (m Members) remaining() (there, majority int) {
 
 // Find returns the member with a name, or false if there is none.
 func (m Members) Find(name string) (Member, bool) {
-	i, ok := slices.BinarySearchFunc(m.Gateways, name, func(g Member, name string) int { return cmp.Compare(g.Name, name) })
+	i, ok := slices.BinarySearchFunc(m.Gateways, name,
+		func(g Member, name string) int { return cmp.Compare(g.Name, name) })
 	if !ok {
 		return Member{}, false
 	}
@@ -168,7 +169,8 @@ func LoadMembers(path string) (m Members, err error) {
 	}
 	if err != nil {
 		return Members{}, fmt.Errorf("the list of the cluster's gateways, %s, cannot be used: %w; "+
-			"copy the file from another gateway of the cluster, or let this one join anew by 'adgateway cluster join'", path, err)
+			"copy the file from another gateway of the cluster, or let this one join anew by 'adgateway cluster join'",
+			path, err)
 	}
 	return m, nil
 }

@@ -60,7 +60,9 @@ type invitation struct {
 }
 
 // read decodes a value of the register into a pointer, and returns its revision.
-func read[T any, P store.Value[T]](ctx context.Context, r *Register, key string, into P) (store.Revision, error) {
+func read[T any, P store.Value[T]](
+	ctx context.Context, r *Register, key string, into P,
+) (store.Revision, error) {
 	found, err := r.store.Get(ctx, kind, key)
 	if err != nil {
 		return 0, err
@@ -72,7 +74,9 @@ func read[T any, P store.Value[T]](ctx context.Context, r *Register, key string,
 }
 
 // set returns the change that replaces a value at a revision.
-func set[T any, P store.Value[T]](r *Register, key string, revision store.Revision, value T) (store.Change, error) {
+func set[T any, P store.Value[T]](
+	r *Register, key string, revision store.Revision, value T,
+) (store.Change, error) {
 	text, err := store.Encode[T, P](r.store, value)
 	return store.Change{Kind: kind, Key: key, Expect: revision, Value: text}, err
 }
@@ -138,7 +142,9 @@ func begun(cluster string, first Member, others []Member) (Members, error) {
 
 // begin puts a new cluster with its first gateway into the store, unless it is already there with
 // the same key.
-func (r *Register) begin(ctx context.Context, cluster string, first Member, others []Member) (*Authority, Members, error) {
+func (r *Register) begin(
+	ctx context.Context, cluster string, first Member, others []Member,
+) (*Authority, Members, error) {
 	first.Joined = r.now().UTC()
 	members, err := begun(cluster, first, others)
 	if err != nil {
@@ -158,7 +164,8 @@ func (r *Register) begin(ctx context.Context, cluster string, first Member, othe
 		return a, found, err
 	case err == nil:
 		return nil, Members{}, fmt.Errorf("the store has the cluster %s already, which this host did not make: "+
-			"run 'adgateway cluster invite' on one of its gateways, and here the command that it prints", found.Cluster)
+			"run 'adgateway cluster invite' on one of its gateways, and here the command that it prints",
+			found.Cluster)
 	case !errors.Is(err, ErrNone):
 		return nil, Members{}, err
 	}
@@ -203,7 +210,8 @@ func (r *Register) Invite(ctx context.Context, gateway string) (Invitation, erro
 		}
 		g, there := list.Find(gateway)
 		if there && g.HasJoined() {
-			return fmt.Errorf("gateway %s is in the cluster %s already: if its host was set up anew, run 'adgateway cluster leave --gateway %s' first", gateway, list.Cluster, gateway)
+			return fmt.Errorf("gateway %s is in the cluster %s already: if its host was set up anew, run "+
+				"'adgateway cluster leave --gateway %s' first", gateway, list.Cluster, gateway)
 		}
 		if !there && len(list.Gateways) >= mostGateways {
 			return fmt.Errorf("the cluster %s has %d gateways, and cannot have more", list.Cluster, mostGateways)
@@ -213,7 +221,8 @@ func (r *Register) Invite(ctx context.Context, gateway string) (Invitation, erro
 		if err != nil && !errors.Is(err, store.ErrAbsent) {
 			return err
 		}
-		change, err := set(r, invitedKey+gateway, revision, invitation{Key: key, Expires: r.now().Add(invitationLasts).UTC()})
+		change, err := set(r, invitedKey+gateway, revision,
+			invitation{Key: key, Expires: r.now().Add(invitationLasts).UTC()})
 		if err == nil {
 			_, err = r.store.Apply(ctx, change)
 		}
@@ -316,7 +325,8 @@ type Invitation struct {
 
 // JoinCommand returns the command to run on the host of the gateway.
 func JoinCommand(i Invitation) string {
-	command := fmt.Sprintf("adgateway cluster join --cluster %s --gateway %s --address %s --authority %s --secret %s",
+	command := fmt.Sprintf("adgateway cluster join --cluster %s --gateway %s --address %s --authority %s "+
+		"--secret %s",
 		i.Cluster, i.Gateway, i.Address, i.Authority, i.Secret)
 	if i.Host != "" {
 		command += " --host " + i.Host

@@ -50,7 +50,8 @@ func Start(t testing.TB, n int) *Cluster {
 // StartWith is like Start with options that adjust modifies, at each start of a node.
 func StartWith(t testing.TB, n int, adjust func(*engine.Options)) *Cluster {
 	t.Helper()
-	c := &Cluster{t: t, folder: t.TempDir(), wires: &Wires{}, adjust: adjust, nodes: make([]*engine.Node, n), ports: make([]int, n)}
+	c := &Cluster{t: t, folder: t.TempDir(), wires: &Wires{}, adjust: adjust, nodes: make([]*engine.Node, n),
+		ports: make([]int, n)}
 	t.Cleanup(c.close)
 	if n > 1 {
 		var err error
@@ -157,7 +158,8 @@ func (c *Cluster) Node(i int) *engine.Node {
 // options it reconnects indefinitely.
 func (c *Cluster) Connect(options ...nats.Option) *nats.Conn {
 	c.t.Helper()
-	options = append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond)}, options...)
+	options = append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond)},
+		options...)
 	connection, err := nats.Connect(join(c.URLs()), options...)
 	require.NoError(c.t, err)
 	c.t.Cleanup(connection.Close)

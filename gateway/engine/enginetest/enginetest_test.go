@@ -22,7 +22,8 @@ func stream(ctx context.Context, t *testing.T, connection *nats.Conn, replicas i
 	t.Helper()
 	js, err := jetstream.New(connection)
 	require.NoError(t, err)
-	enginetest.MakeStream(ctx, t, js, jetstream.StreamConfig{Name: "S", Subjects: []string{"s.>"}, Replicas: replicas})
+	enginetest.MakeStream(ctx, t, js,
+		jetstream.StreamConfig{Name: "S", Subjects: []string{"s.>"}, Replicas: replicas})
 	return js
 }
 

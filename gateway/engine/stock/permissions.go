@@ -31,7 +31,8 @@ func InboxPrefix(cluster, gateway string) string { return "adgw." + cluster + ".
 // messages.
 func LogPermissions(cluster, gateway string) Permissions {
 	return Permissions{
-		Publish:   append([]string{LogSubject(cluster), BeatSubject(cluster, gateway)}, reads(LogStream(cluster))...),
+		Publish: append([]string{LogSubject(cluster), BeatSubject(cluster, gateway)},
+			reads(LogStream(cluster))...),
 		Subscribe: []string{InboxPrefix(cluster, gateway) + ".>", BeatSubject(cluster, "*")},
 	}
 }

@@ -101,7 +101,8 @@ func (f *faults) add(key, format string, values ...any) {
 func (o Options) Faults() []Fault {
 	var f faults
 	if !nodeName.MatchString(o.Node) {
-		f.add("node", "%q is not a node's name: use up to 63 lower-case letters, digits and hyphens, such as n1", o.Node)
+		f.add("node", "%q is not a node's name: use up to 63 lower-case letters, digits and hyphens, such as n1",
+			o.Node)
 	}
 	if o.Store == "" {
 		f.add("engine.store", "no folder is set: name one on a local disk for this node's data")
@@ -109,7 +110,8 @@ func (o Options) Faults() []Fault {
 	if o.MaxStore < 1 {
 		f.add("engine.maxStore", "there is no room for any data: set a size such as 20GiB")
 	}
-	for _, path := range [][2]string{{"engine.store", o.Store}, {"certificate", o.Certificate}, {"key", o.Key}, {"ca", o.CA}} {
+	for _, path := range [][2]string{{"engine.store", o.Store}, {"certificate", o.Certificate}, {"key", o.Key},
+		{"ca", o.CA}} {
 		if strings.ContainsFunc(path[1], func(r rune) bool { return r < ' ' }) {
 			f.add(path[0], "%q has control characters: write the path without them", path[1])
 		}
@@ -118,17 +120,20 @@ func (o Options) Faults() []Fault {
 	o.checkPeers(&f)
 	o.checkListeners(&f)
 	if len(o.Peers) > 0 && o.Certificate != "" && len(o.users()) == 0 {
-		f.add("gateways", "the list of the cluster has no gateway, so that whoever has a certificate of its authority "+
+		f.add("gateways", "the list of the cluster has no gateway, so that whoever has a certificate of its "+
+			"authority "+
 			"could write to the log")
 	}
 	for _, m := range o.Members {
 		if !nodeName.MatchString(m.Gateway) {
-			f.add("gateways", "%q is not a gateway's name: use up to 63 lower-case letters, digits and hyphens", m.Gateway)
+			f.add("gateways", "%q is not a gateway's name: use up to 63 lower-case letters, digits and hyphens",
+				m.Gateway)
 		}
 	}
 	for _, u := range o.users() {
 		if name := u.name; !IsGateway(name) {
-			f.add("gateways", "%q is neither a DNS name of a certificate nor a public NKey (56 characters that begin with U)", name)
+			f.add("gateways", "%q is neither a DNS name of a certificate nor a public NKey (56 characters that "+
+				"begin with U)", name)
 		}
 	}
 	return f
@@ -142,17 +147,21 @@ func (o Options) checkListeners(f *faults) {
 	for _, listener := range []struct{ key, address string }{
 		{"engine.listen", o.Listen}, {"engine.cluster", o.ClusterListen}, {"engine.monitor", o.Monitor},
 	} {
-		if listener.address == "" && listener.key != "engine.listen" || listener.key == "engine.cluster" && len(o.Peers) == 0 {
+		if listener.address == "" && listener.key != "engine.listen" || listener.key == "engine.cluster" &&
+			len(o.Peers) == 0 {
 			continue
 		}
 		host, err := splitAddress(listener.address)
 		switch {
 		case err != nil:
-			f.add(listener.key, "%q is not an address to listen on: %v; write HOST:PORT or :PORT", listener.address, err)
+			f.add(listener.key, "%q is not an address to listen on: %v; write HOST:PORT or :PORT", listener.address,
+				err)
 		case listener.key == "engine.monitor" && !loopback(host):
-			f.add(listener.key, "%s can be reached by other machines, and the page asks for no credential: use a loopback address such as 127.0.0.1:8222", listener.address)
+			f.add(listener.key, "%s can be reached by other machines, and the page asks for no credential: use a "+
+				"loopback address such as 127.0.0.1:8222", listener.address)
 		case o.Certificate == "" && !loopback(host):
-			f.add(listener.key, "%s can be reached by other machines, but the node has no certificate: listen on a loopback address such as 127.0.0.1:4222", listener.address)
+			f.add(listener.key, "%s can be reached by other machines, but the node has no certificate: listen on a "+
+				"loopback address such as 127.0.0.1:4222", listener.address)
 		}
 	}
 }
@@ -172,14 +181,16 @@ func (o Options) checkTLS(f *faults) {
 		f.add("certificate", "the certificate has no private key")
 	}
 	if o.Certificate == "" && o.namesCertificates() {
-		f.add("gateways", "names of certificates are useless, because without a certificate of the node nobody shows one")
+		f.add("gateways", "names of certificates are useless, because without a certificate of the node nobody "+
+			"shows one")
 	}
 }
 
 func (o Options) checkPeers(f *faults) {
 	n := len(o.Peers)
 	if (n > 0 || len(o.Members) > 0) && !nodeName.MatchString(o.Cluster) {
-		f.add("cluster", "%q is not a cluster's name: use up to 63 lower-case letters, digits and hyphens", o.Cluster)
+		f.add("cluster", "%q is not a cluster's name: use up to 63 lower-case letters, digits and hyphens",
+			o.Cluster)
 	}
 	if n == 0 {
 		return

@@ -12,8 +12,11 @@ import (
 )
 
 func good() stock.Options {
-	return stock.Options{Node: "n1", Cluster: "corp", Listen: ":4222", ClusterListen: ":6222", Peers: []string{"n2:6222", "n3:6222"},
-		Store: "d", MaxStore: 1, Certificate: "c", Key: "k", CA: "a", Members: []stock.Member{{Gateway: "gw1", User: "gw1.corp.example"}, {Gateway: "gw2", User: "U" + strings.Repeat("A", 55)}}}
+	return stock.Options{Node: "n1", Cluster: "corp", Listen: ":4222", ClusterListen: ":6222",
+		Peers: []string{"n2:6222", "n3:6222"},
+		Store: "d", MaxStore: 1, Certificate: "c", Key: "k", CA: "a",
+		Members: []stock.Member{{Gateway: "gw1", User: "gw1.corp.example"},
+			{Gateway: "gw2", User: "U" + strings.Repeat("A", 55)}}}
 }
 
 func TestFaults(t *testing.T) {

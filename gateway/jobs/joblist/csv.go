@@ -56,7 +56,8 @@ func (r *reader) readCSV(src *source) error {
 	head, _ := in.Peek(longestHeader) // the next read returns the error again
 	row := firstRow(head)
 	if startsJSON.Match(row.text) {
-		return &Unreadable{Line: 1, Message: "this is JSON; send it as application/json, or as application/x-ndjson when it has one object a line"}
+		return &Unreadable{Line: 1, Message: "this is JSON; send it as application/json, or as " +
+			"application/x-ndjson when it has one object a line"}
 	}
 	if r.Separator == 0 {
 		r.Separator = separatorOf(row.text)
@@ -96,7 +97,8 @@ func (r *reader) preamble(in *bufio.Reader) (int, error) {
 	rest := bytes.TrimLeft(line[4+size:], `"`)
 	ended := len(rest) == 0 || rest[0] == '\r' || rest[0] == '\n'
 	if !ended || !strings.ContainsRune(separators, separator) {
-		return 0, &Unreadable{Line: 1, Message: "sep= is followed by something else than a separator of cells: comma, semicolon or tab"}
+		return 0, &Unreadable{Line: 1,
+			Message: "sep= is followed by something else than a separator of cells: comma, semicolon or tab"}
 	}
 	r.Separator = separator
 	end := len(head) - len(rest)
@@ -211,7 +213,8 @@ func (t *table) row(cells []string) error {
 	}
 	problems := t.misplaced(cells[:last])
 	for _, p := range checkItem(&item) {
-		p.Column = 1 + slices.IndexFunc(t.Header, func(name string) bool { return strings.EqualFold(name, p.Field) })
+		p.Column = 1 + slices.IndexFunc(t.Header,
+			func(name string) bool { return strings.EqualFold(name, p.Field) })
 		problems = append(problems, p)
 	}
 	return t.add(item, problems...)
@@ -249,14 +252,18 @@ func (t *table) header(names []string) error {
 		t.Header = append(t.Header, name)
 		key := strings.ToLower(name)
 		at, twice := known[key]
-		wrong := func(message string) { t.broken(Problem{Line: line, Column: i + 1, Field: name, Message: message}) }
+		wrong := func(message string) {
+			t.broken(Problem{Line: line, Column: i + 1, Field: name,
+				Message: message})
+		}
 		switch {
 		case name == "": // only a problem if it has cells
 			continue
 		case utf8.RuneCountInString(name) > longestName || strings.ContainsFunc(name, unicode.IsControl):
 			name = ""
 			t.Header[i] = ""
-			wrong(fmt.Sprintf("The name of the column is longer than %d characters or has a line break; the first row has the names of the columns.", longestName))
+			wrong(fmt.Sprintf("The name of the column is longer than %d characters or has a line break; the first "+
+				"row has the names of the columns.", longestName))
 			t.unnamed[i] = true
 			continue
 		case twice:
@@ -282,25 +289,30 @@ func (t *table) header(names []string) error {
 // misplaced reports cells without a column, with the probable reason.
 func (t *table) misplaced(cells []string) []Problem {
 	hint := ""
-	if slices.ContainsFunc(cells, func(cell string) bool { return strings.HasPrefix(cell, "“") || strings.HasPrefix(cell, "„") }) {
+	if slices.ContainsFunc(cells,
+		func(cell string) bool { return strings.HasPrefix(cell, "“") || strings.HasPrefix(cell, "„") }) {
 		hint = ` A cell begins with a typographic quotation mark; only " encloses separators.`
 	}
 	if columns := len(t.Header); len(cells) == 1 && columns > 2 {
 		for _, other := range separators {
 			if other != t.Separator && strings.Count(cells[0], string(other)) == columns-1 {
-				return []Problem{{Message: fmt.Sprintf("The row has one cell, the first row has %d, separated by %s. Use the same separator in all rows.", columns, separatorName(t.Separator))}}
+				return []Problem{{Message: fmt.Sprintf(
+					"The row has one cell, the first row has %d, separated by %s. Use the same separator in all rows.",
+					columns, separatorName(t.Separator))}}
 			}
 		}
 	}
 	if len(cells) > len(t.Header) {
-		message := fmt.Sprintf("The row has %d cells, but the first row names %d columns. A cell that contains %s must be enclosed in \".%s",
+		message := fmt.Sprintf("The row has %d cells, but the first row names %d columns. A cell that contains "+
+			"%s must be enclosed in \".%s",
 			len(cells), len(t.Header), separatorName(t.Separator), hint)
 		return []Problem{{Column: len(t.Header) + 1, Message: message}}
 	}
 	for i, cell := range cells {
 		if t.Header[i] == "" && strings.TrimSpace(cell) != "" && !t.unnamed[i] {
 			t.unnamed[i] = true
-			t.broken(Problem{Line: t.line(), Column: i + 1, Message: "The column has cells, but no name in the first row. Name it, or remove it."})
+			t.broken(Problem{Line: t.line(), Column: i + 1,
+				Message: "The column has cells, but no name in the first row. Name it, or remove it."})
 		}
 	}
 	return nil
@@ -328,7 +340,8 @@ func (t *table) misquoted(err *csv.ParseError, column int) error {
 		}
 	}
 	if t.setters == nil {
-		return &Unreadable{Line: line, Message: fmt.Sprintf("cell %d of the first row, which has the names of the columns: %s", column, message)}
+		return &Unreadable{Line: line,
+			Message: fmt.Sprintf("cell %d of the first row, which has the names of the columns: %s", column, message)}
 	}
 	return t.add(Item{Line: line, Columns: t.columns}, Problem{Column: column, Message: message})
 }

@@ -24,7 +24,8 @@ func FuzzReadCSV(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(text)
 	}
-	for _, text := range []string{"sep=\t\nA\tB\r1\t2", "A;\"B\";C\n\"1\n\n\";2\n\n<clear>;;\n", "Id,After\na,b c\n\"\"\"\"\"", "A\n\"\r\n", "\"{\"\r0", ",\"[{\"\n,1"} {
+	for _, text := range []string{"sep=\t\nA\tB\r1\t2", "A;\"B\";C\n\"1\n\n\";2\n\n<clear>;;\n",
+		"Id,After\na,b c\n\"\"\"\"\"", "A\n\"\r\n", "\"{\"\r0", ",\"[{\"\n,1"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) { check(t, text, joblist.CSV) })
@@ -55,7 +56,8 @@ func check(t *testing.T, text []byte, format joblist.Format) {
 	if err != nil {
 		return
 	}
-	lines := 1 + strings.Count(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n") + strings.Count(string(text), "\r")
+	lines := 1 + strings.Count(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n") +
+		strings.Count(string(text), "\r")
 	last := 0
 	for _, item := range list.Items {
 		require.GreaterOrEqual(t, item.Line, last)
@@ -129,7 +131,8 @@ func TestOrderAtRandom(t *testing.T) {
 		}
 		touched := make([]joblist.Touch, len(list))
 		for i := range touched {
-			touched[i] = joblist.Touch{Changes: []string{fmt.Sprint(random.IntN(3))}, Uses: []string{fmt.Sprint(random.IntN(4))}}
+			touched[i] = joblist.Touch{Changes: []string{fmt.Sprint(random.IntN(3))},
+				Uses: []string{fmt.Sprint(random.IntN(4))}}
 		}
 		units, problems, circles := joblist.Order(list, func(i int) joblist.Touch { return touched[i] })
 		require.Empty(t, problems)

@@ -34,10 +34,11 @@ const (
 
 // Item is one item of a list, as written.
 type Item struct {
-	Line       int            // physical line where the item begins, from 1
-	ID         string         // "" if it has none
-	Operation  string         // operationId; "" if the item does not name one
-	Parameters map[string]any // CSV: string, without empty cells; JSON: string, json.Number, bool, nil, []any, map[string]any
+	Line      int    // physical line where the item begins, from 1
+	ID        string // "" if it has none
+	Operation string // operationId; "" if the item does not name one
+	// CSV: string, without empty cells; JSON: string, json.Number, bool, nil, []any, map[string]any
+	Parameters map[string]any
 	Columns    map[string]int // CSV: column number of each parameter, from 1, shared by all items; otherwise nil
 	IfMatch    string
 	After      []string // ids of items that must have succeeded
@@ -212,7 +213,8 @@ func checkItem(item *Item) (problems []Problem) {
 	}
 	for _, id := range item.After {
 		if id == "" || utf8.RuneCountInString(id) > longestID || strings.ContainsFunc(id, unfit) {
-			wrong("after", "This has ids of 1 to %d characters, without blanks, commas and control characters.", longestID)
+			wrong("after", "This has ids of 1 to %d characters, without blanks, commas and control characters.",
+				longestID)
 			item.After = nil
 			break
 		}

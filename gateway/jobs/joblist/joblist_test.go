@@ -106,7 +106,8 @@ func TestCSV(t *testing.T) {
 }
 
 func TestColumnsThatAreNoParameters(t *testing.T) {
-	list, err := read(t, "operation;ID;if-match;AFTER;Name\nuser.create ; a ;\"\"\"5\"\"\";b, c  d;x\n;;;;y", joblist.CSV, joblist.Limits{})
+	list, err := read(t, "operation;ID;if-match;AFTER;Name\nuser.create ; a ;\"\"\"5\"\"\";b, c  d;x\n;;;;y",
+		joblist.CSV, joblist.Limits{})
 	require.NoError(t, err)
 	assert.Empty(t, list.Problems)
 	columns := map[string]int{"Name": 5}
@@ -251,11 +252,13 @@ func TestLimits(t *testing.T) {
 
 func TestErrorsOfTheReader(t *testing.T) {
 	broken := errors.New("the connection broke")
-	for format, text := range map[joblist.Format]string{joblist.CSV: "A\n1", joblist.NDJSON: "{}\n", joblist.JSON: `{"items":[`, "": ""} {
+	for format, text := range map[joblist.Format]string{joblist.CSV: "A\n1", joblist.NDJSON: "{}\n",
+		joblist.JSON: `{"items":[`, "": ""} {
 		if format == "" {
 			format = joblist.CSV
 		}
-		_, err := joblist.Read(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), format, joblist.Limits{})
+		_, err := joblist.Read(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), format,
+			joblist.Limits{})
 		assert.ErrorIs(t, err, broken, "%s", format)
 	}
 }

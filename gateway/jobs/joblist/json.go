@@ -82,7 +82,8 @@ func (r *reader) readJSON(src *source) error {
 		line := lines.at(d.InputOffset())
 		switch {
 		case name != "items":
-			r.broken(Problem{Line: line, Field: short(name), Message: "The list has only the member items." + meant(name, []string{"items"})})
+			r.broken(Problem{Line: line, Field: short(name),
+				Message: "The list has only the member items." + meant(name, []string{"items"})})
 			var value json.RawMessage
 			err = d.Decode(&value)
 		case found:
@@ -168,7 +169,9 @@ func (l *lineCounter) explain(err error, read int64) error {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		return &Unreadable{Line: l.at(max(syntax.Offset-1, read)), Message: "this is not valid JSON; a comma, a quotation mark or a bracket is missing here or shortly before"}
+		return &Unreadable{Line: l.at(max(syntax.Offset-1, read)),
+			Message: "this is not valid JSON; a comma, a quotation mark or a bracket is missing here or shortly " +
+				"before"}
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return &Unreadable{Line: l.at(l.offset + int64(len(l.pending))), Message: `the list ends too early; a list in JSON is {"items": [...]}`}
 	default:
@@ -193,7 +196,8 @@ func (r *reader) object(item Item, text []byte) error {
 	if !ok {
 		return r.add(item, Problem{Message: `An item is an object: {"id": ..., "operation": ..., "parameters": {...}}.`})
 	}
-	if altered(value) && !bytes.Contains(text, []byte("\ufffd")) && !bytes.Contains(bytes.ToLower(text), []byte(`\ufffd`)) {
+	if altered(value) && !bytes.Contains(text, []byte("\ufffd")) &&
+		!bytes.Contains(bytes.ToLower(text), []byte(`\ufffd`)) {
 		o.wrong("", `A text has \u with half of a character: such codes from d800 to dfff come in pairs.`)
 	}
 	o.fill(&item, all)
@@ -243,7 +247,8 @@ func (o *object) invalid(err error, text []byte) Problem {
 	if errors.As(err, &syntax) {
 		offset = max(offset, min(syntax.Offset-1, int64(len(text))))
 	}
-	return Problem{Column: utf8.RuneCount(text[:offset]) + 1, Message: "The line is not valid JSON here. Write one whole object in each line."}
+	return Problem{Column: utf8.RuneCount(text[:offset]) + 1,
+		Message: "The line is not valid JSON here. Write one whole object in each line."}
 }
 
 // value reads a value at a path of names. Duplicate names are problems.

@@ -48,7 +48,8 @@ func TestNDJSONAndJSON(t *testing.T) {
 
 // TestLinesOfItemsInJSON: an item that spans several lines begins on the first of them.
 func TestLinesOfItemsInJSON(t *testing.T) {
-	list, err := read(t, "{\n  \"items\": [\n    {\n      \"id\": \"a\"\n    },\n\n    {\n      \"id\": 7\n    }\n  ]\n}\n", joblist.JSON, joblist.Limits{})
+	list, err := read(t, "{\n  \"items\": [\n    {\n      \"id\": \"a\"\n    },\n\n    {\n      \"id\": 7\n"+
+		"    }\n  ]\n}\n", joblist.JSON, joblist.Limits{})
 	require.NoError(t, err)
 	require.Len(t, list.Items, 2)
 	assert.Equal(t, []int{3, 7}, []int{list.Items[0].Line, list.Items[1].Line})
@@ -125,7 +126,8 @@ func TestLinesThatAreNoJSON(t *testing.T) {
 }
 
 func TestMembersBesideItems(t *testing.T) {
-	list, err := read(t, "{\"operation\":\"createUser\",\n\"items\":[{}],\n\"item\":[{}],\n\"items\":[{}]}", joblist.JSON, joblist.Limits{})
+	list, err := read(t, "{\"operation\":\"createUser\",\n\"items\":[{}],\n\"item\":[{}],\n\"items\":[{}]}",
+		joblist.JSON, joblist.Limits{})
 	require.NoError(t, err)
 	assertProblems(t, list, []joblist.Problem{
 		{Line: 1, Field: "operation", Message: "only the member items"},
@@ -143,7 +145,8 @@ func TestLongLineIsNotHeld(t *testing.T) {
 	allocated := testing.Benchmark(func(b *testing.B) {
 		for b.Loop() {
 			var err error
-			if list, err = joblist.Read(strings.NewReader(text), joblist.NDJSON, joblist.Limits{MaxLine: 1 << 10}); err != nil {
+			if list, err = joblist.Read(strings.NewReader(text), joblist.NDJSON,
+				joblist.Limits{MaxLine: 1 << 10}); err != nil {
 				b.Fatal(err)
 			}
 		}

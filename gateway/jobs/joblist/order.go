@@ -144,7 +144,9 @@ func (o *order) named(i int, ids []string) []int {
 		case ok:
 			found = append(found, at)
 		case o.byLower[strings.ToLower(id)] > 0:
-			o.wrong(&o.problems, i, "after", fmt.Sprintf("There is no item with the id %q. Did you mean %q?", id, o.items[o.byLower[strings.ToLower(id)]-1].ID))
+			o.wrong(&o.problems, i, "after",
+				fmt.Sprintf("There is no item with the id %q. Did you mean %q?", id,
+					o.items[o.byLower[strings.ToLower(id)]-1].ID))
 		default:
 			o.wrong(&o.problems, i, "after", fmt.Sprintf("There is no item with the id %q.", id))
 		}
@@ -210,7 +212,8 @@ func (o *order) circle(path []int) {
 		names = append(names[:longestCircle], fmt.Sprintf("%d others", len(path)-longestCircle))
 	}
 	o.wrong(&o.circles, path[0], "after", fmt.Sprintf(
-		"These items wait for each other: %s, %s. Remove one of their ids from After.", strings.Join(names, ", "), names[0]))
+		"These items wait for each other: %s, %s. Remove one of their ids from After.", strings.Join(names, ", "),
+		names[0]))
 }
 
 func (o *order) name(i int) string {

@@ -196,7 +196,8 @@ func (r *Result) begin() error {
 	}
 	for _, c := range r.added() {
 		name := c.name
-		if slices.ContainsFunc(r.columns, func(submitted column) bool { return strings.EqualFold(submitted.name, name) }) {
+		if slices.ContainsFunc(r.columns,
+			func(submitted column) bool { return strings.EqualFold(submitted.name, name) }) {
 			name = "Job" + name
 		}
 		names = append(names, name)

@@ -12,7 +12,9 @@ import (
 )
 
 // written reads a list and writes it as a result with the same outcome for each item.
-func written(t *testing.T, text string, format joblist.Format, options joblist.ResultOptions, outcome joblist.Outcome) string {
+func written(
+	t *testing.T, text string, format joblist.Format, options joblist.ResultOptions, outcome joblist.Outcome,
+) string {
 	t.Helper()
 	list, err := joblist.Read(strings.NewReader(text), format, joblist.Limits{})
 	require.NoError(t, err)
@@ -91,12 +93,15 @@ func TestResultOfLittle(t *testing.T) {
 // TestFormulas: every first character that spreadsheets interpret as the start of a formula is
 // defused.
 func TestFormulas(t *testing.T) {
-	for cell, want := range map[string]string{"=1": "'=1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "x=1": "x=1", "": "", "'x": "'x"} {
-		got := written(t, "A\tState\nx\ty", joblist.CSV, joblist.ResultOptions{Format: joblist.NDJSON}, joblist.Outcome{Message: cell})
+	for cell, want := range map[string]string{"=1": "'=1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx",
+		"x=1": "x=1", "": "", "'x": "'x"} {
+		got := written(t, "A\tState\nx\ty", joblist.CSV, joblist.ResultOptions{Format: joblist.NDJSON},
+			joblist.Outcome{Message: cell})
 		var line struct{ Message string }
 		require.NoError(t, json.Unmarshal([]byte(got), &line))
 		assert.Equal(t, cell, line.Message, "NDJSON is not for spreadsheets")
-		got = written(t, "A;B\nx;y", joblist.CSV, joblist.ResultOptions{Format: joblist.CSV}, joblist.Outcome{Message: cell})
+		got = written(t, "A;B\nx;y", joblist.CSV, joblist.ResultOptions{Format: joblist.CSV},
+			joblist.Outcome{Message: cell})
 		again, err := joblist.Read(strings.NewReader(got), joblist.CSV, joblist.Limits{})
 		require.NoError(t, err)
 		message, _ := again.Items[0].Parameters["Message"].(string)
@@ -107,6 +112,7 @@ func TestFormulas(t *testing.T) {
 // TestSealedStartsWithPlus: the base64 of one box in 64 begins with +, and must stay unchanged to
 // be opened.
 func TestSealedStartsWithPlus(t *testing.T) {
-	got := written(t, "A\nx\n", joblist.CSV, joblist.ResultOptions{Format: joblist.CSV, Sealed: true}, joblist.Outcome{State: "done", Sealed: "+box="})
+	got := written(t, "A\nx\n", joblist.CSV, joblist.ResultOptions{Format: joblist.CSV, Sealed: true},
+		joblist.Outcome{State: "done", Sealed: "+box="})
 	assert.Equal(t, "A,State,Code,Message,ChangeId,Guid,Sealed\r\nx,done,,,,,+box=\r\n", got)
 }

@@ -74,7 +74,8 @@ func (s *source) fill() {
 	s.count(s.ready)
 	switch {
 	case good < len(piece) && piece[good] == 0:
-		s.err = &Unreadable{s.line, s.column + 1, "a zero byte: the list is UTF-16 or no text at all; " + saveAsUTF8}
+		s.err = &Unreadable{s.line, s.column + 1,
+			"a zero byte: the list is UTF-16 or no text at all; " + saveAsUTF8}
 	case good < len(piece) && (err != nil || utf8.FullRune(s.carry)):
 		s.err = &Unreadable{s.line, s.column + 1, "this is not UTF-8; " + saveAsUTF8}
 	case s.left < 0:

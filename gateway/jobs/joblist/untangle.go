@@ -9,7 +9,8 @@ func untangled(waits, after [][]int) []int {
 	if !upwards(after) {
 		return nil // each item only waits for lines above it
 	}
-	t := &tangle{waits: waits, met: make([]int, len(waits)), low: make([]int, len(waits)), open: make([]bool, len(waits))}
+	t := &tangle{waits: waits, met: make([]int, len(waits)), low: make([]int, len(waits)),
+		open: make([]bool, len(waits))}
 	for i := range waits {
 		if t.met[i] == 0 {
 			t.visit(i, after)

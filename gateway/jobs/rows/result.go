@@ -33,9 +33,10 @@ func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (c
 	sealed, reader, complete := len(job.ResultKey) > 0, s.readerOf(a.Principal, job), false
 	document := call.Document{Media: media, Name: job.ID + "." + string(format)}
 	document.Write = func(to io.Writer) (items int, err error) {
-		items, complete, err = reader.writeResult(ctx, job, joblist.NewResult(to, listOf(job), joblist.ResultOptions{
-			Format: format, Secret: s.isSecret, Sealed: sealed, Foreign: !reader.owner,
-		}))
+		items, complete, err = reader.writeResult(ctx, job,
+			joblist.NewResult(to, listOf(job), joblist.ResultOptions{
+				Format: format, Secret: s.isSecret, Sealed: sealed, Foreign: !reader.owner,
+			}))
 		return items, err
 	}
 	if sealed && reader.owner {

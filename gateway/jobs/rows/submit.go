@@ -351,10 +351,12 @@ func notAdded(err error) error {
 	var full *bounds.Full
 	switch {
 	case errors.Is(err, jobs.ErrRemoved):
-		return problem.New(schema.NotFound, "The job that this call has submitted was removed. Submit the list with a new %s.", ops.KeyHeader)
+		return problem.New(schema.NotFound,
+			"The job that this call has submitted was removed. Submit the list with a new %s.", ops.KeyHeader)
 	case errors.Is(err, jobs.ErrOpen):
 		failed = problem.New(schema.RateLimited, "The credential has %d jobs that have not ended, which is the "+
-			"limit. Start or cancel those that are ready or paused, or wait until others have ended.", bounds.OpenJobs.Own)
+			"limit. Start or cancel those that are ready or paused, or wait until others have ended.",
+			bounds.OpenJobs.Own)
 	case errors.As(err, &full):
 		failed = problem.New(schema.RateLimited, "%s", full.Sentences())
 	default:

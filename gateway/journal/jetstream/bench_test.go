@@ -21,7 +21,8 @@ func BenchmarkAppend(b *testing.B) {
 			leader := newGateway(b, name, "a", nodes.URLs()...)
 			leader.lead(b)
 			leader.follow(b)
-			followers := []*gateway{newGateway(b, name, "b", nodes.URLs()...), newGateway(b, name, "c", nodes.URLs()...)}
+			followers := []*gateway{newGateway(b, name, "b", nodes.URLs()...),
+				newGateway(b, name, "c", nodes.URLs()...)}
 			for _, f := range followers {
 				f.follow(b)
 			}

@@ -211,7 +211,8 @@ func described(cluster string, c jetstream.StreamConfig) (id string, origin stor
 	}
 	if len(all) > 0 {
 		text := strings.Join(all, "; ")
-		return "", origin, fmt.Errorf("%w: the stream %s has other settings than a log needs: %s", ErrUnfit, c.Name, text)
+		return "", origin, fmt.Errorf("%w: the stream %s has other settings than a log needs: %s", ErrUnfit, c.Name,
+			text)
 	}
 	text, err := hex.DecodeString(c.Metadata[originField])
 	if id = c.Metadata[journalField]; err != nil || len(text) != len(origin) || id == "" {

@@ -38,7 +38,8 @@ func create(t testing.TB, nodes *enginetest.Cluster, cluster string) {
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	defer cancel()
 	o := jetstream.Options{Cluster: cluster, Connect: connect(nodes.URLs()...)}
-	require.NoError(t, jetstream.Create(ctx, o, jetstream.Settings{Replicas: len(nodes.URLs()), MaxBytes: 64 << 20}))
+	require.NoError(t, jetstream.Create(ctx, o,
+		jetstream.Settings{Replicas: len(nodes.URLs()), MaxBytes: 64 << 20}))
 }
 
 // publish publishes a message as soon as the node that s is connected to knows of a leader that

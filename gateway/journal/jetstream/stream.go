@@ -46,7 +46,8 @@ type Options struct {
 // could send later.
 func (o Options) connect(more ...nats.Option) (*nats.Conn, error) {
 	return o.Connect(append(more, nats.Name("adgateway "+o.Cluster), nats.RetryOnFailedConnect(true),
-		nats.MaxReconnects(-1), nats.ReconnectWait(requestFor/8), nats.ReconnectBufSize(-1), nats.Timeout(requestFor))...)
+		nats.MaxReconnects(-1), nats.ReconnectWait(requestFor/8), nats.ReconnectBufSize(-1),
+		nats.Timeout(requestFor))...)
 }
 
 // Stream is a [journal.Stream]. [Stream.Close] must follow.
@@ -246,7 +247,9 @@ func (s *Stream) Last(ctx context.Context) (oldest, last uint64, err error) {
 var errUndelivered = errors.New("the stream is not delivered any more")
 
 // Follow implements [journal.Stream]. It needs a consumer, which the leader of the nodes makes.
-func (s *Stream) Follow(ctx context.Context, after uint64, visit func(sequence uint64, message []byte) bool) error {
+func (s *Stream) Follow(
+	ctx context.Context, after uint64, visit func(sequence uint64, message []byte) bool,
+) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := s.found(ctx)

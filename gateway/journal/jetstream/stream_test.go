@@ -208,7 +208,8 @@ func testLate(t *testing.T, nodes *enginetest.Cluster) {
 	a, b := newGateway(t, "late", "a", ways.urls()...), newGateway(t, "late", "b", nodes.URLs()...)
 	a.lead(t)
 	b.follow(t)
-	for round, hold := range []func(*enginetest.Wire, bool){(*enginetest.Wire).Hold, (*enginetest.Wire).HoldAnswers} {
+	for round, hold := range []func(*enginetest.Wire,
+		bool){(*enginetest.Wire).Hold, (*enginetest.Wire).HoldAnswers} {
 		used := slices.Index(ways.urls(), a.stream.Node())
 		require.GreaterOrEqual(t, used, 0)
 		again := a.Status().Again
@@ -257,7 +258,8 @@ func testStrangers(t *testing.T, nodes *enginetest.Cluster) {
 	stop()
 	stranger.Wait()
 	status := a.Status()
-	t.Logf("%d batches beside %d strangers in %s, %d messages sent", batches, status.Strangers, took, status.Sent)
+	t.Logf("%d batches beside %d strangers in %s, %d messages sent", batches, status.Strangers, took,
+		status.Sent)
 	a.awaitSame(t, b)
 	assert.Len(t, b.Batches(), batches)
 	assert.Positive(t, b.Status().Strangers)

@@ -243,7 +243,9 @@ var (
 )
 
 // Follow implements [journal.Stream].
-func (c *Client) Follow(ctx context.Context, after uint64, visit func(sequence uint64, message []byte) bool) error {
+func (c *Client) Follow(
+	ctx context.Context, after uint64, visit func(sequence uint64, message []byte) bool,
+) error {
 	for next := after + 1; ; next++ {
 		messages, oldest, stored, cut := c.known()
 		c.mu.Lock()

@@ -70,7 +70,8 @@ const (
 )
 
 // Items are all states of items.
-var Items = []string{string(Waiting), string(Going), string(Made), string(Noop), string(Refused), string(Unknown), string(Skipped), string(NotRun)}
+var Items = []string{string(Waiting), string(Going), string(Made), string(Noop), string(Refused),
+	string(Unknown), string(Skipped), string(NotRun)}
 
 // Ended reports whether an item in this state is finished.
 func (s Item) Ended() bool { return s != Waiting && s != Going }

@@ -69,7 +69,8 @@ func Decode(raw []byte) (Settings, error) {
 	for _, text := range []struct {
 		name string
 		to   *string
-	}{{"ctxwfprofilepath", &settings.ProfilePath}, {"ctxwfhomedir", &settings.HomeFolderPath}, {"ctxwfhomedirdrive", &settings.HomeFolderDrive}} {
+	}{{"ctxwfprofilepath", &settings.ProfilePath}, {"ctxwfhomedir", &settings.HomeFolderPath},
+		{"ctxwfhomedirdrive", &settings.HomeFolderDrive}} {
 		if *text.to, err = properties.text(text.name); err != nil {
 			return Settings{AllowLogon: true}, err
 		}

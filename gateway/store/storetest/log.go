@@ -42,7 +42,8 @@ func testALogHasTheOrderOfItsDecisions(t *testing.T, s store.Store, _ *Clock) {
 	require.NoError(t, err)
 	_, err = s.Apply(t.Context(), line("never", time.Time{}), put("a", "2", store.Absent))
 	require.ErrorIs(t, err, store.ErrConflict)
-	_, err = s.Apply(t.Context(), line("two", time.Time{}), put("a", "2", first), line("three", time.Time{}), store.Change{Log: "other", Value: []byte("x")})
+	_, err = s.Apply(t.Context(), line("two", time.Time{}), put("a", "2", first), line("three", time.Time{}),
+		store.Change{Log: "other", Value: []byte("x")})
 	require.NoError(t, err)
 
 	all, last := lines(t, s, end)
@@ -51,7 +52,8 @@ func testALogHasTheOrderOfItsDecisions(t *testing.T, s store.Store, _ *Clock) {
 	rest, _ := lines(t, s, store.Position{Creation: end.Creation, Sequence: 1})
 	assert.Equal(t, []string{"two", "three"}, rest)
 	visited := 0
-	require.NoError(t, s.Log(t.Context(), "log", store.Position{}, func(store.Appended) bool { visited++; return false }))
+	require.NoError(t, s.Log(t.Context(), "log", store.Position{},
+		func(store.Appended) bool { visited++; return false }))
 	assert.Equal(t, 1, visited)
 	end, err = s.End(t.Context(), "log")
 	require.NoError(t, err)
@@ -60,7 +62,8 @@ func testALogHasTheOrderOfItsDecisions(t *testing.T, s store.Store, _ *Clock) {
 
 func testWhoMissesEntriesIsTold(t *testing.T, s store.Store, c *Clock) {
 	soon, late := c.Now().Add(time.Hour), c.Now().Add(2*time.Hour)
-	for _, change := range []store.Change{line("1", soon), line("2", late), line("3", soon), line("4", time.Time{})} {
+	for _, change := range []store.Change{line("1", soon), line("2", late), line("3", soon),
+		line("4", time.Time{})} {
 		_, err := s.Apply(t.Context(), change)
 		require.NoError(t, err)
 	}

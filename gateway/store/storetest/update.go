@@ -109,7 +109,8 @@ func testUpdatesDependOnWhatTheyRead(t *testing.T, s store.Store, _ *Clock) {
 }
 
 func testAnUpdateReadsWhatItHasPut(t *testing.T, s store.Store, c *Clock) {
-	_, err := s.Apply(t.Context(), put("b", "old", store.Absent), put("d", "old", store.Absent), put("e", "old", store.Absent),
+	_, err := s.Apply(t.Context(), put("b", "old", store.Absent), put("d", "old", store.Absent),
+		put("e", "old", store.Absent),
 		store.Change{Log: "log", Value: []byte("1")}, store.Change{Log: "log", Value: []byte("2")})
 	require.NoError(t, err)
 	var seen []string
@@ -293,7 +294,8 @@ func testUpdatesAndCallsOfApply(t *testing.T, s store.Store, c *Clock) {
 			if !assert.NoError(t, err) {
 				return
 			}
-			_, err = s.Apply(t.Context(), store.Change{Kind: "k", Key: "a", Expect: e.Revision, Value: e.Value, Expires: e.Expires})
+			_, err = s.Apply(t.Context(),
+				store.Change{Kind: "k", Key: "a", Expect: e.Revision, Value: e.Value, Expires: e.Expires})
 			if errors.Is(err, store.ErrConflict) {
 				conflicts.Add(1)
 			} else {
@@ -351,7 +353,8 @@ func testUpdatesAreThoseOfAModel(t *testing.T, s store.Store, _ *Clock) {
 			case 3:
 				do = append(do, func(tx *store.Tx) string {
 					var all []string
-					err := tx.Range("k", "1", func(e store.Entry) bool { all = append(all, e.Key+"="+string(e.Value)); return true })
+					err := tx.Range("k", "1",
+						func(e store.Entry) bool { all = append(all, e.Key+"="+string(e.Value)); return true })
 					return fmt.Sprint(all, err)
 				})
 				want = append(want, fmt.Sprint(sorted(next, "1"), nil))

@@ -47,17 +47,22 @@ func testChangesApplyTogetherOrNotAtAll(t *testing.T, s store.Store, _ *Clock) {
 
 func testValuesAreFoundByPrefixInOrder(t *testing.T, s store.Store, _ *Clock) {
 	for _, key := range []string{"b/2", "a/1", "b/10", "b", "c"} {
-		_, err := s.Apply(t.Context(), put(key, "v", store.Absent), store.Change{Kind: "other", Key: key, Value: []byte("o")})
+		_, err := s.Apply(t.Context(), put(key, "v", store.Absent),
+			store.Change{Kind: "other", Key: key, Value: []byte("o")})
 		require.NoError(t, err)
 	}
 	assert.Equal(t, []string{"b/10=v", "b/2=v"}, keys(t, s, "b/"))
-	for before, want := range map[string][]string{"": {"c", "b/2", "b/10", "b", "a/1"}, "b/2": {"b/10", "b", "a/1"}, "bb": {"b/2", "b/10", "b", "a/1"}, "z": {"c", "b/2", "b/10", "b", "a/1"}, "a": nil} {
+	for before, want := range map[string][]string{"": {"c", "b/2", "b/10", "b", "a/1"},
+		"b/2": {"b/10", "b", "a/1"}, "bb": {"b/2", "b/10", "b", "a/1"}, "z": {"c", "b/2", "b/10", "b", "a/1"},
+		"a": nil} {
 		var found []string
-		require.NoError(t, s.RangeBack(t.Context(), "k", before, func(e store.Entry) bool { found = append(found, e.Key); return true }))
+		require.NoError(t, s.RangeBack(t.Context(), "k", before,
+			func(e store.Entry) bool { found = append(found, e.Key); return true }))
 		assert.Equal(t, want, found, "back from %q", before)
 	}
 	visited := 0
-	require.NoError(t, s.RangeBack(t.Context(), "k", "", func(store.Entry) bool { visited++; return visited < 2 }))
+	require.NoError(t, s.RangeBack(t.Context(), "k", "",
+		func(store.Entry) bool { visited++; return visited < 2 }))
 	assert.Equal(t, 2, visited)
 	visited = 0
 	require.NoError(t, s.Range(t.Context(), "k", "", func(store.Entry) bool { visited++; return visited < 2 }))
@@ -161,7 +166,8 @@ func testStateTellsHowWritesEnd(t *testing.T, s store.Store, c *Clock) {
 	assert.EqualValues(t, 1, state.Failures)
 	assert.Error(t, state.Failed)
 
-	_, err = s.Apply(ctx, store.Change{Kind: "k", Key: "a", Expect: revision, Value: []byte("3"), Expires: c.Now().Add(time.Minute)})
+	_, err = s.Apply(ctx, store.Change{Kind: "k", Key: "a", Expect: revision, Value: []byte("3"),
+		Expires: c.Now().Add(time.Minute)})
 	require.NoError(t, err)
 	assert.NoError(t, s.State().Failed, "it works again")
 	c.Advance(time.Hour)
@@ -210,7 +216,8 @@ func testCallsShareATransaction(t *testing.T, s store.Store, _ *Clock) {
 func testVisitorsMayUseTheStore(t *testing.T, s store.Store, _ *Clock) {
 	ctx, large := t.Context(), strings.Repeat("x", 1<<20) // a file must grow for it
 	for i := range 40 {
-		_, err := s.Apply(ctx, put(fmt.Sprintf("%02d", i), "v", store.Absent), store.Change{Log: "log", Value: []byte("x")})
+		_, err := s.Apply(ctx, put(fmt.Sprintf("%02d", i), "v", store.Absent),
+			store.Change{Log: "log", Value: []byte("x")})
 		require.NoError(t, err)
 	}
 	visited := 0
@@ -254,8 +261,10 @@ func testManyValuesInBothDirections(t *testing.T, s store.Store, c *Clock) {
 			want = append(want, fmt.Sprintf("%05d", i))
 		}
 	}
-	require.NoError(t, s.Range(t.Context(), "k", "", func(e store.Entry) bool { there = append(there, e.Key); return true }))
-	require.NoError(t, s.RangeBack(t.Context(), "k", "", func(e store.Entry) bool { back = append([]string{e.Key}, back...); return true }))
+	require.NoError(t, s.Range(t.Context(), "k", "",
+		func(e store.Entry) bool { there = append(there, e.Key); return true }))
+	require.NoError(t, s.RangeBack(t.Context(), "k", "",
+		func(e store.Entry) bool { back = append([]string{e.Key}, back...); return true }))
 	assert.Equal(t, want, there)
 	assert.Equal(t, want, back)
 }
@@ -319,7 +328,8 @@ func testBatchesAreSeenWhole(t *testing.T, s store.Store, _ *Clock) {
 // What a caller does with its bytes afterwards does not change what is kept.
 func testValuesAreCopied(t *testing.T, s store.Store, _ *Clock) {
 	given := []byte("kept")
-	_, err := s.Apply(t.Context(), store.Change{Kind: "k", Key: "a", Value: given}, store.Change{Log: "log", Value: given}, put("empty", "", store.Absent))
+	_, err := s.Apply(t.Context(), store.Change{Kind: "k", Key: "a", Value: given},
+		store.Change{Log: "log", Value: given}, put("empty", "", store.Absent))
 	require.NoError(t, err)
 	copy(given, "gone")
 	for range 2 {
@@ -379,7 +389,8 @@ func testChangesThatNoDriverTakes(t *testing.T, s store.Store, _ *Clock) {
 		"the identity":  {Kind: "store", Key: "creation", Value: []byte("v")},
 		"that of a log": {Kind: "logs", Key: "log", Value: []byte("v")},
 	} {
-		_, err := s.Apply(t.Context(), put("b", "v", store.Absent), store.Change{Log: "log", Value: []byte("x")}, change)
+		_, err := s.Apply(t.Context(), put("b", "v", store.Absent), store.Change{Log: "log", Value: []byte("x")},
+			change)
 		require.Error(t, err, name)
 		assert.NotErrorIs(t, err, store.ErrConflict, name)
 	}
@@ -423,7 +434,8 @@ func testClosing(t *testing.T, d Driver) {
 			group.Go(func() {
 				for i := 0; ; i++ {
 					name := fmt.Sprintf("%d-%d-%d", round, caller, i)
-					_, err := s.Apply(t.Context(), put(name+"a", "v", store.Absent), put(name+"b", "v", store.Absent), store.Change{Log: "log", Value: []byte(name)})
+					_, err := s.Apply(t.Context(), put(name+"a", "v", store.Absent), put(name+"b", "v", store.Absent),
+						store.Change{Log: "log", Value: []byte(name)})
 					if i == 1 {
 						started <- struct{}{}
 					}

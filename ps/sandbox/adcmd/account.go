@@ -58,7 +58,8 @@ func (b accountBit) apply(uac int64, on bool) int64 {
 // [changes.account] and [call.accessLists] write these.
 func isAccountParam(param string) bool {
 	_, bit := accountBits[param]
-	return bit || param == "ChangePasswordAtLogon" || param == "CannotChangePassword" || param == "ProtectedFromAccidentalDeletion"
+	return bit || param == "ChangePasswordAtLogon" || param == "CannotChangePassword" ||
+		param == "ProtectedFromAccidentalDeletion"
 }
 
 // flag returns a Boolean parameter; given is false if it is absent or $null.

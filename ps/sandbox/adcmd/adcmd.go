@@ -78,7 +78,8 @@ func Module(o Options) *engine.Module {
 	if h.Location == nil {
 		h.Location = time.Local
 	}
-	m := &engine.Module{Name: ModuleName, Version: ModuleVersion, GUID: moduleGUID, Types: append([]*dotnet.Type{tSID}, order...)}
+	m := &engine.Module{Name: ModuleName, Version: ModuleVersion, GUID: moduleGUID,
+		Types: append([]*dotnet.Type{tSID}, order...)}
 	m.Types = append(m.Types, entryTypes(h)...)
 	for _, row := range allCommands() {
 		m.Commands = append(m.Commands, row.command(h))

@@ -44,7 +44,8 @@ func benchmarkScript(b *testing.B, script string, want int) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n = 0
-		err := s.Run(context.Background(), "bench.ps1", script, engine.Streams{Output: func(any) error { n++; return nil }})
+		err := s.Run(context.Background(), "bench.ps1", script,
+			engine.Streams{Output: func(any) error { n++; return nil }})
 		if err != nil || n < want {
 			b.Fatalf("%d objects, %v", n, err)
 		}
@@ -75,7 +76,9 @@ func (h *benchHost) ShouldProcess(string) (bool, error) { return true, nil }
 func (h *benchHost) Throw(*dotnet.ErrorRecord) error    { return errors.New("the command failed") }
 
 // benchmarkCommand runs the body of a command without an engine. next sets the parameters of the i-th run.
-func benchmarkCommand(b *testing.B, name string, next func(i int, names []string, bound map[string]any), want int) {
+func benchmarkCommand(
+	b *testing.B, name string, next func(i int, names []string, bound map[string]any), want int,
+) {
 	m, names := module10k(b)
 	at := slices.IndexFunc(m.Commands, func(c *engine.Command) bool { return c.Decl.Name == name })
 	require.GreaterOrEqual(b, at, 0)
@@ -105,7 +108,8 @@ func BenchmarkDetails(b *testing.B) {
 		properties.Items = append(properties.Items, name)
 	}
 	benchmarkCommand(b, "Get-ADUser", func(i int, names []string, bound map[string]any) {
-		bound["LDAPFilter"] = "(&(objectCategory=person)(objectClass=user)(sAMAccountName=" + names[i*7919%len(names)] + "))"
+		bound["LDAPFilter"] = "(&(objectCategory=person)(objectClass=user)(sAMAccountName=" +
+			names[i*7919%len(names)] + "))"
 		bound["Properties"], bound["SearchBase"], bound["SearchScope"] = properties, "DC=corp,DC=example", "Subtree"
 		bound["ResultSetSize"], bound["Server"] = nil, "dc1.corp.example"
 	}, 1)

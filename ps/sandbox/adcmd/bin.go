@@ -45,7 +45,8 @@ func getFeature(c *call) error {
 	dn := binFeature + d.RootDN()
 	given := identityText(c.bound("Identity"))
 	guid, _ := directory.ParseGUID(given)
-	if !strings.EqualFold(given, binName) && !strings.EqualFold(given, dn) && guid.String() != binGUID && guid.String() != binObject {
+	if !strings.EqualFold(given, binName) && !strings.EqualFold(given, dn) && guid.String() != binGUID &&
+		guid.String() != binObject {
 		c.target = given
 		return c.throw(c.notFound(given))
 	}

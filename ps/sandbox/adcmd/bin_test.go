@@ -31,7 +31,8 @@ func TestRecycleBin(t *testing.T) {
 			assert.Equal(t, c.want, newLab(t, "").run(c.script))
 		})
 	}
-	notFound := wantError{cmdletID + namespace + "ADIdentityNotFoundException", "ADIdentityNotFoundException", dotnet.ObjectNotFound}
+	notFound := wantError{cmdletID + namespace + "ADIdentityNotFoundException", "ADIdentityNotFoundException",
+		dotnet.ObjectNotFound}
 	code := func(code string) wantError {
 		return wantError{"ActiveDirectoryServer:" + code, "ADException", dotnet.NotSpecified}
 	}

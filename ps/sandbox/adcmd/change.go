@@ -118,7 +118,8 @@ func (ch *changes) expiration(param string) error {
 	n := int64(0)
 	if d, ok := c.bound(param).(dotnet.DateTime); ok {
 		if n, ok = c.h.fileTime(d); !ok {
-			return c.throw(failure{typ: "System.ArgumentOutOfRangeException", message: c.say("fileTime"), param: "fileTime"})
+			return c.throw(failure{typ: "System.ArgumentOutOfRangeException", message: c.say("fileTime"),
+				param: "fileTime"})
 		}
 	}
 	ch.add(directory.OpReplace, "accountExpires", n)
@@ -211,13 +212,15 @@ func (c *call) values(param string, v any) ([]any, error) {
 		items = []any{b}
 	}
 	if len(items) == 0 {
-		return nil, c.invalidArgument(param, "The argument is null, empty, or an element of the argument collection contains a null value.")
+		return nil, c.invalidArgument(param,
+			"The argument is null, empty, or an element of the argument collection contains a null value.")
 	}
 	out := make([]any, len(items))
 	for i, item := range items {
 		value, ok := c.value(item)
 		if !ok {
-			return nil, c.invalidArgument(param, "The argument is null, empty, or an element of the argument collection contains a null value.")
+			return nil, c.invalidArgument(param,
+				"The argument is null, empty, or an element of the argument collection contains a null value.")
 		}
 		out[i] = value
 	}

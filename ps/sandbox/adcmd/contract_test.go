@@ -194,7 +194,8 @@ func TestTimes(t *testing.T) {
 		assert.Equal(t, dotnet.Local, d.Kind)
 		assert.True(t, at.Equal(h.moment(d)), "%s became %s", at, h.moment(d))
 	}
-	assert.Equal(t, unixTicks+13*3600*ticksPerSecond, h.local(time.Date(1970, 1, 1, 12, 0, 0, 0, time.UTC)).Ticks)
+	assert.Equal(t, unixTicks+13*3600*ticksPerSecond,
+		h.local(time.Date(1970, 1, 1, 12, 0, 0, 0, time.UTC)).Ticks)
 	_, ok := h.fileTime(dotnet.DateTime{Ticks: fileTimeTicks - ticksPerSecond*86400})
 	assert.False(t, ok, "before 1601")
 	assert.Nil(t, h.fromFileTime(int64(0)))

@@ -26,7 +26,8 @@ func TestAnImpostorHidesAllControllers(t *testing.T) {
 		directory.Attr("sAMAccountName", "WAN1$"), directory.Attr("userAccountControl", 0x5001002))
 	require.NoError(t, err)
 	assertError(t, wantError{
-		"ActiveDirectoryCmdlet:Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException", "ADIdentityNotFoundException", dotnet.ObjectNotFound,
+		"ActiveDirectoryCmdlet:Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException",
+		"ADIdentityNotFoundException", dotnet.ObjectNotFound,
 	}, "Get-ADDomainController", l.fails(all))
 	assert.Equal(t, "dc1.corp.example", l.run(`(Get-ADDomainController -Discover).HostName[0]`))
 	assert.Equal(t, "dc2.corp.example", l.run(`(Get-ADDomainController -Identity dc2).HostName`))

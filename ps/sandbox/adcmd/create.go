@@ -91,7 +91,8 @@ func (n creation) run(c *call) error {
 func (c *call) newDN(n creation, objectClass string) (string, error) {
 	class, ok := c.h.Domain.Schema().Class(objectClass)
 	if !ok {
-		return "", c.fail(&directory.Error{Code: directory.CodeNoSuchAttribute, Kind: directory.KindConstraint, Op: "add", Attribute: "objectClass", Value: objectClass})
+		return "", c.fail(&directory.Error{Code: directory.CodeNoSuchAttribute, Kind: directory.KindConstraint,
+			Op: "add", Attribute: "objectClass", Value: objectClass})
 	}
 	path := c.String("Path")
 	if path == "" {

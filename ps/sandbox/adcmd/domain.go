@@ -56,7 +56,8 @@ func textCollection(items ...string) *dotnet.List {
 }
 
 func getDomain(c *call) error {
-	root, err := c.domainRoot("gpLink", "managedBy", "msDS-Behavior-Version", "name", "msDS-AllowedDNSSuffixes", "msDS-LogonTimeSyncInterval")
+	root, err := c.domainRoot("gpLink", "managedBy", "msDS-Behavior-Version", "name", "msDS-AllowedDNSSuffixes",
+		"msDS-LogonTimeSyncInterval")
 	if err != nil {
 		return err
 	}
@@ -157,7 +158,8 @@ func getRootDSE(c *call) error {
 }
 
 func serverObject(dc *directory.DC) string {
-	return "CN=" + strings.ToUpper(dc.Name()) + ",CN=Servers,CN=" + dc.Site() + ",CN=Sites,CN=Configuration," + dc.Domain().RootDN()
+	return "CN=" + strings.ToUpper(dc.Name()) + ",CN=Servers,CN=" + dc.Site() + ",CN=Sites,CN=Configuration," +
+		dc.Domain().RootDN()
 }
 
 func ntdsSettings(dc *directory.DC) string { return "CN=NTDS Settings," + serverObject(dc) }
@@ -207,7 +209,8 @@ func (c *call) impostor() error {
 		return c.fail(err)
 	}
 	for _, account := range accounts {
-		if !slices.ContainsFunc(c.h.Domain.DCs(), func(dc *directory.DC) bool { return dc.Account() == account.GUID }) {
+		if !slices.ContainsFunc(c.h.Domain.DCs(),
+			func(dc *directory.DC) bool { return dc.Account() == account.GUID }) {
 			return c.throw(failure{typ: "ADIdentityNotFoundException", message: c.say("objectNotFound")})
 		}
 	}
@@ -225,7 +228,8 @@ func (c *call) controller(dc *directory.DC) *dotnet.Instance {
 	}
 	var roles []any
 	if d.DCs()[0] == dc {
-		for _, role := range []string{"SchemaMaster", "DomainNamingMaster", "PDCEmulator", "RIDMaster", "InfrastructureMaster"} {
+		for _, role := range []string{"SchemaMaster", "DomainNamingMaster", "PDCEmulator", "RIDMaster",
+			"InfrastructureMaster"} {
 			roles = append(roles, dotnet.EnumOf(tRole, role))
 		}
 	}
@@ -248,7 +252,8 @@ func (c *call) controller(dc *directory.DC) *dotnet.Instance {
 		"OperatingSystemServicePack", text(account.String("operatingSystemServicePack")),
 		"OperatingSystemVersion", text(account.String("operatingSystemVersion")),
 		"OperationMasterRoles", collection(roles),
-		"Partitions", textCollection(d.RootDN(), "CN=Configuration,"+d.RootDN(), "CN=Schema,CN=Configuration,"+d.RootDN()),
+		"Partitions", textCollection(d.RootDN(), "CN=Configuration,"+d.RootDN(),
+			"CN=Schema,CN=Configuration,"+d.RootDN()),
 		"ServerObjectDN", serverObject(dc),
 		"Site", dc.Site(),
 		"SslPort", int32(636),
@@ -261,8 +266,10 @@ func (c *call) controller(dc *directory.DC) *dotnet.Instance {
 // than a domain controller, and its HostName is a collection (facts G3).
 func (c *call) discover() error {
 	d := c.h.Domain
-	if name := c.String("DomainName"); name != "" && !strings.EqualFold(name, d.DNSName()) && !strings.EqualFold(name, d.NetBIOSName()) {
-		return c.fail(&directory.Error{Code: directory.CodeDirectoryNotFound, Kind: directory.KindServerDown, Op: "connect"})
+	if name := c.String("DomainName"); name != "" && !strings.EqualFold(name, d.DNSName()) &&
+		!strings.EqualFold(name, d.NetBIOSName()) {
+		return c.fail(&directory.Error{Code: directory.CodeDirectoryNotFound, Kind: directory.KindServerDown,
+			Op: "connect"})
 	}
 	primaryOnly := false
 	for _, service := range c.Strings("Service") {
@@ -288,5 +295,6 @@ func (c *call) discover() error {
 		inst.Text = strings.ToUpper(dc.Name())
 		return c.Write(inst)
 	}
-	return c.fail(&directory.Error{Code: directory.CodeDirectoryNotFound, Kind: directory.KindServerDown, Op: "connect"})
+	return c.fail(&directory.Error{Code: directory.CodeDirectoryNotFound, Kind: directory.KindServerDown,
+		Op: "connect"})
 }

@@ -16,20 +16,23 @@ import (
 // 32-bit integers; attributes with other values are rejected.
 func entryTypes(h *host) []*dotnet.Type {
 	s := &entries{host: h}
-	s.values = dotnet.Define(dotnet.Class{Name: entryNamespace + "PropertyValueCollection", Members: []dotnet.Member{
-		{Name: "Value", Get: func(self any) (any, error) { return cached(self).get(), nil }, Set: func(self, v any) error { return cached(self).put(dotnet.EnumerateAny(v)) }},
-		dotnet.Property("Count", func(self any) (any, error) { return int32(len(cached(self).items)), nil }),
-		dotnet.Method("Clear", "", func(self any, _ []any) (any, error) { return dotnet.Void, cached(self).put(nil) }),
-	}})
-	s.properties = dotnet.Define(dotnet.Class{Name: entryNamespace + "PropertyCollection", Members: []dotnet.Member{
-		dotnet.Method("Item", "string", func(self any, args []any) (any, error) {
-			return self.(*dotnet.Instance).Data.(*entry).property(dotnet.ToText(args[0]))
-		}),
-	}})
+	s.values = dotnet.Define(dotnet.Class{Name: entryNamespace + "PropertyValueCollection",
+		Members: []dotnet.Member{
+			{Name: "Value", Get: func(self any) (any, error) { return cached(self).get(), nil }, Set: func(self, v any) error { return cached(self).put(dotnet.EnumerateAny(v)) }},
+			dotnet.Property("Count", func(self any) (any, error) { return int32(len(cached(self).items)), nil }),
+			dotnet.Method("Clear", "", func(self any, _ []any) (any, error) { return dotnet.Void, cached(self).put(nil) }),
+		}})
+	s.properties = dotnet.Define(dotnet.Class{Name: entryNamespace + "PropertyCollection",
+		Members: []dotnet.Member{
+			dotnet.Method("Item", "string", func(self any, args []any) (any, error) {
+				return self.(*dotnet.Instance).Data.(*entry).property(dotnet.ToText(args[0]))
+			}),
+		}})
 	s.entry = dotnet.Define(dotnet.Class{
 		Name: entryNamespace + "DirectoryEntry",
 		New: []dotnet.Member{dotnet.Constructor("string", func(_ any, args []any) (any, error) {
-			return &dotnet.Instance{Type: s.entry, Data: &entry{entries: s, path: dotnet.ToText(args[0]), ctx: context.Background}}, nil
+			return &dotnet.Instance{Type: s.entry,
+				Data: &entry{entries: s, path: dotnet.ToText(args[0]), ctx: context.Background}}, nil
 		})},
 		Members: []dotnet.Member{
 			dotnet.Property("Properties", func(self any) (any, error) {
@@ -119,7 +122,8 @@ func (a *attributeCache) put(items []any) error {
 		case string, bool, int32:
 			values = append(values, item)
 		default:
-			return dotnet.ExceptionNamed("System.NotSupportedException", "the sandbox does not support values of the type %s in a directory entry", dotnet.TypeOf(item).Name)
+			return dotnet.ExceptionNamed("System.NotSupportedException",
+				"the sandbox does not support values of the type %s in a directory entry", dotnet.TypeOf(item).Name)
 		}
 	}
 	a.items, a.changed = values, true
@@ -152,7 +156,8 @@ func (e *entry) bind() (*directory.DC, string, error) {
 		return nil, "", e.thrown(err)
 	}
 	if !e.reach(e.ctx(), dc) {
-		return nil, "", e.thrown(&directory.Error{Code: directory.CodeUnspecified, Kind: directory.KindServerDown, Op: "connect", DN: dc.HostName()})
+		return nil, "", e.thrown(&directory.Error{Code: directory.CodeUnspecified, Kind: directory.KindServerDown,
+			Op: "connect", DN: dc.HostName()})
 	}
 	return dc, strings.ReplaceAll(ref, `\/`, "/"), nil
 }
@@ -195,7 +200,8 @@ func (e *entry) refresh(names []any) error {
 }
 
 func notInAnEntry(name string) error {
-	return dotnet.ExceptionNamed("System.NotSupportedException", "the sandbox does not support the values of %s in a directory entry", name)
+	return dotnet.ExceptionNamed("System.NotSupportedException",
+		"the sandbox does not support the values of %s in a directory entry", name)
 }
 
 // property returns an attribute, loading it on first use.

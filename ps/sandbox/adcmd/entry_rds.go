@@ -33,7 +33,8 @@ var extended = map[string]func(items map[string][]byte) any{
 func (e *entry) invokeGet(name string) (any, error) {
 	read, known := extended[fold(name)]
 	if !known {
-		return nil, comException("Unknown name. (Exception from HRESULT: 0x80020006 (DISP_E_UNKNOWNNAME))", hresultUnknownName)
+		return nil, comException("Unknown name. (Exception from HRESULT: 0x80020006 (DISP_E_UNKNOWNNAME))",
+			hresultUnknownName)
 	}
 	if err := e.refresh([]any{"userParameters"}); err != nil {
 		return nil, err

@@ -47,7 +47,8 @@ func TestDirectoryEntryErrors(t *testing.T) {
 	for _, culture := range []string{"en-US", "de-DE"} {
 		l := newLab(t, culture)
 		ace := directory.ACE{Trustee: directory.Everyone, Rights: directory.RightWriteProperty}
-		require.NoError(t, l.dc.SetACL(t.Context(), "CN=bob,OU=Sales,OU=Staff,DC=corp,DC=example", []directory.ACE{ace}))
+		require.NoError(t, l.dc.SetACL(t.Context(), "CN=bob,OU=Sales,OU=Staff,DC=corp,DC=example",
+			[]directory.ACE{ace}))
 		for script, want := range map[string]struct {
 			typ  string
 			code int32
@@ -80,9 +81,12 @@ func TestDirectoryEntryErrors(t *testing.T) {
 // PowerShell's adapter connects when any member is looked up, even one that every object
 // has. The ADSI error is inside a look-up error.
 func TestAnyMemberOfADirectoryEntryBinds(t *testing.T) {
-	for _, member := range []string{"RefreshCache([string[]]@('sn'))", "GetType()", "ToString()", "Path", "Dispose()", "Properties"} {
+	for _, member := range []string{"RefreshCache([string[]]@('sn'))", "GetType()", "ToString()", "Path",
+		"Dispose()", "Properties"} {
 		l := newLab(t, "en-US")
-		_, rec := l.try("$ErrorActionPreference = 'Stop'; $e = New-Object System.DirectoryServices.DirectoryEntry 'LDAP://dc9.corp.example/CN=alice,DC=corp,DC=example'; $e." + member)
+		_, rec := l.try("$ErrorActionPreference = 'Stop'; $e = New-Object " +
+			"System.DirectoryServices.DirectoryEntry 'LDAP://dc9.corp.example/CN=alice,DC=corp,DC=example'; $e." +
+			member)
 		require.NotNil(t, rec, member)
 		assert.Equal(t, "CatchFromBaseGetMember", rec.ErrorID, member)
 		assert.Equal(t, "ExtendedTypeSystemException", rec.Exception.Type.ShortName())
@@ -99,10 +103,12 @@ func TestAnyMemberOfADirectoryEntryBinds(t *testing.T) {
 func TestDirectoryEntryIsCancelled(t *testing.T) {
 	l := newLab(t, "")
 	m := Module(Options{Domain: l.domain})
-	at := slices.IndexFunc(m.Types, func(typ *dotnet.Type) bool { return typ.Name == entryNamespace+"DirectoryEntry" })
+	at := slices.IndexFunc(m.Types,
+		func(typ *dotnet.Type) bool { return typ.Name == entryNamespace+"DirectoryEntry" })
 	require.GreaterOrEqual(t, at, 0)
 	ctx, cancel := context.WithCancel(t.Context())
-	e, err := dotnet.NewFor(func() context.Context { return ctx }, m.Types[at], []any{"LDAP://dc1.corp.example/" + alice})
+	e, err := dotnet.NewFor(func() context.Context { return ctx }, m.Types[at],
+		[]any{"LDAP://dc1.corp.example/" + alice})
 	require.NoError(t, err)
 	names := &dotnet.Array{Elem: dotnet.TString, Items: []any{"sn"}}
 	_, err = dotnet.CallMethod(e, "RefreshCache", []any{names})

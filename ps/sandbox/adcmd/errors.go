@@ -173,7 +173,8 @@ func (c *call) failureOf(e *directory.Error) failure {
 func (c *call) serverDown(host string) failure {
 	return failure{
 		typ: "ADServerDownException", message: c.say("serverDown"), server: host,
-		inner: dotnet.NewException(tNoEndpoint, "Could not connect to net.tcp://"+host+":9389/ActiveDirectoryWebServices/Windows/Enumeration."),
+		inner: dotnet.NewException(tNoEndpoint,
+			"Could not connect to net.tcp://"+host+":9389/ActiveDirectoryWebServices/Windows/Enumeration."),
 	}
 }
 

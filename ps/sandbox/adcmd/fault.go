@@ -9,11 +9,13 @@ const serviceModel = "System.ServiceModel."
 
 // The exceptions of the web service's client that are inside the exceptions of the module (facts D14, D16).
 var (
-	tCommunication = define(dotnet.Class{Name: serviceModel + "CommunicationException", Base: dotnet.Lookup("System.SystemException")})
-	tFault         = define(dotnet.Class{Name: serviceModel + "FaultException", Base: tCommunication})
-	tNoEndpoint    = define(dotnet.Class{Name: serviceModel + "EndpointNotFoundException", Base: tCommunication})
-	tNegotiation   = define(dotnet.Class{Name: serviceModel + "Security.SecurityNegotiationException", Base: tCommunication})
-	tFaultCode     = define(dotnet.Class{Name: serviceModel + "FaultCode"})
+	tCommunication = define(dotnet.Class{Name: serviceModel + "CommunicationException",
+		Base: dotnet.Lookup("System.SystemException")})
+	tFault       = define(dotnet.Class{Name: serviceModel + "FaultException", Base: tCommunication})
+	tNoEndpoint  = define(dotnet.Class{Name: serviceModel + "EndpointNotFoundException", Base: tCommunication})
+	tNegotiation = define(dotnet.Class{Name: serviceModel + "Security.SecurityNegotiationException",
+		Base: tCommunication})
+	tFaultCode = define(dotnet.Class{Name: serviceModel + "FaultCode"})
 )
 
 // faultOf maps Win32 codes to the subcode of the fault that contains them, as far as it is known (facts D14).

@@ -7,7 +7,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-var getParams = []string{"LDAPFilter", "Properties", "SearchBase", "SearchScope", "ResultSetSize", "ResultPageSize"}
+var getParams = []string{"LDAPFilter", "Properties", "SearchBase", "SearchScope", "ResultSetSize",
+	"ResultPageSize"}
 
 // getObjects is the body of Get-ADUser, Get-ADGroup and similar cmdlets.
 func getObjects(c *call) error {

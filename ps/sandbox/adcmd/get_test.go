@@ -74,7 +74,8 @@ func TestReading(t *testing.T) {
 
 func TestReadingFails(t *testing.T) {
 	ac := "ActiveDirectoryCmdlet:"
-	notFound := wantError{ac + namespace + "ADIdentityNotFoundException", "ADIdentityNotFoundException", dotnet.ObjectNotFound}
+	notFound := wantError{ac + namespace + "ADIdentityNotFoundException", "ADIdentityNotFoundException",
+		dotnet.ObjectNotFound}
 	argument := wantError{ac + "System.ArgumentException", "System.ArgumentException", dotnet.InvalidArgument}
 	for name, c := range map[string]struct {
 		script, command string
@@ -137,7 +138,8 @@ func TestReadingFails(t *testing.T) {
 // The binder rejects a name that is not part of the enumeration.
 func TestEnumerationsConvert(t *testing.T) {
 	rec := newLab(t, "").fails(`Get-ADUser -LDAPFilter '(sn=x)' -SearchScope Sideways`)
-	assert.Equal(t, "CannotConvertArgumentNoMessage,Microsoft.ActiveDirectory.Management.Commands.GetADUser", rec.ErrorID)
+	assert.Equal(t, "CannotConvertArgumentNoMessage,Microsoft.ActiveDirectory.Management.Commands.GetADUser",
+		rec.ErrorID)
 	assert.Equal(t, dotnet.InvalidArgument, rec.Category)
 }
 
@@ -151,7 +153,8 @@ func TestMessagesAreInTheCulture(t *testing.T) {
 		assert.Equal(t, want[0], l.fails(`Get-ADUser x`).Exception.Message)
 		rec := l.fails(`New-ADUser -Name x -Path 'OU=None,DC=corp,DC=example'`)
 		assert.Equal(t, want[1], rec.Exception.Message)
-		assert.Equal(t, cmdletID+namespace+"ADIdentityNotFoundException,Microsoft.ActiveDirectory.Management.Commands.NewADUser", rec.ErrorID)
+		assert.Equal(t, cmdletID+namespace+
+			"ADIdentityNotFoundException,Microsoft.ActiveDirectory.Management.Commands.NewADUser", rec.ErrorID)
 	}
 }
 
@@ -163,7 +166,8 @@ func TestErrorsCarryTheirCode(t *testing.T) {
 		[string]$_.CategoryInfo.Category; $_.Exception.ServerErrorMessage.Substring(0, 9)
 	}`)
 	assert.Equal(t, namespace+"ADIdentityAlreadyExistsException\n1316\n"+
-		"ActiveDirectoryServer:1316,Microsoft.ActiveDirectory.Management.Commands.NewADUser\nResourceExists\n00000524:", got)
+		"ActiveDirectoryServer:1316,Microsoft.ActiveDirectory.Management.Commands.NewADUser\nResourceExists\n"+
+		"00000524:", got)
 	got = l.run(`try { Get-ADUser nobody } catch { $_.Exception -is [Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException] }`)
 	assert.Equal(t, "True", got)
 	for script, typ := range map[string]string{

@@ -126,7 +126,9 @@ func (c *call) resolve(cl *class, v any, param string, want *directory.Selection
 
 // lookup is resolve without throwing. It returns an object, the failure to resolve it, or
 // the error of the search.
-func (c *call) lookup(cl *class, v any, given string, want *directory.Selection) (*directory.Object, *failure, error) {
+func (c *call) lookup(
+	cl *class, v any, given string, want *directory.Selection,
+) (*directory.Object, *failure, error) {
 	filter := cl.identityFilter(v, given)
 	if filter == "" {
 		f := c.notFound(given)
@@ -136,10 +138,12 @@ func (c *call) lookup(cl *class, v any, given string, want *directory.Selection)
 	if err != nil {
 		return nil, nil, err
 	}
-	req := directory.SearchRequest{Compiled: compiled, Selected: want, Limit: 2, Deleted: c.deleted(), Catalog: c.catalog}
+	req := directory.SearchRequest{Compiled: compiled, Selected: want, Limit: 2, Deleted: c.deleted(),
+		Catalog: c.catalog}
 	req.Base = configuration(c, given)
 	found, err := c.dc.Search(c.ctx(), req)
-	if err == nil && len(found) == 0 && cl.name == "ADObject" && strings.EqualFold(given, services+c.h.Domain.RootDN()) {
+	if err == nil && len(found) == 0 && cl.name == "ADObject" &&
+		strings.EqualFold(given, services+c.h.Domain.RootDN()) {
 		return c.h.Domain.Service(want), nil, nil
 	}
 	switch {

@@ -31,10 +31,12 @@ func TestIdentityForms(t *testing.T) {
 		{"ADObject", "CN=x,DC=y", "(distinguishedName=CN=x,DC=y)"},
 		{"ADOrganizationalUnit", "Sales", ""},
 	} {
-		assert.Equal(t, strings.ToLower(c.want), strings.ToLower(classes[c.class].identityFilter(c.given, c.given)), "%s %s", c.class, c.given)
+		assert.Equal(t, strings.ToLower(c.want), strings.ToLower(classes[c.class].identityFilter(c.given, c.given)),
+			"%s %s", c.class, c.given)
 	}
 	assert.Equal(t, strings.ToLower(byGUID), strings.ToLower(classes["ADObject"].identityFilter(
-		dotnet.Guid{0x33, 0x22, 0x11, 0, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}, "")))
+		dotnet.Guid{0x33, 0x22, 0x11, 0, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff},
+		"")))
 }
 
 // The filter for an identity is well-formed, whatever the text.

@@ -60,7 +60,8 @@ func (l *lab) connect(o Options) {
 
 func (l *lab) fill() {
 	add := func(dn, class string, attrs ...directory.Values) *directory.Object {
-		o, err := l.dc.Add(context.Background(), dn, append([]directory.Values{directory.Attr("objectClass", class)}, attrs...)...)
+		o, err := l.dc.Add(context.Background(), dn,
+			append([]directory.Values{directory.Attr("objectClass", class)}, attrs...)...)
 		require.NoError(l.t, err, dn)
 		return o
 	}
@@ -71,16 +72,21 @@ func (l *lab) fill() {
 	add("CN=Boss,OU=Staff,DC=corp,DC=example", "user", a("sAMAccountName", "boss"), a("userAccountControl", 514))
 	add("CN=alice,OU=Staff,DC=corp,DC=example", "user",
 		a("sAMAccountName", "alice"), a("userAccountControl", 514), a("userPrincipalName", "alice@corp.example"),
-		a("givenName", "Alice"), a("sn", "O'Brien"), a("displayName", "Alice O'Brien"), a("mail", "alice@corp.example"),
+		a("givenName", "Alice"), a("sn", "O'Brien"), a("displayName", "Alice O'Brien"),
+		a("mail", "alice@corp.example"),
 		a("l", "Köln"), a("manager", "CN=Boss,OU=Staff,DC=corp,DC=example"), a("otherMobile", "1", "2"))
-	add("CN=bob,OU=Sales,OU=Staff,DC=corp,DC=example", "user", a("sAMAccountName", "bob"), a("userAccountControl", 514))
+	add("CN=bob,OU=Sales,OU=Staff,DC=corp,DC=example", "user", a("sAMAccountName", "bob"),
+		a("userAccountControl", 514))
 	add("CN=Contact,OU=Staff,DC=corp,DC=example", "contact")
 	add("CN=Readers,OU=Staff,DC=corp,DC=example", "group", a("sAMAccountName", "Readers"),
 		a("groupType", -2147483646), a("member", "CN=alice,OU=Staff,DC=corp,DC=example"))
-	add("CN=Local,OU=Staff,DC=corp,DC=example", "group", a("sAMAccountName", "Local"), a("groupType", -2147483644))
-	add("CN=PC1,CN=Computers,DC=corp,DC=example", "computer", a("sAMAccountName", "PC1$"), a("userAccountControl", 4098),
+	add("CN=Local,OU=Staff,DC=corp,DC=example", "group", a("sAMAccountName", "Local"),
+		a("groupType", -2147483644))
+	add("CN=PC1,CN=Computers,DC=corp,DC=example", "computer", a("sAMAccountName", "PC1$"),
+		a("userAccountControl", 4098),
 		a("dNSHostName", "pc1.corp.example"))
-	require.NoError(l.t, l.dc.ResetPassword(context.Background(), "CN=alice,OU=Staff,DC=corp,DC=example", goodPassword))
+	require.NoError(l.t, l.dc.ResetPassword(context.Background(), "CN=alice,OU=Staff,DC=corp,DC=example",
+		goodPassword))
 	const pc = "CN=PC1,CN=Computers,DC=corp,DC=example"
 	require.NoError(l.t, l.dc.ResetPassword(context.Background(), pc, goodPassword))
 	require.NoError(l.t, l.dc.Modify(context.Background(), pc, []directory.Change{
@@ -175,7 +181,8 @@ func assertError(t *testing.T, want wantError, command string, rec *dotnet.Error
 	if !strings.Contains(full, ".") {
 		full = namespace + full
 	}
-	assert.Equal(t, want.id+",Microsoft.ActiveDirectory.Management.Commands."+strings.ReplaceAll(command, "-", ""), rec.ErrorID)
+	assert.Equal(t, want.id+",Microsoft.ActiveDirectory.Management.Commands."+
+		strings.ReplaceAll(command, "-", ""), rec.ErrorID)
 	assert.Equal(t, full, rec.Exception.Type.Name)
 	assert.Equal(t, want.category, rec.Category)
 }

@@ -48,7 +48,8 @@ func (c *call) member(v any) (*directory.Object, error) {
 	if f == nil {
 		return o, nil
 	}
-	if other, missing, err := c.lookup(c.h.classes["ADObject"], v, given, c.selection()); err == nil && missing == nil {
+	if other, missing, err := c.lookup(c.h.classes["ADObject"], v, given, c.selection()); err == nil &&
+		missing == nil {
 		category := dotnet.ReadError
 		f = &failure{typ: "System.ArgumentException", message: c.say("noSID", other.DN), category: &category}
 	}

@@ -45,7 +45,8 @@ func TestAReadOnlyController(t *testing.T) {
 	l.domain.DCs()[0].SetWritable(false)
 	assert.Equal(t, "alice", l.run(`(Get-ADUser alice -Server dc1).Name`))
 	rec := l.fails(`Set-ADUser alice -City x -Server dc1`)
-	assertError(t, wantError{"ActiveDirectoryServer:8595", "ADException", dotnet.NotSpecified}, "Set-ADUser", rec)
+	assertError(t, wantError{"ActiveDirectoryServer:8595", "ADException", dotnet.NotSpecified}, "Set-ADUser",
+		rec)
 	assert.Equal(t, "x", l.run(`Set-ADUser alice -City x; (Get-ADUser alice -Properties City).City`))
 	assert.Equal(t, "dc2.corp.example", l.run(`(Get-ADDomainController -Discover -Writable).HostName[0]`))
 	assert.Equal(t, "True", l.run(`(Get-ADDomainController dc1).IsReadOnly`))
@@ -87,7 +88,8 @@ func TestConnectionsOfAnAccountAreLimited(t *testing.T) {
 		defer release()
 	}
 	rec := l.fails(`Get-ADUser alice`)
-	assert.Equal(t, "ActiveDirectoryServer:0,Microsoft.ActiveDirectory.Management.Commands.GetADUser", rec.ErrorID)
+	assert.Equal(t, "ActiveDirectoryServer:0,Microsoft.ActiveDirectory.Management.Commands.GetADUser",
+		rec.ErrorID)
 	assert.Equal(t, "alice", l.run(`(Get-ADUser alice -Server dc2).Name`))
 }
 

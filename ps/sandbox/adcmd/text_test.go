@@ -30,12 +30,14 @@ func FuzzStoredText(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	s := engine.NewEngine(engine.Options{Modules: []*engine.Module{Module(Options{Domain: d})}}).NewSession(engine.Console{})
+	s := engine.NewEngine(engine.Options{Modules: []*engine.Module{Module(Options{Domain: d})}}).NewSession(
+		engine.Console{})
 	run := func(script string) (string, *dotnet.ErrorRecord, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		var out []any
-		err := s.Run(ctx, "test.ps1", "$ErrorActionPreference = 'Stop'\n"+script, engine.Streams{Output: func(v any) error { out = append(out, v); return nil }})
+		err := s.Run(ctx, "test.ps1", "$ErrorActionPreference = 'Stop'\n"+script,
+			engine.Streams{Output: func(v any) error { out = append(out, v); return nil }})
 		var thrown *engine.ThrownError
 		if errors.As(err, &thrown) {
 			return "", thrown.Record, nil

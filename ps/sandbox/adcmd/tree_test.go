@@ -65,7 +65,8 @@ func TestGroups(t *testing.T) {
 		"groups of a user (E22)": {`@(Get-ADPrincipalGroupMembership alice).Name`, "Domain Users\nReaders", nil},
 		"primary group (E18)":    {`(Get-ADUser bob -Properties MemberOf).MemberOf.Count; (Get-ADPrincipalGroupMembership bob).Name`, "0\nDomain Users", nil},
 	})
-	validateMembers := wantError{"SetADGroupMember.ValidateMembersParameter", "ADIdentityNotFoundException", dotnet.ObjectNotFound}
+	validateMembers := wantError{"SetADGroupMember.ValidateMembersParameter", "ADIdentityNotFoundException",
+		dotnet.ObjectNotFound}
 	plain := func(code string) wantError {
 		return wantError{"ActiveDirectoryServer:" + code, "ADException", dotnet.NotSpecified}
 	}

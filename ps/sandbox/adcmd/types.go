@@ -25,9 +25,10 @@ var (
 	tRootDSE   = classType("ADRootDSE", "ADEntity")
 
 	tCollection = define(dotnet.Class{
-		Name:       namespace + "ADPropertyValueCollection",
-		Implements: []string{"System.Collections.IList", "System.Collections.ICollection", "System.Collections.IEnumerable"},
-		Members:    collectionMembers,
+		Name: namespace + "ADPropertyValueCollection",
+		Implements: []string{"System.Collections.IList", "System.Collections.ICollection",
+			"System.Collections.IEnumerable"},
+		Members: collectionMembers,
 	})
 
 	tScope = enum("ADGroupScope", "DomainLocal", "Global", "Universal")
@@ -35,9 +36,12 @@ var (
 	_      = enum("ADSearchScope", "Base", "OneLevel", "Subtree")
 	_      = enum("ADAuthType", "Negotiate", "Basic")
 	_      = enum("ADCurrentDomainType", "LocalComputer", "LoggedOnUser")
-	tRole  = enum("ADOperationMasterRole", "PDCEmulator", "RIDMaster", "InfrastructureMaster", "SchemaMaster", "DomainNamingMaster")
-	_      = enumFrom("ADDiscoverableService", 1, "PrimaryDC", "GlobalCatalog", "KDC", "TimeService", "ReliableTimeService", "ADWS")
-	_      = enumFrom("ADMinimumDirectoryServiceVersion", 1, "Windows2000", "Windows2008", "Windows2012", "Windows2012R2")
+	tRole  = enum("ADOperationMasterRole", "PDCEmulator", "RIDMaster", "InfrastructureMaster", "SchemaMaster",
+		"DomainNamingMaster")
+	_ = enumFrom("ADDiscoverableService", 1, "PrimaryDC", "GlobalCatalog", "KDC", "TimeService",
+		"ReliableTimeService", "ADWS")
+	_ = enumFrom("ADMinimumDirectoryServiceVersion", 1, "Windows2000", "Windows2008", "Windows2012",
+		"Windows2012R2")
 	tMode  = mode("ADDomainMode", "Domain")
 	tFMode = mode("ADForestMode", "Forest")
 
@@ -87,7 +91,8 @@ func enumFrom(name string, first int64, names ...string) *dotnet.Type {
 // mode defines the enumeration of the functional levels of a domain or forest.
 func mode(name, suffix string) *dotnet.Type {
 	values := []dotnet.EnumValue{{Name: "Unknown" + suffix, Value: -1}}
-	for level, version := range []string{"2000", "2003Interim", "2003", "2008", "2008R2", "2012", "2012R2", "2016"} {
+	for level, version := range []string{"2000", "2003Interim", "2003", "2008", "2008R2", "2012", "2012R2",
+		"2016"} {
 		values = append(values, dotnet.EnumValue{Name: "Windows" + version + suffix, Value: int64(level)})
 	}
 	values = append(values, dotnet.EnumValue{Name: "Windows2025" + suffix, Value: 10})

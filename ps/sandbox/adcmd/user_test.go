@@ -62,17 +62,24 @@ func runRefusals(t *testing.T, cases map[string]refusal) {
 }
 
 var (
-	taken      = wantError{"ActiveDirectoryServer:1316", "ADIdentityAlreadyExistsException", dotnet.ResourceExists}
+	taken = wantError{"ActiveDirectoryServer:1316", "ADIdentityAlreadyExistsException",
+		dotnet.ResourceExists}
 	complexity = wantError{"ActiveDirectoryServer:1325", "ADPasswordComplexityException", dotnet.InvalidData}
-	denied     = wantError{"ActiveDirectoryCmdlet:System.UnauthorizedAccessException", "System.UnauthorizedAccessException", dotnet.PermissionDenied}
-	noObject   = wantError{cmdletID + namespace + "ADIdentityNotFoundException", "ADIdentityNotFoundException", dotnet.ObjectNotFound}
-	noIdentity = wantError{"ActiveDirectoryCmdlet:" + namespace + "ADIdentityNotFoundException", "ADIdentityNotFoundException", dotnet.ObjectNotFound}
-	nameTaken  = wantError{"ActiveDirectoryServer:8305", "ADException", dotnet.NotSpecified}
-	unwilling  = wantError{"ActiveDirectoryServer:8245", "ADInvalidOperationException", dotnet.InvalidOperation}
-	notLeaf    = wantError{"ActiveDirectoryServer:8213", "ADException", dotnet.NotSpecified}
-	argument   = wantError{"ActiveDirectoryCmdlet:System.ArgumentException", "System.ArgumentException", dotnet.InvalidArgument}
-	validation = wantError{"ParameterArgumentValidationError", "System.Management.Automation.ParameterBindingValidationException", dotnet.InvalidData}
-	prompted   = wantError{"InvalidOperation", "System.Management.Automation.PSInvalidOperationException", dotnet.InvalidOperation}
+	denied     = wantError{"ActiveDirectoryCmdlet:System.UnauthorizedAccessException",
+		"System.UnauthorizedAccessException", dotnet.PermissionDenied}
+	noObject = wantError{cmdletID + namespace + "ADIdentityNotFoundException", "ADIdentityNotFoundException",
+		dotnet.ObjectNotFound}
+	noIdentity = wantError{"ActiveDirectoryCmdlet:" + namespace + "ADIdentityNotFoundException",
+		"ADIdentityNotFoundException", dotnet.ObjectNotFound}
+	nameTaken = wantError{"ActiveDirectoryServer:8305", "ADException", dotnet.NotSpecified}
+	unwilling = wantError{"ActiveDirectoryServer:8245", "ADInvalidOperationException", dotnet.InvalidOperation}
+	notLeaf   = wantError{"ActiveDirectoryServer:8213", "ADException", dotnet.NotSpecified}
+	argument  = wantError{"ActiveDirectoryCmdlet:System.ArgumentException", "System.ArgumentException",
+		dotnet.InvalidArgument}
+	validation = wantError{"ParameterArgumentValidationError",
+		"System.Management.Automation.ParameterBindingValidationException", dotnet.InvalidData}
+	prompted = wantError{"InvalidOperation", "System.Management.Automation.PSInvalidOperationException",
+		dotnet.InvalidOperation}
 )
 
 const carol = "CN=carol,CN=Users,DC=corp,DC=example"

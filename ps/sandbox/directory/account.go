@@ -287,7 +287,8 @@ func (t *tx) setUAC(n *node, want int64) *Error {
 		return failAttr(CodeUnwilling, KindUnwilling, n.dn(), "userAccountControl", "%s", why)
 	}
 	if !n.isAccount() {
-		return failAttr(CodeNotDefinedForClass, KindConstraint, n.dn(), "userAccountControl", "the class has no such attribute")
+		return failAttr(CodeNotDefinedForClass, KindConstraint, n.dn(), "userAccountControl",
+			"the class has no such attribute")
 	}
 	want = int64(uint32(want))
 	unlock := old >= 0 && want&uacLockout == 0 && old&uacLockout != 0
@@ -314,7 +315,8 @@ func (t *tx) setUAC(n *node, want int64) *Error {
 	}
 	// This rule does not apply to computer accounts (facts H27).
 	if want&uacNormal != 0 && want&(uacDisabled|uacNotRequired) == 0 && (n.secret == nil || n.secret.blank) {
-		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "userAccountControl", "an account without a password cannot be enabled")
+		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "userAccountControl",
+			"an account without a password cannot be enabled")
 	}
 	if want&uacSmartcard != 0 && old >= 0 && old&uacSmartcard == 0 {
 		t.setSecret(n, &secret{}) // a random, unknown password

@@ -24,12 +24,14 @@ func setUAC(dc *DC, ref string, v int64) error {
 // Facts H1-H5, H10, H14, E2, E3, E11, E13
 func TestAccountState(t *testing.T) {
 	dc, clock := lab(t)
-	o, err := dc.Add(bg, "CN=neu,"+users, user("neu", Attr("displayName", "Newton, Isaac"), Attr("userAccountControl", 514))...)
+	o, err := dc.Add(bg, "CN=neu,"+users,
+		user("neu", Attr("displayName", "Newton, Isaac"), Attr("userAccountControl", 514))...)
 	require.NoError(t, err)
 	ref := o.GUID.Ref()
 	unchanged(t, dc, func() {
 		requireCode(t, CodePasswordRestriction, KindPolicy, setUAC(dc, ref, 512)) // facts H4, H5
-		for _, weak := range []string{"", "Sh0rt!", "alllowercase", "lower123456", "Xneu-12345!", "NEWTON-1a!", "isaac-Abc12",
+		for _, weak := range []string{"", "Sh0rt!", "alllowercase", "lower123456", "Xneu-12345!", "NEWTON-1a!",
+			"isaac-Abc12",
 			"aaaaaa1 b", "aaaaaaa1€", "aaaaaaa1😀", "aaaaaaa1\u00a0"} { // facts H26: the last four have no symbol
 			requireCode(t, CodePasswordRestriction, KindPolicy, dc.ResetPassword(bg, ref, weak))
 		}
@@ -76,13 +78,15 @@ func TestSymbols(t *testing.T) {
 // Facts H27: the password policy applies to normal accounts that need a password.
 func TestPolicyOfOtherAccounts(t *testing.T) {
 	dc, _ := lab(t)
-	pc, err := dc.Add(bg, "CN=BARE,CN=Computers,"+root, Attr("objectClass", "computer"), Attr("sAMAccountName", "BARE$"), Attr("userAccountControl", 4096))
+	pc, err := dc.Add(bg, "CN=BARE,CN=Computers,"+root, Attr("objectClass", "computer"),
+		Attr("sAMAccountName", "BARE$"), Attr("userAccountControl", 4096))
 	require.NoError(t, err, "a computer is enabled without a password")
 	for _, uac := range []int64{4098, 4096, 69632, 4104, 135168} {
 		require.NoError(t, setUAC(dc, pc.DN, uac), uac)
 	}
 	require.NoError(t, dc.ResetPassword(bg, pc.DN, "abc"))
-	open, err := dc.Add(bg, "CN=open,"+users, user("open", Attr("userAccountControl", 544), Attr("unicodePwd", QuotePassword("abc")))...)
+	open, err := dc.Add(bg, "CN=open,"+users,
+		user("open", Attr("userAccountControl", 544), Attr("unicodePwd", QuotePassword("abc")))...)
 	require.NoError(t, err)
 	requireCode(t, CodePasswordRestriction, KindPolicy, dc.ResetPassword(bg, "CN=Photo Paula,"+odd, "abc"))
 	require.NoError(t, dc.ResetPassword(bg, open.DN, "x"))
@@ -118,7 +122,8 @@ func TestPasswordTimes(t *testing.T) {
 	bits, expiry = computed(old)
 	assert.EqualValues(t, uacPasswordExpired, bits)
 	assert.Less(t, expiry, ToFileTime(clock.now))
-	assert.Equal(t, "CN=Strict,CN=Password Settings Container,CN=System,"+root, mustObject(t, dc, old, "msDS-ResultantPSO").String("msDS-ResultantPSO"))
+	assert.Equal(t, "CN=Strict,CN=Password Settings Container,CN=System,"+root,
+		mustObject(t, dc, old, "msDS-ResultantPSO").String("msDS-ResultantPSO"))
 	requireCode(t, CodePasswordRestriction, KindPolicy, dc.ResetPassword(bg, old, "Sh0rter-13!!!"))
 	require.NoError(t, dc.ResetPassword(bg, old, "L0nger-than-14!"))
 	bits, expiry = computed(old)
@@ -134,7 +139,8 @@ func TestLockout(t *testing.T) {
 	dc, clock := lab(t)
 	it := ",OU=IT,OU=Berlin,OU=Staff," + corp
 	locked := func(cn string) bool {
-		n, _ := mustObject(t, dc, "CN="+cn+it, "msDS-User-Account-Control-Computed").Int("msDS-User-Account-Control-Computed")
+		n, _ := mustObject(t, dc, "CN="+cn+it,
+			"msDS-User-Account-Control-Computed").Int("msDS-User-Account-Control-Computed")
 		return n&uacLockout != 0
 	}
 	assert.True(t, locked("Locked Out"))
@@ -214,7 +220,8 @@ func TestLogon(t *testing.T) {
 	require.NoError(t, dc2.SetLastLogon(bg, paula, first))
 	assert.Equal(t, first, read(dc2, "lastLogon"))
 
-	for cn, code := range map[string]int{"Expired Account": CodeAccountExpired, "Never Set": CodeAccountDisabled} {
+	for cn, code := range map[string]int{"Expired Account": CodeAccountExpired,
+		"Never Set": CodeAccountDisabled} {
 		ref := "CN=" + cn + ",OU=IT,OU=Berlin,OU=Staff," + corp
 		require.NoError(t, dc.ResetPassword(bg, ref, good))
 		requireCode(t, code, KindLogon, dc.Logon(bg, mustObject(t, dc, ref).String("sAMAccountName"), good))
@@ -236,7 +243,8 @@ func TestChangePassword(t *testing.T) {
 	requireCode(t, CodeInvalidPassword, KindBadPassword, dc.ChangePassword(bg, paula, "x", good))
 	require.NoError(t, dc.ResetPassword(bg, paula, good))
 	requireCode(t, CodeInvalidPassword, KindBadPassword, dc.ChangePassword(bg, paula, "wrong", "0ther-Pass!"))
-	requireCode(t, CodePasswordRestriction, KindPolicy, dc.ChangePassword(bg, paula, good, "0ther-Pass!")) // too young
+	// too young
+	requireCode(t, CodePasswordRestriction, KindPolicy, dc.ChangePassword(bg, paula, good, "0ther-Pass!"))
 	clock.advance(25 * time.Hour)
 	unchanged(t, dc, func() {
 		requireCode(t, CodePasswordRestriction, KindPolicy, dc.ChangePassword(bg, paula, good, "weak"))
@@ -245,12 +253,15 @@ func TestChangePassword(t *testing.T) {
 	})
 	require.NoError(t, dc.ChangePassword(bg, paula, good, "0ther-Pass!"))
 	clock.advance(25 * time.Hour)
-	requireCode(t, CodePasswordRestriction, KindPolicy, dc.ChangePassword(bg, paula, "0ther-Pass!", good)) // history
+	// history
+	requireCode(t, CodePasswordRestriction, KindPolicy, dc.ChangePassword(bg, paula, "0ther-Pass!", good))
 	// over LDAP
 	require.NoError(t, dc.Modify(bg, paula, []Change{
-		{OpDelete, "unicodePwd", []any{QuotePassword("0ther-Pass!")}}, {OpAdd, "unicodePwd", []any{QuotePassword("Th1rd-Pass!")}}}, ModifyOptions{}))
+		{OpDelete, "unicodePwd", []any{QuotePassword("0ther-Pass!")}},
+		{OpAdd, "unicodePwd", []any{QuotePassword("Th1rd-Pass!")}}}, ModifyOptions{}))
 	require.NoError(t, dc.Logon(bg, "paula", "Th1rd-Pass!"))
-	require.NoError(t, dc.Modify(bg, paula, []Change{{OpReplace, "unicodePwd", []any{QuotePassword("F0urth-Päss!")}}}, ModifyOptions{}))
+	require.NoError(t, dc.Modify(bg, paula,
+		[]Change{{OpReplace, "unicodePwd", []any{QuotePassword("F0urth-Päss!")}}}, ModifyOptions{}))
 	require.NoError(t, dc.Logon(bg, "paula", "F0urth-Päss!"))
 
 	// facts H15

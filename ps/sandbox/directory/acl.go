@@ -147,7 +147,8 @@ func (n *node) readable() bool {
 // both ACEs are set, even if the object has its own one.
 func (t *tx) protect(n *node, on bool) *Error {
 	if !n.readable() {
-		return fail(CodeUnspecified, KindDenied, n.dn(), "insufficient permissions to read the protection of the object")
+		return fail(CodeUnspecified, KindDenied, n.dn(),
+			"insufficient permissions to read the protection of the object")
 	}
 	if !on && !n.isProtected() {
 		return nil

@@ -68,10 +68,12 @@ func (t *tx) add(dn string, attrs []Values) (*node, *Error) {
 	}
 	rdn := d.RDN()
 	if !strings.EqualFold(rdn.Type, class.RDN) {
-		return nil, fail(CodeNaming, KindConstraint, dn, "the naming attribute of a %s is %s", class.Name, class.RDN)
+		return nil, fail(CodeNaming, KindConstraint, dn, "the naming attribute of a %s is %s", class.Name,
+			class.RDN)
 	}
 	if !class.mayLieUnder(parent.class) {
-		return nil, fail(CodeIllegalSuperior, KindConstraint, dn, "a %s cannot be below a %s", class.Name, parent.class.Name)
+		return nil, fail(CodeIllegalSuperior, KindConstraint, dn, "a %s cannot be below a %s", class.Name,
+			parent.class.Name)
 	}
 	if parent.denied(RightCreateChild) {
 		return nil, fail(CodeInsufficientRights, KindDenied, dn, "no right to create objects in the container")
@@ -83,7 +85,8 @@ func (t *tx) add(dn string, attrs []Values) (*node, *Error) {
 	}
 	if parent.names[n.key] != nil {
 		if t.accountInUse(attrs) {
-			return nil, fail(CodeAccountExists, KindExists, dn, "the account name is in use, and the name in the container, too")
+			return nil, fail(CodeAccountExists, KindExists, dn,
+				"the account name is in use, and the name in the container, too")
 		}
 		return nil, fail(CodeNameExists, KindExists, dn, "the name is in use in the container")
 	}
@@ -155,9 +158,12 @@ func (t *tx) classOf(dn string, attrs []Values) (*Class, *Error) {
 	case class == nil:
 		return nil, failAttr(CodeClassRequired, KindConstraint, dn, "objectClass", "no class is given")
 	case class.Kind != Structural:
-		return nil, failAttr(CodeClassViolation, KindConstraint, dn, "objectClass", "%s is not a structural class", class.Name)
-	case class.is("domain") || class.is("builtinDomain") || class.is("lostAndFound") || class.is("infrastructureUpdate"):
-		return nil, failAttr(CodeUnwilling, KindUnwilling, dn, "objectClass", "only the system creates a %s", class.Name)
+		return nil, failAttr(CodeClassViolation, KindConstraint, dn, "objectClass", "%s is not a structural class",
+			class.Name)
+	case class.is("domain") || class.is("builtinDomain") || class.is("lostAndFound") ||
+		class.is("infrastructureUpdate"):
+		return nil, failAttr(CodeUnwilling, KindUnwilling, dn, "objectClass", "only the system creates a %s",
+			class.Name)
 	}
 	return class, nil
 }
@@ -191,7 +197,8 @@ func (t *tx) fill(n *node, attrs []Values) *Error {
 	}
 	if n.isAccount() {
 		t.set(n, k.pwdLastSet, "0")
-		for def, value := range map[*Attribute]string{k.accountExpires: itoa(Never), k.codePage: "0", k.countryCode: "0"} {
+		for def, value := range map[*Attribute]string{k.accountExpires: itoa(Never), k.codePage: "0",
+			k.countryCode: "0"} {
 			if !given(attrs, def.Name) {
 				t.set(n, def, value)
 			}

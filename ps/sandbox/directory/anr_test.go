@@ -16,20 +16,23 @@ func TestANR(t *testing.T) {
 	require.NoError(t, err)
 	add := func(name string, attrs ...Values) {
 		t.Helper()
-		_, err := dc.Add(bg, "CN="+name+","+base, append([]Values{{"objectClass", []any{"user"}}, {"sAMAccountName", []any{name}}}, attrs...)...)
+		_, err := dc.Add(bg, "CN="+name+","+base,
+			append([]Values{{"objectClass", []any{"user"}}, {"sAMAccountName", []any{name}}}, attrs...)...)
 		require.NoError(t, err)
 	}
 	one := func(name, value string) Values { return Values{name, []any{value}} }
 	add("u1", one("givenName", "Anna"), one("sn", "Schmidt"), one("displayName", "Schmidt, Anna"))
 	add("u2", one("givenName", "Vincent"), one("sn", "van der Berg"))
 	add("u3", one("givenName", "van"), one("sn", "der Bergen"))
-	add("u4", one("legacyExchangeDN", "zz-legacy"), one("mail", "qq@x.example"), one("proxyAddresses", "smtp:pp@x.example"))
+	add("u4", one("legacyExchangeDN", "zz-legacy"), one("mail", "qq@x.example"),
+		one("proxyAddresses", "smtp:pp@x.example"))
 	add("u5", one("physicalDeliveryOfficeName", "Orlando 5"), one("description", "ww"))
 	add("u6", one("displayName", "ab*cd"))
 	add("u7", one("displayName", "abxcd"))
 	found := func(filter string) []string {
 		t.Helper()
-		hits, err := dc.Search(bg, SearchRequest{Base: base, Filter: "(&(objectClass=user)" + filter + ")", Attributes: []string{"name"}})
+		hits, err := dc.Search(bg, SearchRequest{Base: base, Filter: "(&(objectClass=user)" + filter + ")",
+			Attributes: []string{"name"}})
 		require.NoError(t, err)
 		names := []string{}
 		for _, o := range hits {

@@ -43,13 +43,15 @@ func eachSize(b *testing.B, f func(b *testing.B, dc *DC, n int)) {
 
 func someUser(tb testing.TB, dc *DC, i int) *Object {
 	tb.Helper()
-	objs, err := dc.Search(context.Background(), SearchRequest{Filter: fmt.Sprintf("(employeeID=G%07d)", i), Attributes: []string{"sAMAccountName"}})
+	objs, err := dc.Search(context.Background(),
+		SearchRequest{Filter: fmt.Sprintf("(employeeID=G%07d)", i), Attributes: []string{"sAMAccountName"}})
 	require.NoError(tb, err)
 	require.Len(tb, objs, 1)
 	return objs[0]
 }
 
-var details = []string{"sAMAccountName", "givenName", "sn", "displayName", "mail", "userAccountControl", "memberOf", "manager", "msDS-User-Account-Control-Computed"}
+var details = []string{"sAMAccountName", "givenName", "sn", "displayName", "mail", "userAccountControl",
+	"memberOf", "manager", "msDS-User-Account-Control-Computed"}
 
 func BenchmarkLookupSAM(b *testing.B) {
 	eachSize(b, func(b *testing.B, dc *DC, n int) {
@@ -64,9 +66,11 @@ func BenchmarkLookupSAM(b *testing.B) {
 
 func BenchmarkLookupSAMByFilter(b *testing.B) {
 	eachSize(b, func(b *testing.B, dc *DC, n int) {
-		f := "(&(objectCategory=person)(objectClass=user)(sAMAccountName=" + someUser(b, dc, n/2).String("sAMAccountName") + "))"
+		f := "(&(objectCategory=person)(objectClass=user)(sAMAccountName=" +
+			someUser(b, dc, n/2).String("sAMAccountName") + "))"
 		for b.Loop() {
-			if o, err := dc.Search(context.Background(), SearchRequest{Filter: f, Attributes: details}); err != nil || len(o) != 1 {
+			if o, err := dc.Search(context.Background(), SearchRequest{Filter: f, Attributes: details}); err != nil ||
+				len(o) != 1 {
 				b.Fatal(err, len(o))
 			}
 		}
@@ -98,7 +102,8 @@ func BenchmarkLookupDN(b *testing.B) {
 func BenchmarkFilterScan(b *testing.B) {
 	eachSize(b, func(b *testing.B, dc *DC, n int) {
 		for b.Loop() {
-			if _, err := dc.Search(context.Background(), SearchRequest{Filter: "(&(objectCategory=person)(displayName=*zz*))", Attributes: details}); err != nil {
+			if _, err := dc.Search(context.Background(),
+				SearchRequest{Filter: "(&(objectCategory=person)(displayName=*zz*))", Attributes: details}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -109,7 +114,9 @@ func BenchmarkListSubtree(b *testing.B) {
 	eachSize(b, func(b *testing.B, dc *DC, n int) {
 		for b.Loop() {
 			hits := 0
-			err := dc.SearchEach(context.Background(), SearchRequest{Base: "OU=Generated,DC=corp,DC=example", Filter: "(&(objectCategory=person)(objectClass=user))", Attributes: details},
+			err := dc.SearchEach(context.Background(),
+				SearchRequest{Base: "OU=Generated,DC=corp,DC=example",
+					Filter: "(&(objectCategory=person)(objectClass=user))", Attributes: details},
 				func(*Object) error { hits++; return nil })
 			if err != nil || hits != n {
 				b.Fatal(err, hits)
@@ -121,7 +128,9 @@ func BenchmarkListSubtree(b *testing.B) {
 func BenchmarkListOneTeam(b *testing.B) {
 	eachSize(b, func(b *testing.B, dc *DC, n int) {
 		for b.Loop() {
-			objs, err := dc.Search(context.Background(), SearchRequest{Base: "OU=Team 0002,OU=Generated,DC=corp,DC=example", Filter: "(&(objectCategory=person)(objectClass=user))", Attributes: details})
+			objs, err := dc.Search(context.Background(),
+				SearchRequest{Base: "OU=Team 0002,OU=Generated,DC=corp,DC=example",
+					Filter: "(&(objectCategory=person)(objectClass=user))", Attributes: details})
 			if err != nil || len(objs) != teamSize {
 				b.Fatal(err, len(objs))
 			}

@@ -311,7 +311,8 @@ func (t *tx) restore(ref string, opts RestoreOptions) *Error {
 		return err
 	}
 	if !n.deleted || n == r.bin || n.recycled && r.dom.RecycleBin() {
-		return failAttr(CodeNotOnObject, KindConstraint, n.dn(), "isDeleted", "the object is not a deleted one that can be restored")
+		return failAttr(CodeNotOnObject, KindConstraint, n.dn(), "isDeleted",
+			"the object is not a deleted one that can be restored")
 	}
 	if hasACE(r.root.acl, ACE{Trustee: Everyone, Rights: RightControlAccess, ObjectType: ReanimateRight}) {
 		return fail(CodeInsufficientRights, KindDenied, n.dn(), "no right to reanimate tombstones")
@@ -370,7 +371,8 @@ func (t *tx) mayRestore(n, parent *node, name RDN) *Error {
 	r := t.rep
 	switch {
 	case !n.class.mayLieUnder(parent.class):
-		return fail(CodeIllegalSuperior, KindConstraint, n.dn(), "a %s cannot be below a %s", n.class.Name, parent.class.Name)
+		return fail(CodeIllegalSuperior, KindConstraint, n.dn(), "a %s cannot be below a %s", n.class.Name,
+			parent.class.Name)
 	case parent.denied(RightCreateChild):
 		return fail(CodeInsufficientRights, KindDenied, parent.dn(), "no right to create objects in the container")
 	case !n.writable():
@@ -391,7 +393,8 @@ func (t *tx) mayRestore(n, parent *node, name RDN) *Error {
 		code int
 	}{{r.sch.upn, CodeUPNExists}, {r.sch.spn, CodeSPNExists}} {
 		for _, s := range n.get(unique.def) {
-			if _, err := changeUnique(unique.code)(&m, unique.def, Change{Op: OpAdd, Name: unique.def.Name, Values: []any{s.val}}); err != nil {
+			if _, err := changeUnique(unique.code)(&m, unique.def,
+				Change{Op: OpAdd, Name: unique.def.Name, Values: []any{s.val}}); err != nil {
 				return err
 			}
 		}

@@ -60,7 +60,8 @@ func TestRestoreUser(t *testing.T) {
 	assert.Equal(t, "ring.ruth", gone.String("sAMAccountName"))
 	assert.Equal(t, ruth.SID, gone.SID)
 	assert.False(t, gone.Has("objectCategory") || gone.Has("sAMAccountType") || gone.Has("isRecycled"))
-	assert.ElementsMatch(t, ruth.Strings("memberOf"), gone.Strings("memberOf"), "hidden links are shown with deleted objects")
+	assert.ElementsMatch(t, ruth.Strings("memberOf"), gone.Strings("memberOf"),
+		"hidden links are shown with deleted objects")
 	rolf, err := dc.BySAM(bg, "ring.rolf", "manager")
 	require.NoError(t, err)
 	assert.False(t, rolf.Has("manager"), "links to a deleted object are hidden")
@@ -73,7 +74,8 @@ func TestRestoreUser(t *testing.T) {
 	require.NoError(t, dc.Restore(bg, ruth.GUID.Ref(), RestoreOptions{}))
 	requireSound(t, dc.rep)
 	requireSame(t, dc, before)
-	require.NoError(t, dc.ChangePassword(bg, ruth.GUID.Ref(), "Tr0ub4dor&3xx", "An0ther+Password"), "the password came back")
+	require.NoError(t, dc.ChangePassword(bg, ruth.GUID.Ref(), "Tr0ub4dor&3xx", "An0ther+Password"),
+		"the password came back")
 	unchanged(t, dc, func() {
 		requireCode(t, CodeNotOnObject, KindConstraint, dc.Restore(bg, ruth.GUID.Ref(), RestoreOptions{}))
 	})
@@ -93,7 +95,8 @@ func TestReanimateTombstone(t *testing.T) {
 	gone := deleted(t, dc, ruth.GUID)
 	require.NotNil(t, gone)
 	assert.Equal(t, "TRUE", gone.String("isRecycled"))
-	for _, name := range []string{"msDS-LastKnownRDN", "displayName", "userPrincipalName", "memberOf", "description"} {
+	for _, name := range []string{"msDS-LastKnownRDN", "displayName", "userPrincipalName", "memberOf",
+		"description"} {
 		assert.False(t, gone.Has(name), name)
 	}
 	require.NoError(t, dc.Restore(bg, ruth.GUID.Ref(), RestoreOptions{}))
@@ -112,13 +115,15 @@ func TestRestoreRefused(t *testing.T) {
 	dc, _ := lab(t, withBin)
 	ou, err := dc.Add(bg, "OU=bin,"+odd, Attr("objectClass", "organizationalUnit"))
 	require.NoError(t, err)
-	attrs := append(user("binned"), Attr("userPrincipalName", "binned@corp.example"), Attr("servicePrincipalName", "http/binned"))
+	attrs := append(user("binned"), Attr("userPrincipalName", "binned@corp.example"),
+		Attr("servicePrincipalName", "http/binned"))
 	u, err := dc.Add(bg, "CN=Binned,"+ou.DN, attrs...)
 	require.NoError(t, err)
 	require.NoError(t, dc.DeleteTree(bg, ou.GUID.Ref()))
 	gone := deleted(t, dc, u.GUID)
 	require.NotNil(t, gone)
-	assert.Equal(t, deleted(t, dc, ou.GUID).DN, gone.String("lastKnownParent"), "facts R10: the mangled name of the parent")
+	assert.Equal(t, deleted(t, dc, ou.GUID).DN, gone.String("lastKnownParent"),
+		"facts R10: the mangled name of the parent")
 
 	refused := func(code int, kind Kind, o RestoreOptions) {
 		t.Helper()
@@ -130,7 +135,8 @@ func TestRestoreRefused(t *testing.T) {
 	refused(CodeIllegalSuperior, KindConstraint, RestoreOptions{Parent: "CN=Ring Ruth," + odd})
 	refused(CodeNoParent, KindNoParent, RestoreOptions{Parent: ou.GUID.Ref()})
 	require.NoError(t, dc.Restore(bg, ou.GUID.Ref(), RestoreOptions{}))
-	assert.Equal(t, ou.DN, deleted(t, dc, u.GUID).String("lastKnownParent"), "facts R10: the reference follows the parent")
+	assert.Equal(t, ou.DN, deleted(t, dc, u.GUID).String("lastKnownParent"),
+		"facts R10: the reference follows the parent")
 
 	taken := func(code int, dn string, attrs ...Values) {
 		t.Helper()
@@ -141,8 +147,10 @@ func TestRestoreRefused(t *testing.T) {
 	}
 	taken(CodeNameExists, "CN=Binned,"+ou.DN, user("other.one")...)
 	taken(CodeAccountExists, "CN=Other,"+ou.DN, user("binned")...)
-	taken(CodeUPNExists, "CN=Other,"+ou.DN, append(user("other.one"), Attr("userPrincipalName", "binned@corp.example"))...)
-	taken(CodeSPNExists, "CN=Other,"+ou.DN, append(user("other.one"), Attr("servicePrincipalName", "http/binned"))...)
+	taken(CodeUPNExists, "CN=Other,"+ou.DN,
+		append(user("other.one"), Attr("userPrincipalName", "binned@corp.example"))...)
+	taken(CodeSPNExists, "CN=Other,"+ou.DN,
+		append(user("other.one"), Attr("servicePrincipalName", "http/binned"))...)
 
 	everyone := func(r Rights, of GUID) []ACE { return []ACE{{Trustee: Everyone, Rights: r, ObjectType: of}} }
 	require.NoError(t, dc.SetACL(bg, root, everyone(RightControlAccess, ReanimateRight)))
@@ -163,7 +171,8 @@ func TestRestoreRefused(t *testing.T) {
 func TestHiddenLinks(t *testing.T) {
 	for _, userFirst := range []bool{true, false} {
 		dc, _ := lab(t, withBin)
-		g, err := dc.Add(bg, "CN=Binned group,"+empty, Attr("objectClass", "group"), Attr("sAMAccountName", "binned.group"), Attr("member", "CN=Ring Ruth,"+odd))
+		g, err := dc.Add(bg, "CN=Binned group,"+empty, Attr("objectClass", "group"),
+			Attr("sAMAccountName", "binned.group"), Attr("member", "CN=Ring Ruth,"+odd))
 		require.NoError(t, err)
 		ruth, err := dc.BySAM(bg, "ring.ruth")
 		require.NoError(t, err)
@@ -193,7 +202,8 @@ func TestRestoreKeepsNewManager(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, dc.Delete(bg, manager.GUID.Ref()))
 	other := "CN=Photo Paula," + odd
-	require.NoError(t, dc.Modify(bg, rolf.GUID.Ref(), []Change{{OpReplace, "manager", []any{other}}}, ModifyOptions{}))
+	require.NoError(t, dc.Modify(bg, rolf.GUID.Ref(), []Change{{OpReplace, "manager", []any{other}}},
+		ModifyOptions{}))
 	require.NoError(t, dc.Restore(bg, manager.GUID.Ref(), RestoreOptions{}))
 	rolf, err = dc.BySAM(bg, "ring.rolf", "manager")
 	require.NoError(t, err)

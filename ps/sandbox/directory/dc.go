@@ -134,7 +134,8 @@ func (c *DC) SetWritable(writable bool) { c.readOnly.Store(!writable) }
 
 // down returns the error of a controller that is switched off.
 func (c *DC) down(op string) *Error {
-	return &Error{Code: CodeUnspecified, Kind: KindServerDown, Op: op, DN: c.HostName(), Detail: "the domain controller does not answer"}
+	return &Error{Code: CodeUnspecified, Kind: KindServerDown, Op: op, DN: c.HostName(),
+		Detail: "the domain controller does not answer"}
 }
 
 // Connect takes one of the Options.MaxConnections ADWS connections of an account. The error
@@ -152,7 +153,8 @@ func (c *DC) Connect(account string) (release func(), err error) {
 	c.connMu.Lock()
 	defer c.connMu.Unlock()
 	if c.conns[key] >= limit {
-		return nil, &Error{Fault: "EndpointUnavailable", Kind: KindBusy, Op: "connect", DN: c.HostName(), Detail: "the account has no connection left"}
+		return nil, &Error{Fault: "EndpointUnavailable", Kind: KindBusy, Op: "connect", DN: c.HostName(),
+			Detail: "the account has no connection left"}
 	}
 	if c.conns == nil {
 		c.conns = map[string]int{}
@@ -204,7 +206,9 @@ func (c *DC) BySID(ctx context.Context, s SID, attributes ...string) (*Object, e
 	})
 }
 
-func (c *DC) read(ctx context.Context, attributes []string, find func(*replica) (*node, *Error)) (*Object, error) {
+func (c *DC) read(
+	ctx context.Context, attributes []string, find func(*replica) (*node, *Error),
+) (*Object, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -264,7 +268,8 @@ func (c *DC) Protected(ctx context.Context, ref string) (bool, error) {
 	_, err := c.read(ctx, []string{"name"}, func(r *replica) (*node, *Error) {
 		n, e := r.resolve(ref)
 		if e == nil && !n.readable() {
-			e = fail(CodeUnspecified, KindDenied, n.dn(), "insufficient permissions to read the protection of the object")
+			e = fail(CodeUnspecified, KindDenied, n.dn(),
+				"insufficient permissions to read the protection of the object")
 		}
 		if e == nil {
 			on = n.isProtected()

@@ -17,7 +17,8 @@ import (
 func TestFindDC(t *testing.T) {
 	dc1, _ := lab(t)
 	d := dc1.domain
-	for _, name := range []string{"", "dc1", "DC1", "dc1.corp.example", "DC1.CORP.EXAMPLE.", "dc1.corp.example:9389", "corp.example", "CORP", "corp.example:3268"} {
+	for _, name := range []string{"", "dc1", "DC1", "dc1.corp.example", "DC1.CORP.EXAMPLE.",
+		"dc1.corp.example:9389", "corp.example", "CORP", "corp.example:3268"} {
 		c, err := d.DC(name)
 		require.NoError(t, err, name)
 		assert.Equal(t, "dc1", c.Name(), name)
@@ -175,7 +176,8 @@ func TestSearch(t *testing.T) {
 	assert.Greater(t, all, 200)
 	assert.Equal(t, 7, count(SearchRequest{Base: staff, Limit: 7}))
 	assert.Equal(t, count(SearchRequest{}), count(SearchRequest{Base: dc.domain.GUID().Ref()}))
-	assert.Equal(t, 0, count(SearchRequest{Filter: "(sAMAccountName=nobody)"}), "facts C19: no result is not an error")
+	assert.Equal(t, 0, count(SearchRequest{Filter: "(sAMAccountName=nobody)"}),
+		"facts C19: no result is not an error")
 
 	_, err := dc.Search(bg, SearchRequest{Base: "OU=x," + corp})
 	requireCode(t, CodeNotFound, KindNotFound, err)
@@ -185,20 +187,23 @@ func TestSearch(t *testing.T) {
 	requireCode(t, CodeInvalidDN, KindSyntax, err)
 
 	g := mustObject(t, dc, "CN=Photo Paula,"+odd).GUID
-	assert.Equal(t, 1, count(SearchRequest{Filter: "(objectGUID=" + EscapeFilterBytes(g[:]) + ")"}), "objectGUID by its octets")
+	assert.Equal(t, 1, count(SearchRequest{Filter: "(objectGUID=" + EscapeFilterBytes(g[:]) + ")"}),
+		"objectGUID by its octets")
 	assert.Equal(t, 0, count(SearchRequest{Filter: "(objectGUID=" + g.String() + ")"}))
 
 	// attributes: all stored ones, or some by name; computed ones only by name
 	o := mustObject(t, dc, "CN=Photo Paula,"+odd)
 	assert.True(t, o.Has("thumbnailPhoto") && o.Has("whenCreated") && !o.Has("canonicalName"))
-	o = mustObject(t, dc, "CN=Photo Paula,"+odd, "THUMBNAILPHOTO", "canonicalName", "noSuchAttribute", "title", "unicodePwd")
+	o = mustObject(t, dc, "CN=Photo Paula,"+odd, "THUMBNAILPHOTO", "canonicalName", "noSuchAttribute", "title",
+		"unicodePwd")
 	assert.Equal(t, []string{"canonicalName", "thumbnailPhoto"}, o.Names())
 	assert.Len(t, o.Bytes("thumbnailPhoto"), 200)
 	o = mustObject(t, dc, "CN=Photo Paula,"+odd, "*", "canonicalName")
 	assert.True(t, o.Has("thumbnailPhoto") && o.Has("canonicalName"))
 
 	// tokenGroups is computed in searches of one object only
-	objs, err := dc.Search(bg, SearchRequest{Filter: "(sAMAccountName=paula)", Attributes: []string{"tokenGroups"}})
+	objs, err := dc.Search(bg, SearchRequest{Filter: "(sAMAccountName=paula)",
+		Attributes: []string{"tokenGroups"}})
 	require.NoError(t, err)
 	assert.Empty(t, objs[0].Strings("tokenGroups"))
 
@@ -233,12 +238,13 @@ func TestSearchWhileWriting(t *testing.T) {
 	dc, err := d.DC("")
 	require.NoError(t, err)
 	n := 0
-	err = dc.SearchEach(bg, SearchRequest{Filter: "(employeeID=*)", Attributes: []string{"name"}}, func(o *Object) error {
-		if n++; n == 1 {
-			return dc.DeleteTree(bg, "OU=Team 0004,OU=Generated,"+root)
-		}
-		return nil
-	})
+	err = dc.SearchEach(bg, SearchRequest{Filter: "(employeeID=*)", Attributes: []string{"name"}},
+		func(o *Object) error {
+			if n++; n == 1 {
+				return dc.DeleteTree(bg, "OU=Team 0004,OU=Generated,"+root)
+			}
+			return nil
+		})
 	require.NoError(t, err)
 	assert.Equal(t, 750, n)
 	ctx, cancel := context.WithCancel(bg)
@@ -277,7 +283,8 @@ func TestConcurrency(t *testing.T) {
 				defer wg.Done()
 				dc := d.dcs[(w+1)%2]
 				for i := 0; i < 60; i++ {
-					objs, err := dc.Search(bg, SearchRequest{Base: empty, Filter: "(&(objectClass=user)(sAMAccountName=w*))"})
+					objs, err := dc.Search(bg,
+						SearchRequest{Base: empty, Filter: "(&(objectClass=user)(sAMAccountName=w*))"})
 					assert.NoError(t, err)
 					for _, o := range objs {
 						if !strings.HasPrefix(o.String("sAMAccountName"), "w") {
@@ -323,7 +330,8 @@ func TestErrors(t *testing.T) {
 		assert.NotEmpty(t, m[1], code)
 		assert.NotEqual(t, m[0], m[1], code)
 	}
-	err = dc.Modify(bg, "CN=Photo Paula,"+odd, []Change{{OpReplace, "title", []any{strings.Repeat("x", 200)}}}, ModifyOptions{})
+	err = dc.Modify(bg, "CN=Photo Paula,"+odd, []Change{{OpReplace, "title", []any{strings.Repeat("x", 200)}}},
+		ModifyOptions{})
 	require.ErrorAs(t, err, &e)
 	assert.Contains(t, e.ServerMessage(), "AtrErr")
 	assert.Contains(t, e.ServerMessage(), "Att 0 (title)")

@@ -103,9 +103,11 @@ func changeDescriptor(m *modifier, def *Attribute, c Change) (bool, *Error) {
 	acl, valid := accessList([]byte(raw))
 	switch {
 	case c.Op != OpReplace || !given || !valid || m.adding:
-		return true, failAttr(CodeUnwilling, KindUnwilling, m.n.dn(), def.Name, "the value is no security descriptor of the sandbox")
+		return true, failAttr(CodeUnwilling, KindUnwilling, m.n.dn(), def.Name,
+			"the value is no security descriptor of the sandbox")
 	case m.n.denied(RightWriteDacl):
-		return true, failAttr(CodeInsufficientRights, KindDenied, m.n.dn(), def.Name, "no right to change the access list")
+		return true, failAttr(CodeInsufficientRights, KindDenied, m.n.dn(), def.Name,
+			"no right to change the access list")
 	}
 	if !slices.Equal(acl, m.n.acl) {
 		m.setACL(m.n, acl)

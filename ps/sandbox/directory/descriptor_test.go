@@ -11,7 +11,8 @@ import (
 func TestDescriptors(t *testing.T) {
 	dc, _ := lab(t)
 	paula := "CN=Photo Paula," + odd
-	acl := []ACE{ownProtection, {Trustee: Self, Rights: RightControlAccess, ObjectType: ChangePasswordRight}, {Trustee: Authenticated, Rights: RightDeleteChild, Inherit: true}}
+	acl := []ACE{ownProtection, {Trustee: Self, Rights: RightControlAccess, ObjectType: ChangePasswordRight},
+		{Trustee: Authenticated, Rights: RightDeleteChild, Inherit: true}}
 	require.NoError(t, dc.SetACL(bg, paula, acl))
 	read := func(ref string) []byte {
 		o, err := dc.Get(bg, ref, "nTSecurityDescriptor")

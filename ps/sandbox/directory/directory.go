@@ -177,7 +177,8 @@ func (d *Domain) DC(server string) (*DC, error) {
 		}
 	}
 	if name != "" && !strings.EqualFold(name, d.dnsName) && !strings.EqualFold(name, d.netBIOS) {
-		return nil, &Error{Code: CodeUnspecified, Kind: KindServerDown, Op: "connect", DN: server, Detail: "no such server"}
+		return nil, &Error{Code: CodeUnspecified, Kind: KindServerDown, Op: "connect", DN: server,
+			Detail: "no such server"}
 	}
 	var any *DC
 	for _, c := range d.dcs {
@@ -189,7 +190,8 @@ func (d *Domain) DC(server string) (*DC, error) {
 		}
 	}
 	if any == nil {
-		return nil, &Error{Code: CodeDirectoryNotFound, Kind: KindServerDown, Op: "connect", DN: server, Detail: "no domain controller answers"}
+		return nil, &Error{Code: CodeDirectoryNotFound, Kind: KindServerDown, Op: "connect", DN: server,
+			Detail: "no domain controller answers"}
 	}
 	return any, nil
 }

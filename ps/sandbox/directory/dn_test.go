@@ -134,7 +134,8 @@ func TestIDs(t *testing.T) {
 	require.True(t, ok)
 	assert.Equal(t, g, b)
 	assert.True(t, GUID{}.IsZero())
-	for _, bad := range []string{"", "x", "{4b98b030-c66a-4474-a63a-a26f4cebc7af", "4b98b030-c66a-4474-a63a-a26f4cebc7ag", "4b98b030-c66a-4474-a63aa26f4cebc7af-"} {
+	for _, bad := range []string{"", "x", "{4b98b030-c66a-4474-a63a-a26f4cebc7af",
+		"4b98b030-c66a-4474-a63a-a26f4cebc7ag", "4b98b030-c66a-4474-a63aa26f4cebc7af-"} {
 		_, ok := ParseGUID(bad)
 		assert.False(t, ok, bad)
 	}
@@ -156,11 +157,13 @@ func TestIDs(t *testing.T) {
 	assert.Empty(t, SID{}.String())
 	assert.Nil(t, SID{}.Bytes())
 	assert.Zero(t, SID{}.RID())
-	for _, bad := range []string{"", "S-1", "S-2-5-1", "S-1-5-x", "S-1-5-4294967296", "S-1-281474976710656-1", "S-1-5--1"} {
+	for _, bad := range []string{"", "S-1", "S-2-5-1", "S-1-5-x", "S-1-5-4294967296", "S-1-281474976710656-1",
+		"S-1-5--1"} {
 		_, ok := ParseSID(bad)
 		assert.False(t, ok, bad)
 	}
-	for _, bad := range [][]byte{nil, {1}, {1, 2, 0, 0, 0, 0, 0, 5, 1, 0, 0, 0}, {2, 1, 0, 0, 0, 0, 0, 5, 1, 0, 0, 0}} {
+	for _, bad := range [][]byte{nil, {1}, {1, 2, 0, 0, 0, 0, 0, 5, 1, 0, 0, 0},
+		{2, 1, 0, 0, 0, 0, 0, 5, 1, 0, 0, 0}} {
 		_, ok := SIDFromBytes(bad)
 		assert.False(t, ok)
 	}
@@ -191,7 +194,8 @@ func TestFoldIgnoresDiacritics(t *testing.T) {
 		assert.Equal(t, fold(same[0]), fold(same[1]), same)
 		assert.True(t, sameName(same[0], same[1]), same)
 	}
-	for _, other := range [][2]string{{"Müller", "Mueller"}, {"a", "b"}, {"\u0308", ""}, {"дом", "dom"}, {"日", "本"}} {
+	for _, other := range [][2]string{{"Müller", "Mueller"}, {"a", "b"}, {"\u0308", ""}, {"дом", "dom"},
+		{"日", "本"}} {
 		assert.NotEqual(t, fold(other[0]), fold(other[1]), other)
 		assert.False(t, sameName(other[0], other[1]), other)
 	}

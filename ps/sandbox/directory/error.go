@@ -179,7 +179,8 @@ func (e *Error) ServerMessage() string {
 	if l.class == "" {
 		return ""
 	}
-	msg := fmt.Sprintf("%08X: %s: DSID-%08X, problem %d (%s), data 0", e.Code, l.class, 0x03100000+e.Code, l.problem, l.name)
+	msg := fmt.Sprintf("%08X: %s: DSID-%08X, problem %d (%s), data 0", e.Code, l.class, 0x03100000+e.Code,
+		l.problem, l.name)
 	switch l.class {
 	case "NameErr":
 		msg += fmt.Sprintf(", best match of:\n\t'%s'\n", e.BestMatch)

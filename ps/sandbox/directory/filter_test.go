@@ -60,7 +60,8 @@ func TestAllOf(t *testing.T) {
 	both, or := compile("(&(a=1)(b=2))"), compile("(|(c=3)(d=4))")
 	assert.Equal(t, "(&(a=1)(b=2)(|(c=3)(d=4)))", AllOf(nil, both, or).String())
 	assert.Equal(t, "(&(|(c=3)(d=4))(a=1)(b=2))", AllOf(or, both).String())
-	assert.Equal(t, "(&(a=1)(b=2)(b=3)(a>=1)(b=4))", AllOf(both, compile("(&(b=2)(b=3)(a>=1)(b=4)(a=1))")).String())
+	assert.Equal(t, "(&(a=1)(b=2)(b=3)(a>=1)(b=4))",
+		AllOf(both, compile("(&(b=2)(b=3)(a>=1)(b=4)(a=1))")).String())
 	assert.Equal(t, "(&(a=1)(b=2))", both.String(), "the arguments are unchanged")
 	assert.Nil(t, AllOf())
 	assert.Nil(t, AllOf(nil, nil))
@@ -73,7 +74,8 @@ func TestEscapeFilter(t *testing.T) {
 }
 
 func FuzzFilter(f *testing.F) {
-	for _, s := range []string{"(cn=a)", "(&(a=b)(!(c=*d*e)))", `(objectGUID=\00\ff)`, "(m:1.2.840.113556.1.4.1941:=CN=a)", "(|(a>=1)(b<=2)(anr=x y))", "(((("} {
+	for _, s := range []string{"(cn=a)", "(&(a=b)(!(c=*d*e)))", `(objectGUID=\00\ff)`,
+		"(m:1.2.840.113556.1.4.1941:=CN=a)", "(|(a>=1)(b<=2)(anr=x y))", "(((("} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -220,7 +222,8 @@ func TestRandomFilters(t *testing.T) {
 		text := build(0)
 		c, err := CompileFilter(text)
 		require.NoError(t, err, text)
-		total += requireSameHits(t, dc, c, []string{"", "OU=Staff,OU=Corp,DC=corp,DC=example", "CN=Users,DC=corp,DC=example"}[i%3])
+		total += requireSameHits(t, dc, c,
+			[]string{"", "OU=Staff,OU=Corp,DC=corp,DC=example", "CN=Users,DC=corp,DC=example"}[i%3])
 	}
 	assert.Positive(t, total)
 }

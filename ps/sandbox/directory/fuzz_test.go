@@ -12,11 +12,15 @@ import (
 // that is the same when it is loaded again.
 func FuzzOpen(f *testing.F) {
 	f.Add(export)
-	f.Add("dn: CN=x,DC=lab,DC=test\nobjectClass: user\nmember: CN=x,DC=lab,DC=test\nmanager: CN=x,DC=lab,DC=test\n")
+	f.Add("dn: CN=x,DC=lab,DC=test\nobjectClass: user\nmember: CN=x,DC=lab,DC=test\n" +
+		"manager: CN=x,DC=lab,DC=test\n")
 	f.Add("dn: X=1,DC=lab,DC=test\nobjectClass: strange\nx: y\nobjectGUID: 1\n")
-	f.Add("dn: CN=g,DC=lab,DC=test\nobjectClass: group\nmember: CN=g,DC=lab,DC=test\nmemberOf: CN=g,DC=lab,DC=test\nprimaryGroupID: 5\n")
-	f.Add("dn: DC=lab,DC=test\nobjectClass: domainDNS\nobjectSid: S-1-5-21-1-2-3\nmaxPwdAge: -1\nlockoutDuration: 99\n")
-	f.Add("dn: CN=Deleted Objects,DC=lab,DC=test\nobjectClass: container\nisDeleted: TRUE\n\ndn: CN=Gone,CN=Deleted Objects,DC=lab,DC=test\nobjectClass: user\n")
+	f.Add("dn: CN=g,DC=lab,DC=test\nobjectClass: group\nmember: CN=g,DC=lab,DC=test\n" +
+		"memberOf: CN=g,DC=lab,DC=test\nprimaryGroupID: 5\n")
+	f.Add("dn: DC=lab,DC=test\nobjectClass: domainDNS\nobjectSid: S-1-5-21-1-2-3\nmaxPwdAge: -1\n" +
+		"lockoutDuration: 99\n")
+	f.Add("dn: CN=Deleted Objects,DC=lab,DC=test\nobjectClass: container\nisDeleted: TRUE\n\n" +
+		"dn: CN=Gone,CN=Deleted Objects,DC=lab,DC=test\nobjectClass: user\n")
 	f.Add("dn: DC=lab,DC=test\nobjectClass: domainDNS\nisDeleted: TRUE\n\n" +
 		"dn: CN=x,DC=lab,DC=test\nobjectClass: user\n")
 	base, err := ldif.Parse("base", []byte("dn: DC=lab,DC=test\nobjectClass: domainDNS\n"))
@@ -58,10 +62,12 @@ func FuzzOpen(f *testing.F) {
 // and leave the domain consistent.
 func FuzzModify(f *testing.F) {
 	f.Add("CN=Administrator,CN=Users,DC=corp,DC=example", uint8(2), "userAccountControl", "512", "x", false)
-	f.Add("<SID=S-1-5-32-544>", uint8(0), "member", "CN=Guest,CN=Users,DC=corp,DC=example", "CN=krbtgt,CN=Users,DC=corp,DC=example", true)
+	f.Add("<SID=S-1-5-32-544>", uint8(0), "member", "CN=Guest,CN=Users,DC=corp,DC=example",
+		"CN=krbtgt,CN=Users,DC=corp,DC=example", true)
 	f.Add("CN=Guest,CN=Users,DC=corp,DC=example", uint8(1), "primaryGroupID", "513", "514", false)
 	f.Add("CN=Domain Users,CN=Users,DC=corp,DC=example", uint8(2), "groupType", "-2147483640", "8", false)
-	f.Add("CN=Guest,CN=Users,DC=corp,DC=example", uint8(2), "unicodePwd", string(QuotePassword("Str0ng-Pass!")), "", false)
+	f.Add("CN=Guest,CN=Users,DC=corp,DC=example", uint8(2), "unicodePwd", string(QuotePassword("Str0ng-Pass!")),
+		"", false)
 	f.Add("DC=corp,DC=example", uint8(2), "lockoutDuration", "-1", "-9223372036854775808", false)
 	f.Fuzz(func(t *testing.T, ref string, op uint8, name, v1, v2 string, permissive bool) {
 		d, err := New("corp.example", "", Options{Seed: 1, Clock: newClock().time})
@@ -80,7 +86,8 @@ func FuzzModify(f *testing.F) {
 			require.Empty(t, before.Compare(after))
 		}
 		requireSound(t, dc.rep)
-		_, err = dc.Search(bg, SearchRequest{Attributes: []string{"*", "msDS-User-Account-Control-Computed", "msDS-UserPasswordExpiryTimeComputed", "tokenGroups", "canonicalName"}})
+		_, err = dc.Search(bg, SearchRequest{Attributes: []string{"*", "msDS-User-Account-Control-Computed",
+			"msDS-UserPasswordExpiryTimeComputed", "tokenGroups", "canonicalName"}})
 		require.NoError(t, err)
 	})
 }

@@ -10,12 +10,19 @@ import (
 const teamSize = 250
 
 var (
-	genFirst = strings.Fields("Anna Ben Carla David Elena Felix Greta Hans Ines Jan Karin Leo Mara Nils Olga Paul Quirin Rosa Stefan Tina Uwe Vera Walter Xenia Yves Zoe Amélie Björn Chloé Dörte Eoin Fátima Gül Håkan Íñigo Jürgen Łucja Óscar Søren Žofia")
-	genLast  = strings.Fields("Adler Bauer Conrad Dietz Ebert Franke Graf Haas Imhof Jung Kern Lang Maurer Nolte Otto Pohl Quast Roth Sauer Thiel Ulrich Voigt Wolf Xander Yilmaz Zimmer O'Neill Müller-Lüdenscheidt Nuñez Ørsted Çelik Dvořák Šimić Papadakis Ivanov Nguyễn Santos Haddad Okafor Lindqvist")
+	genFirst = strings.Fields("Anna Ben Carla David Elena Felix Greta Hans Ines Jan Karin Leo Mara Nils Olga " +
+		"Paul Quirin Rosa Stefan Tina Uwe Vera Walter Xenia Yves Zoe Amélie Björn Chloé Dörte Eoin Fátima Gül " +
+		"Håkan Íñigo Jürgen Łucja Óscar Søren Žofia")
+	genLast = strings.Fields("Adler Bauer Conrad Dietz Ebert Franke Graf Haas Imhof Jung Kern Lang Maurer " +
+		"Nolte Otto Pohl Quast Roth Sauer Thiel Ulrich Voigt Wolf Xander Yilmaz Zimmer O'Neill " +
+		"Müller-Lüdenscheidt Nuñez Ørsted Çelik Dvořák Šimić Papadakis Ivanov Nguyễn Santos Haddad Okafor " +
+		"Lindqvist")
 	genDept  = []string{"Sales", "Engineering", "Finance", "Human Resources", "Support", "Logistics", "Research"}
 	genTitle = []string{"Clerk", "Specialist", "Manager", "Analyst", "Engineer", "Assistant"}
-	genCity  = [][5]string{{"Berlin", "DE", "Germany", "276", "10115"}, {"Madrid", "ES", "Spain", "724", "28001"},
-		{"Oslo", "NO", "Norway", "578", "0150"}, {"Praha", "CZ", "Czechia", "203", "110 00"}, {"Austin", "US", "United States", "840", "73301"}}
+	genCity  = [][5]string{{"Berlin", "DE", "Germany", "276", "10115"},
+		{"Madrid", "ES", "Spain", "724", "28001"},
+		{"Oslo", "NO", "Norway", "578", "0150"}, {"Praha", "CZ", "Czechia", "203", "110 00"},
+		{"Austin", "US", "United States", "840", "73301"}}
 )
 
 // Generate adds n users below OU=Generated, in OUs and groups of 250. Equal domains, n and
@@ -62,7 +69,8 @@ func (g *generator) run(n int) error {
 			return err
 		}
 		group, err := g.object(ou, "group", name+" members", map[string]string{
-			"sAMAccountName": fmt.Sprintf("gen-team-%04d", team+1), "groupType": "-2147483646", "description": "Members of " + name})
+			"sAMAccountName": fmt.Sprintf("gen-team-%04d", team+1), "groupType": "-2147483646",
+			"description": "Members of " + name})
 		if err != nil {
 			return err
 		}
@@ -105,7 +113,8 @@ func (g *generator) object(parent *node, class, name string, attrs map[string]st
 	n := &node{guid: g.d.freshGUID(), class: c, created: g.t.now.Unix(), changed: g.t.now.Unix()}
 	n.setName(RDN{strings.ToUpper(c.RDN), name})
 	if parent.names[n.key] != nil {
-		return nil, &Error{Code: CodeNameExists, Kind: KindExists, Op: "generate", DN: parent.dn(), Detail: name + " already exists"}
+		return nil, &Error{Code: CodeNameExists, Kind: KindExists, Op: "generate", DN: parent.dn(),
+			Detail: name + " already exists"}
 	}
 	if n.isPrincipal() {
 		sid, err := g.d.freshSID()

@@ -55,7 +55,8 @@ func (r *replica) nesting(scope int64, group, member *node) *Error {
 		}
 	case member.isAccount(), member.is("contact"):
 	default:
-		e := failAttr(CodeUnwilling, KindNesting, group.dn(), "member", "a %s cannot be a member", member.class.Name)
+		e := failAttr(CodeUnwilling, KindNesting, group.dn(), "member", "a %s cannot be a member",
+			member.class.Name)
 		e.Value = member.dn()
 		return e
 	}
@@ -116,11 +117,13 @@ func (t *tx) removeMember(group *node, v linkVal, permissive bool) *Error {
 // protectedRIDs are the RIDs of the administrative groups, of the domain and
 // built-in. Their members get adminCount 1 and keep it. (The real directory sets it
 // within an hour.)
-var protectedRIDs = map[uint32]bool{512: true, 516: true, 518: true, 519: true, 521: true, 526: true, 527: true,
+var protectedRIDs = map[uint32]bool{512: true, 516: true, 518: true, 519: true, 521: true, 526: true,
+	527: true,
 	544: true, 548: true, 549: true, 550: true, 551: true, 552: true}
 
 func (r *replica) isProtectedGroup(g *node) bool {
-	return g.isGroup() && protectedRIDs[g.sid.RID()] && (g.sid.Domain() == r.dom.sid || g.sid.Domain() == builtinSID)
+	return g.isGroup() && protectedRIDs[g.sid.RID()] &&
+		(g.sid.Domain() == r.dom.sid || g.sid.Domain() == builtinSID)
 }
 
 var builtinSID = mustSID("S-1-5-32")
@@ -158,7 +161,8 @@ func (t *tx) setGroupType(n *node, want int64) *Error {
 		return bad(CodeNotDefinedForClass, KindConstraint, "the class has no such attribute")
 	}
 	scope := want & groupScopes
-	if scope == 0 || scope&(scope-1) != 0 || want&^(groupScopes|groupSecurity|groupBuiltin|groupAppBasic|groupAppQuery) != 0 {
+	if scope == 0 || scope&(scope-1) != 0 ||
+		want&^(groupScopes|groupSecurity|groupBuiltin|groupAppBasic|groupAppQuery) != 0 {
 		return bad(CodeInvalidGroupType, KindConstraint, "not exactly one scope")
 	}
 	if old == want {
@@ -184,7 +188,8 @@ func (t *tx) convert(n *node, from, to int64) *Error {
 		return nil
 	}
 	if from|to == groupGlobal|groupLocal {
-		return failAttr(CodeUnwilling, KindUnwilling, n.dn(), "groupType", "a conversion between global and domain local needs universal in between")
+		return failAttr(CodeUnwilling, KindUnwilling, n.dn(), "groupType",
+			"a conversion between global and domain local needs universal in between")
 	}
 	if t.rep.hasPrimaryMembers(n) && to == groupLocal {
 		return failAttr(CodePrimaryMembers, KindProtected, n.dn(), "groupType", "it is someone's primary group")
@@ -203,9 +208,11 @@ func (t *tx) convert(n *node, from, to int64) *Error {
 		parent := t.rep.groupType(l.n) & groupScopes
 		switch {
 		case parent == groupGlobal && to == groupUniversal:
-			return failAttr(CodeGlobalNoUniversal, KindNesting, n.dn(), "groupType", "it is a member of the global group %s", l.n.dn())
+			return failAttr(CodeGlobalNoUniversal, KindNesting, n.dn(), "groupType",
+				"it is a member of the global group %s", l.n.dn())
 		case parent == groupUniversal && to == groupLocal:
-			return failAttr(CodeUniversalNoLocal, KindNesting, n.dn(), "groupType", "it is a member of the universal group %s", l.n.dn())
+			return failAttr(CodeUniversalNoLocal, KindNesting, n.dn(), "groupType",
+				"it is a member of the universal group %s", l.n.dn())
 		}
 	}
 	return nil

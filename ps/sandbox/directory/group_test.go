@@ -16,7 +16,8 @@ const (
 
 func addGroup(t testing.TB, dc *DC, name string, groupType int) string {
 	t.Helper()
-	o, err := dc.Add(bg, "CN="+name+","+empty, Attr("objectClass", "group"), Attr("sAMAccountName", name), Attr("groupType", groupType))
+	o, err := dc.Add(bg, "CN="+name+","+empty, Attr("objectClass", "group"), Attr("sAMAccountName", name),
+		Attr("groupType", groupType))
 	require.NoError(t, err)
 	return o.DN
 }
@@ -78,14 +79,19 @@ func TestMembership(t *testing.T) {
 	unchanged(t, dc, func() {
 		requireCode(t, CodeAlreadyMember, KindMember, addMember(dc, g, paula))
 		require.NoError(t, dc.Modify(bg, g, []Change{{OpAdd, "member", []any{paula}}}, permissive), "facts E25")
-		require.NoError(t, dc.Modify(bg, g, []Change{{OpDelete, "member", []any{"CN=Rds Rita," + odd}}}, permissive), "facts E25")
-		requireCode(t, CodeNotMember, KindMember, dc.Modify(bg, g, []Change{{OpDelete, "member", []any{"CN=Rds Rita," + odd}}}, ModifyOptions{}))
+		require.NoError(t, dc.Modify(bg, g, []Change{{OpDelete, "member", []any{"CN=Rds Rita," + odd}}},
+			permissive), "facts E25")
+		requireCode(t, CodeNotMember, KindMember,
+			dc.Modify(bg, g, []Change{{OpDelete, "member", []any{"CN=Rds Rita," + odd}}}, ModifyOptions{}))
 		// facts E26: if one member does not exist, none is added
-		e := requireCode(t, CodeNotFound, KindNotFound, dc.Modify(bg, g, []Change{{OpAdd, "member", []any{"CN=Rds Rita," + odd, "CN=x," + odd}}}, permissive))
+		e := requireCode(t, CodeNotFound, KindNotFound,
+			dc.Modify(bg, g, []Change{{OpAdd, "member", []any{"CN=Rds Rita," + odd, "CN=x," + odd}}}, permissive))
 		assert.Equal(t, "member", e.Attribute)
 		// facts E28: the primary group
-		requireCode(t, CodePrimaryGroup, KindMember, dc.Modify(bg, "CN=Domain Users,"+users, []Change{{OpDelete, "member", []any{paula}}}, permissive))
-		requireCode(t, CodeAlreadyMember, KindMember, dc.Modify(bg, "CN=Domain Users,"+users, []Change{{OpAdd, "member", []any{paula}}}, permissive))
+		requireCode(t, CodePrimaryGroup, KindMember,
+			dc.Modify(bg, "CN=Domain Users,"+users, []Change{{OpDelete, "member", []any{paula}}}, permissive))
+		requireCode(t, CodeAlreadyMember, KindMember,
+			dc.Modify(bg, "CN=Domain Users,"+users, []Change{{OpAdd, "member", []any{paula}}}, permissive))
 	})
 	require.NoError(t, addMember(dc, g, g), "facts E29: a group in itself is allowed")
 	g2 := addGroup(t, dc, "team2", globalSec)
@@ -102,13 +108,17 @@ func TestMembership(t *testing.T) {
 	assert.Len(t, tokens, 4)
 
 	// a new primary group and the old one exchange their roles
-	require.NoError(t, dc.Modify(bg, paula, []Change{{OpReplace, "primaryGroupID", []any{int64(mustObject(t, dc, g).SID.RID())}}}, ModifyOptions{}))
+	require.NoError(t, dc.Modify(bg, paula,
+		[]Change{{OpReplace, "primaryGroupID", []any{int64(mustObject(t, dc, g).SID.RID())}}}, ModifyOptions{}))
 	o, err = dc.Get(bg, paula, "memberOf")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"CN=Domain Users," + users}, o.Strings("memberOf"))
 	unchanged(t, dc, func() {
-		requireCode(t, CodePrimaryMembers, KindProtected, dc.Modify(bg, g, []Change{{OpReplace, "groupType", []any{2}}}, ModifyOptions{})) // facts E33
-		requireCode(t, CodeCannotDelete, KindProtected, dc.Delete(bg, g))                                                                  // facts E28
+		// facts E33
+		requireCode(t, CodePrimaryMembers, KindProtected,
+			dc.Modify(bg, g, []Change{{OpReplace, "groupType", []any{2}}}, ModifyOptions{}))
+		// facts E28
+		requireCode(t, CodeCannotDelete, KindProtected, dc.Delete(bg, g))
 	})
 	requireSound(t, dc.rep)
 }

@@ -164,7 +164,8 @@ func (c *clause) write(b *strings.Builder) {
 	case clauseRule:
 		b.WriteString(c.attr + ":" + c.rule + ":=" + EscapeFilter(c.value))
 	default:
-		op := map[clauseKind]string{clauseEqual: "=", clauseApprox: "~=", clauseGreater: ">=", clauseLess: "<="}[c.kind]
+		op := map[clauseKind]string{clauseEqual: "=", clauseApprox: "~=", clauseGreater: ">=",
+			clauseLess: "<="}[c.kind]
 		b.WriteString(c.attr + op + EscapeFilter(c.value))
 	}
 	b.WriteByte(')')

@@ -30,10 +30,12 @@ func requireSound(t testing.TB, r *replica) {
 			require.Same(t, k, n.names[k.key])
 		}
 		requireSoundLinks(t, n)
-		require.True(t, slices.IsSortedFunc(n.attrs, func(a, b stored) int { return a.def.order - b.def.order }), "order of attributes: %s", n.dn())
+		require.True(t, slices.IsSortedFunc(n.attrs, func(a, b stored) int { return a.def.order - b.def.order }),
+			"order of attributes: %s", n.dn())
 		for i := range n.attrs {
 			require.NotEmpty(t, n.attrs[i].val, "an empty value of %s", n.attrs[i].def.Name)
-			require.False(t, n.attrs[i].def.SingleValued && i > 0 && n.attrs[i-1].def == n.attrs[i].def, "two values of %s", n.attrs[i].def.Name)
+			require.False(t, n.attrs[i].def.SingleValued && i > 0 && n.attrs[i-1].def == n.attrs[i].def,
+				"two values of %s", n.attrs[i].def.Name)
 		}
 		if n.deleted {
 			return
@@ -65,7 +67,9 @@ func requireSound(t testing.TB, r *replica) {
 				if def == r.sch.name {
 					require.Equal(t, key, fold(n.rdn))
 				} else {
-					require.True(t, slices.ContainsFunc(n.get(def), func(s stored) bool { return def.matchKey(s.val) == key }), "a stale entry of %s in the index of %s", n.dn(), def.Name)
+					require.True(t, slices.ContainsFunc(n.get(def),
+						func(s stored) bool { return def.matchKey(s.val) == key }), "a stale entry of %s in the index of %s",
+						n.dn(), def.Name)
 				}
 			}
 		}
@@ -246,7 +250,8 @@ func (w *writer) step() error {
 	}
 	switch w.r.IntN(16) {
 	case 0, 1:
-		class := []string{"user", "group", "computer", "organizationalUnit", "contact", "inetOrgPerson"}[w.r.IntN(6)]
+		class := []string{"user", "group", "computer", "organizationalUnit", "contact",
+			"inetOrgPerson"}[w.r.IntN(6)]
 		typ, name := "CN", w.name()
 		if class == "organizationalUnit" {
 			typ = "OU"
@@ -275,7 +280,8 @@ func (w *writer) step() error {
 	case 9:
 		return change(w.anyOf("user").GUID.Ref(), OpReplace, "sAMAccountName", w.name())
 	case 10:
-		return change(w.anyOf("group").GUID.Ref(), OpReplace, "groupType", []any{-2147483646, -2147483644, -2147483640, 2, 4, 8}[w.r.IntN(6)])
+		return change(w.anyOf("group").GUID.Ref(), OpReplace, "groupType",
+			[]any{-2147483646, -2147483644, -2147483640, 2, 4, 8}[w.r.IntN(6)])
 	case 11:
 		return dc.SetProtected(bg, w.anyOf("organizationalUnit").GUID.Ref(), w.r.IntN(2) == 0)
 	case 12:

@@ -113,7 +113,8 @@ func (o *JournalObject) note(s *step) {
 			o.DN, o.NewDN = "", s.n.dn()
 		}
 	case stepACL:
-		o.Changes = append(o.Changes, AttributeChange{"nTSecurityDescriptor", aceTexts(s.fromACL), aceTexts(s.toACL)})
+		o.Changes = append(o.Changes,
+			AttributeChange{"nTSecurityDescriptor", aceTexts(s.fromACL), aceTexts(s.toACL)})
 	case stepSecret:
 		o.change("unicodePwd")
 	}

@@ -40,7 +40,8 @@ func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 		d.journal.limit = 100_000
 	}
 	d.journal.onWrite = opts.OnWrite
-	l := &loader{d: d, now: d.tick(), byDN: map[string]*entry{}, byText: map[string]*entry{}, guids: map[GUID]*entry{}, sids: map[SID]*entry{}, sams: map[string]*entry{}, upns: map[string]*entry{}}
+	l := &loader{d: d, now: d.tick(), byDN: map[string]*entry{}, byText: map[string]*entry{},
+		guids: map[GUID]*entry{}, sids: map[SID]*entry{}, sams: map[string]*entry{}, upns: map[string]*entry{}}
 	for i, records := range layers {
 		l.read(i, records)
 	}
@@ -126,11 +127,13 @@ type pendingRef struct {
 }
 
 func (l *loader) fault(e *entry, format string, args ...any) {
-	l.faults = append(l.faults, ldif.Fault{File: e.rec.File, Line: e.rec.Line, DN: e.rec.DN, Message: fmt.Sprintf(format, args...)})
+	l.faults = append(l.faults, ldif.Fault{File: e.rec.File, Line: e.rec.Line, DN: e.rec.DN,
+		Message: fmt.Sprintf(format, args...)})
 }
 
 func (l *loader) warn(e *entry, format string, args ...any) {
-	l.warnings = append(l.warnings, ldif.Fault{File: e.rec.File, Line: e.rec.Line, DN: e.rec.DN, Message: fmt.Sprintf(format, args...)})
+	l.warnings = append(l.warnings,
+		ldif.Fault{File: e.rec.File, Line: e.rec.Line, DN: e.rec.DN, Message: fmt.Sprintf(format, args...)})
 }
 
 // skip skips an entry.
@@ -232,8 +235,9 @@ func (l *loader) findRoot() *entry {
 		root = l.domainOfNames()
 	}
 	if root == nil {
-		l.faults = append(l.faults, ldif.Fault{File: l.firstFile(), Line: 1, Message: "no domainDNS entry, nor a name below DC=...: the files do not contain a domain; " +
-			`it begins with the lines "dn: DC=corp,DC=example", "objectClass: domainDNS", "dc: corp"`})
+		l.faults = append(l.faults, ldif.Fault{File: l.firstFile(), Line: 1,
+			Message: "no domainDNS entry, nor a name below DC=...: the files do not contain a domain; " +
+				`it begins with the lines "dn: DC=corp,DC=example", "objectClass: domainDNS", "dc: corp"`})
 		return nil
 	}
 	for _, r := range root.dn.rdns {

@@ -218,7 +218,8 @@ func (l *loader) controllers() {
 		if host == "" {
 			host = name + "." + l.d.dnsName
 		}
-		c := &DC{domain: l.d, name: name, host: strings.ToLower(host), account: account, index: len(l.d.dcs), rep: r}
+		c := &DC{domain: l.d, name: name, host: strings.ToLower(host), account: account, index: len(l.d.dcs),
+			rep: r}
 		c.readOnly.Store(readOnly)
 		l.d.dcs = append(l.d.dcs, c)
 	}

@@ -23,12 +23,14 @@ func (l *loader) skipAt(e *entry, line int, format string, args ...any) {
 	}
 	e.bad = fmt.Sprintf(format, args...)
 	l.d.loaded.Skipped++
-	l.warnings = append(l.warnings, ldif.Fault{File: e.rec.File, Line: line, DN: e.rec.DN, Message: "skipped: " + e.bad})
+	l.warnings = append(l.warnings,
+		ldif.Fault{File: e.rec.File, Line: line, DN: e.rec.DN, Message: "skipped: " + e.bad})
 }
 
 // skipValue skips an entry because of a value.
 func (l *loader) skipValue(e *entry, a *ldif.Attribute, i int) {
-	l.skipAt(e, lineOf(e, a, i), "the value %q of %s does not match the attribute's syntax", short(a.Values[i]), a.Name)
+	l.skipAt(e, lineOf(e, a, i), "the value %q of %s does not match the attribute's syntax", short(a.Values[i]),
+		a.Name)
 }
 
 // keep counts a value that is kept as written.
@@ -38,7 +40,8 @@ func (l *loader) keep(e *entry, def *Attribute, a *ldif.Attribute, i int) {
 	}
 	k := l.kept[def.Name]
 	if k == nil {
-		k = &keptValues{first: ldif.Fault{File: e.rec.File, Line: lineOf(e, a, i), Message: fmt.Sprintf("%q", short(a.Values[i]))}}
+		k = &keptValues{first: ldif.Fault{File: e.rec.File, Line: lineOf(e, a, i),
+			Message: fmt.Sprintf("%q", short(a.Values[i]))}}
 		l.kept[def.Name] = k
 	}
 	k.count++
@@ -135,7 +138,8 @@ func (l *loader) addEntry(dn DN, e *entry) *entry {
 	case "DC":
 		class = "domainDNS"
 	}
-	rec := &ldif.Record{File: e.rec.File, Line: e.rec.Line, DN: dn.String(), Attributes: []ldif.Attribute{{Name: "objectClass", Values: []string{"top", class}}}}
+	rec := &ldif.Record{File: e.rec.File, Line: e.rec.Line, DN: dn.String(),
+		Attributes: []ldif.Attribute{{Name: "objectClass", Values: []string{"top", class}}}}
 	added := &entry{rec: rec, layers: []*ldif.Record{rec}, layer: e.layer, dn: dn}
 	l.byDN[dn.Key()] = added
 	l.entries = append(l.entries, added)
@@ -183,7 +187,9 @@ func (l *loader) foreign() {
 func (l *loader) summarize() {
 	if n := l.d.loaded.Added; n > 0 {
 		l.d.loaded.Entries -= n
-		l.warnings = append(l.warnings, ldif.Fault{File: l.firstFile(), Line: 1, Message: fmt.Sprintf("%d entries that lie above others are missing and were added", n)})
+		l.warnings = append(l.warnings,
+			ldif.Fault{File: l.firstFile(), Line: 1,
+				Message: fmt.Sprintf("%d entries that lie above others are missing and were added", n)})
 	}
 	if len(l.kept) == 0 {
 		return
@@ -199,7 +205,8 @@ func (l *loader) summarize() {
 		parts[i] = fmt.Sprintf("%s (%d, first %s on line %d)", name, k.count, k.first.Message, k.first.Line)
 	}
 	first := l.kept[names[0]].first
-	first.Message = fmt.Sprintf("%d values do not match the syntax of their attribute and are kept as written: %s", l.d.loaded.Kept, strings.Join(parts, ", "))
+	first.Message = fmt.Sprintf("%d values do not match the syntax of their attribute and are kept as "+
+		"written: %s", l.d.loaded.Kept, strings.Join(parts, ", "))
 	l.warnings = append(l.warnings, first)
 }
 
@@ -208,7 +215,8 @@ func (e *entry) extend(r *ldif.Record) {
 	whole := *e.rec
 	whole.Attributes = slices.Clone(whole.Attributes)
 	for _, a := range r.Attributes {
-		i := slices.IndexFunc(whole.Attributes, func(b ldif.Attribute) bool { return strings.EqualFold(a.Name, b.Name) && a.DC == b.DC })
+		i := slices.IndexFunc(whole.Attributes,
+			func(b ldif.Attribute) bool { return strings.EqualFold(a.Name, b.Name) && a.DC == b.DC })
 		if i < 0 {
 			whole.Attributes = append(whole.Attributes, a)
 			continue

@@ -55,7 +55,9 @@ func TestBuiltIn(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 4, deep)
-	for rid, name := range map[uint32]string{500: "Administrator", 501: "Guest", 502: "krbtgt", 512: "Domain Admins", 513: "Domain Users", 515: "Domain Computers", 516: "Domain Controllers", 518: "Schema Admins", 519: "Enterprise Admins"} {
+	for rid, name := range map[uint32]string{500: "Administrator", 501: "Guest", 502: "krbtgt",
+		512: "Domain Admins", 513: "Domain Users", 515: "Domain Computers", 516: "Domain Controllers",
+		518: "Schema Admins", 519: "Enterprise Admins"} {
 		o, err := dc.BySID(bg, d.SID().WithRID(rid))
 		require.NoError(t, err)
 		assert.Equal(t, name, o.String("name"))
@@ -221,12 +223,15 @@ func TestOpen(t *testing.T) {
 	assert.Equal(t, "user", o.Class)
 	assert.Equal(t, "4b98b030-c66a-4474-a63a-a26f4cebc7af", o.GUID.String())
 	assert.EqualValues(t, 1105, o.SID.RID())
-	assert.Equal(t, []string{"CN=Team,OU=People,DC=lab,DC=test"}, o.Strings("memberOf"), "memberOf instead of member")
-	assert.Equal(t, []string{"CN=Bob,OU=People,DC=lab,DC=test"}, o.Strings("manager"), "directReports instead of manager")
+	assert.Equal(t, []string{"CN=Team,OU=People,DC=lab,DC=test"}, o.Strings("memberOf"),
+		"memberOf instead of member")
+	assert.Equal(t, []string{"CN=Bob,OU=People,DC=lab,DC=test"}, o.Strings("manager"),
+		"directReports instead of manager")
 	assert.Equal(t, []string{"CN=Boss,OU=Elsewhere,DC=lab,DC=test"}, o.Strings("assistant"), "kept as text")
 	assert.Equal(t, "43", o.String("shoeSize"), "unknown attributes are kept")
 	assert.Equal(t, []byte{0xFF, 0, 0xFF}, o.Value("x-blob"))
-	assert.Equal(t, []byte("text"), mustObject(t, dc, "CN=PC,OU=People,DC=lab,DC=test").Value("x-blob"), "octets in all entries")
+	assert.Equal(t, []byte("text"), mustObject(t, dc, "CN=PC,OU=People,DC=lab,DC=test").Value("x-blob"),
+		"octets in all entries")
 	assert.Equal(t, "2019-01-01T12:00:00Z", o.Value("whenCreated").(time.Time).Format(time.RFC3339))
 	assert.Equal(t, "8812", o.String("uSNChanged"))
 	assert.Equal(t, " Content ", o.String("userParameters"))
@@ -234,7 +239,8 @@ func TestOpen(t *testing.T) {
 	objs, err := dc.Search(bg, SearchRequest{Filter: "(&(shoeSize=43)(extensionAttribute1=EXT))"})
 	require.NoError(t, err)
 	assert.Len(t, objs, 1, "and can be used in filters")
-	require.NoError(t, dc.Modify(bg, o.DN, []Change{{OpReplace, "shoeSize", []any{"44"}}}, ModifyOptions{}), "and writable")
+	require.NoError(t, dc.Modify(bg, o.DN, []Change{{OpReplace, "shoeSize", []any{"44"}}}, ModifyOptions{}),
+		"and writable")
 
 	g := mustObject(t, dc, "CN=Team,OU=People,DC=lab,DC=test")
 	assert.Equal(t, "Team", g.String("sAMAccountName"))
@@ -274,7 +280,9 @@ func TestOpen(t *testing.T) {
 // TestOpenSkips: an entry that the directory cannot contain is skipped as a whole, with its
 // file, line, value and reason.
 func TestOpenSkips(t *testing.T) {
-	const x = "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nunicodePwd:: IgBTAHQAcgAwAG4AZwAtAFAAYQBzAHMAIQAiAA==\nmanager: DC=lab,DC=test\nlastLogon: 1\nadgatewayProtected: TRUE\n"
+	const x = "dn: CN=x,DC=lab,DC=test\nobjectClass: user\n" +
+		"unicodePwd:: IgBTAHQAcgAwAG4AZwAtAFAAYQBzAHMAIQAiAA==\nmanager: DC=lab,DC=test\nlastLogon: 1\n" +
+		"adgatewayProtected: TRUE\n"
 	for _, tt := range []struct{ name, text, line, message string }{
 		{"malformed DN", "dn: x\nobjectClass: user\n", "1", "the DN is malformed"},
 		{"outside", x + "\ndn: CN=x,DC=other\nobjectClass: user\n", "8", "outside the domain DC=lab,DC=test"},
@@ -297,7 +305,8 @@ func TestOpenSkips(t *testing.T) {
 		{"addition to nothing", "dn: CN=x,DC=lab,DC=test\nchangetype: modify\nadd: title\ntitle: x\n-\n", "1", "values are added to an entry"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d, err := Open(Options{}, records(t, "base.ldif", "dn: DC=lab,DC=test\nobjectClass: domainDNS\n"), records(t, "own.ldif", tt.text))
+			d, err := Open(Options{}, records(t, "base.ldif", "dn: DC=lab,DC=test\nobjectClass: domainDNS\n"),
+				records(t, "own.ldif", tt.text))
 			require.NoError(t, err)
 			require.Equal(t, 1, d.Loaded().Skipped-strings.Count(tt.name, "below"), "%v", d.Warnings())
 			last := d.Warnings()[d.Loaded().Skipped-1]
@@ -346,12 +355,14 @@ member: CN=x,OU=b,CN=a,DC=lab,DC=test
 	assert.Equal(t, Loaded{Entries: 4, Kept: 3, Added: 4}, d.Loaded())
 	assert.Equal(t, "lab.test", d.DNSName())
 	dc := d.dcs[0]
-	assert.Equal(t, "2100-1073741823", mustObject(t, dc, "CN=RID Manager$,CN=System,DC=lab,DC=test").String("rIDAvailablePool"))
+	assert.Equal(t, "2100-1073741823",
+		mustObject(t, dc, "CN=RID Manager$,CN=System,DC=lab,DC=test").String("rIDAvailablePool"))
 	assert.Equal(t, "organizationalUnit", mustObject(t, dc, "OU=b,CN=a,DC=lab,DC=test").Class)
 	g := mustObject(t, dc, "CN=g,DC=lab,DC=test")
 	assert.Equal(t, []string{"CN=x,OU=b,CN=a,DC=lab,DC=test"}, g.Strings("member"))
 	assert.Equal(t, []string{"CN=x,OU=b,CN=a,DC=lab,DC=test"}, g.Strings("managedBy"))
-	require.NoError(t, dc.Modify(bg, "CN=RID Set,CN=x,OU=b,CN=a,DC=lab,DC=test", []Change{{OpReplace, "description", []any{"x"}}}, ModifyOptions{}))
+	require.NoError(t, dc.Modify(bg, "CN=RID Set,CN=x,OU=b,CN=a,DC=lab,DC=test",
+		[]Change{{OpReplace, "description", []any{"x"}}}, ModifyOptions{}))
 	var text []string
 	for _, w := range d.Warnings() {
 		text = append(text, w.Error())
@@ -420,9 +431,12 @@ func manyEntries(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString("dn: DC=lab,DC=test\nobjectClass: domainDNS\n\n")
 	for i := 0; i < n; i++ {
-		fmt.Fprintf(&b, "dn: CN=User %d,OU=o%d,DC=lab,DC=test\nobjectClass: top\nobjectClass: person\nobjectClass: organizationalPerson\nobjectClass: user\n"+
-			"cn: User %d\nsAMAccountName: user%d\nuserPrincipalName: user%d@lab.test\nuserAccountControl: 512\ndisplayName: User number %d\n"+
-			"mail: user%d@lab.test\nmemberOf: CN=g%d,OU=o1,DC=lab,DC=test\ndescription: one of very many\n\n", i, i%100, i, i, i, i, i, i%50)
+		fmt.Fprintf(&b, "dn: CN=User %d,OU=o%d,DC=lab,DC=test\nobjectClass: top\nobjectClass: person\n"+
+			"objectClass: organizationalPerson\nobjectClass: user\n"+
+			"cn: User %d\nsAMAccountName: user%d\nuserPrincipalName: user%d@lab.test\nuserAccountControl: 512\n"+
+			"displayName: User number %d\n"+
+			"mail: user%d@lab.test\nmemberOf: CN=g%d,OU=o1,DC=lab,DC=test\ndescription: one of very many\n\n", i,
+			i%100, i, i, i, i, i, i%50)
 	}
 	for i := 0; i < 100; i++ {
 		fmt.Fprintf(&b, "dn: OU=o%d,DC=lab,DC=test\nobjectClass: organizationalUnit\n\n", i)
@@ -477,7 +491,8 @@ func TestGenerate(t *testing.T) {
 // If some entries have it, computers without it only look like domain controllers (facts G13).
 func TestControllersOfFiles(t *testing.T) {
 	computer := func(name, uac, more string) string {
-		return "dn: CN=" + name + ",DC=lab,DC=test\nobjectClass: computer\nsAMAccountName: " + name + "$\nuserAccountControl: " + uac + "\n" + more + "\n"
+		return "dn: CN=" + name + ",DC=lab,DC=test\nobjectClass: computer\nsAMAccountName: " + name +
+			"$\nuserAccountControl: " + uac + "\n" + more + "\n"
 	}
 	const server = "serverReferenceBL: CN=X,CN=Servers,CN=Here,CN=Sites,CN=Configuration,DC=lab,DC=test\n"
 	for name, c := range map[string]struct {
@@ -493,7 +508,8 @@ func TestControllersOfFiles(t *testing.T) {
 		"renamed": {computer("OLD", "532480", server+"dNSHostName: New.lab.test\n"), []string{"new.lab.test true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, err := Open(Options{Seed: 1}, records(t, "dcs.ldif", "dn: DC=lab,DC=test\nobjectClass: domainDNS\n\n"+c.file))
+			d, err := Open(Options{Seed: 1},
+				records(t, "dcs.ldif", "dn: DC=lab,DC=test\nobjectClass: domainDNS\n\n"+c.file))
 			require.NoError(t, err)
 			assert.Empty(t, d.Warnings())
 			var got []string

@@ -89,7 +89,8 @@ func expired(fileTime int64, now time.Time) bool {
 }
 
 func (t *tx) badPassword(n *node, local *localState, p policy) {
-	if last, ok := FromFileTime(local.badPasswordTime); ok && p.lockWindow() != 0 && t.now.Sub(last) > p.lockWindow() {
+	if last, ok := FromFileTime(local.badPasswordTime); ok && p.lockWindow() != 0 &&
+		t.now.Sub(last) > p.lockWindow() {
 		local.badPwdCount = 0
 	}
 	local.badPwdCount++

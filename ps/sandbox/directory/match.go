@@ -69,7 +69,8 @@ func (v *view) bindTo(m *matcher, c *clause) *Error {
 		return nil
 	}
 	if def.Constructed {
-		return failAttr(CodeInappropriateMatch, KindSyntax, "", def.Name, "a constructed attribute is not allowed in a filter")
+		return failAttr(CodeInappropriateMatch, KindSyntax, "", def.Name,
+			"a constructed attribute is not allowed in a filter")
 	}
 	m.def = def
 	switch c.kind {
@@ -250,7 +251,8 @@ func (v *view) bindANR(m *matcher, c *clause) *Error {
 		pairs := [][2]string{{before, after}, {after, before}}
 		for i, suppressed := range v.suppressedANR() {
 			if !suppressed {
-				or.subs = append(or.subs, &clause{kind: clauseAnd, subs: []*clause{item("givenName", pairs[i][0]), item("sn", pairs[i][1])}})
+				or.subs = append(or.subs, &clause{kind: clauseAnd,
+					subs: []*clause{item("givenName", pairs[i][0]), item("sn", pairs[i][1])}})
 			}
 		}
 	}

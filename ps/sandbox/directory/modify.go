@@ -100,9 +100,11 @@ func (m *modifier) mayWrite(def *Attribute, c Change) *Error {
 	case def.key == "dbcspwd":
 		return failAttr(CodeUnwilling, KindUnwilling, dn, def.Name, "the attribute cannot be written this way")
 	case def.NotReplicated:
-		return failAttr(CodeOwnedBySAM, KindUnwilling, dn, def.Name, "only the domain controller writes the attribute")
+		return failAttr(CodeOwnedBySAM, KindUnwilling, dn, def.Name,
+			"only the domain controller writes the attribute")
 	case !m.n.class.Allows(def):
-		return failAttr(CodeNotDefinedForClass, KindConstraint, dn, def.Name, "a %s has no such attribute", m.n.class.Name)
+		return failAttr(CodeNotDefinedForClass, KindConstraint, dn, def.Name, "a %s has no such attribute",
+			m.n.class.Name)
 	}
 	return nil
 }
@@ -188,7 +190,8 @@ func (m *modifier) applyValues(def *Attribute, op ChangeOp, vals []string) *Erro
 func (m *modifier) without(def *Attribute, now, vals []string) ([]string, *Error) {
 	if len(vals) == 0 {
 		if len(now) == 0 && !m.permissive {
-			return nil, failAttr(CodeMissingAttribute, KindConstraint, m.n.dn(), def.Name, "the attribute has no value")
+			return nil, failAttr(CodeMissingAttribute, KindConstraint, m.n.dn(), def.Name,
+				"the attribute has no value")
 		}
 		return nil, nil
 	}
@@ -324,7 +327,8 @@ func (m *modifier) finish() *Error {
 			continue
 		}
 		if !v.has(m.n, def) {
-			return failAttr(CodeMissingRequired, KindConstraint, m.n.dn(), def.Name, "the class requires the attribute")
+			return failAttr(CodeMissingRequired, KindConstraint, m.n.dn(), def.Name,
+				"the class requires the attribute")
 		}
 	}
 	return nil

@@ -85,7 +85,8 @@ func (t *tx) relocate(n, parent *node, name RDN) *Error {
 	case !n.writable():
 		return fail(CodeInsufficientRights, KindDenied, n.dn(), "no right to write the name")
 	case moving && !n.class.mayLieUnder(parent.class):
-		return fail(CodeIllegalSuperior, KindConstraint, n.dn(), "a %s cannot be below a %s", n.class.Name, parent.class.Name)
+		return fail(CodeIllegalSuperior, KindConstraint, n.dn(), "a %s cannot be below a %s", n.class.Name,
+			parent.class.Name)
 	}
 	if other := parent.named(name.Value); other != nil && other != n {
 		return fail(CodeNameExists, KindExists, n.dn(), "the name is in use in the container")

@@ -23,7 +23,8 @@ func TestSelect(t *testing.T) {
 		nil, {"*"}, {"*", "tokenGroups", "name"}, {"SAMACCOUNTNAME", "sAMAccountName", "memberOf", "whenCreated"},
 		{"distinguishedName"}, {"nosuch"}, {"unicodePwd", "nTSecurityDescriptor"},
 	} {
-		byName, selected := read(SearchRequest{Attributes: names}), read(SearchRequest{Selected: schema.Select(names...)})
+		byName, selected := read(SearchRequest{Attributes: names}), read(
+			SearchRequest{Selected: schema.Select(names...)})
 		assert.Equal(t, byName.Names(), selected.Names(), names)
 		for _, name := range byName.Names() {
 			a, ok := schema.Attribute(name)

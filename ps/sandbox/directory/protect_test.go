@@ -33,7 +33,8 @@ func TestProtection(t *testing.T) {
 	assert.False(t, protected(t, dc, b))
 	acl, err := dc.ACL(bg, a)
 	require.NoError(t, err)
-	assert.Equal(t, []ACE{{Trustee: Everyone, Rights: RightDelete | RightDeleteTree}}, acl, "facts E37: on the object")
+	assert.Equal(t, []ACE{{Trustee: Everyone, Rights: RightDelete | RightDeleteTree}}, acl,
+		"facts E37: on the object")
 	acl, err = dc.ACL(bg, base)
 	require.NoError(t, err)
 	assert.Equal(t, []ACE{{Trustee: Everyone, Rights: RightDeleteChild}}, acl, "facts E37: on the parent")
@@ -108,7 +109,8 @@ func TestDeniedRights(t *testing.T) {
 	deny(odd, RightWriteProperty, true)
 	deny(sec, RightWriteProperty, true)
 	unchanged(t, dc, func() {
-		requireCode(t, CodeInsufficientRights, KindDenied, dc.Modify(bg, paula, []Change{{OpReplace, "title", []any{"x"}}}, ModifyOptions{}))
+		requireCode(t, CodeInsufficientRights, KindDenied,
+			dc.Modify(bg, paula, []Change{{OpReplace, "title", []any{"x"}}}, ModifyOptions{}))
 		requireCode(t, CodeInsufficientRights, KindDenied, addMember(dc, g, paula)) // facts E30
 		requireCode(t, CodeInsufficientRights, KindDenied, dc.Rename(bg, paula, "x"))
 		requireCode(t, CodeInsufficientRights, KindDenied, dc.ResetPassword(bg, paula, "Str0ng-Pass!"))
@@ -117,7 +119,8 @@ func TestDeniedRights(t *testing.T) {
 	unchanged(t, dc, func() {
 		_, err := dc.Add(bg, "CN=new,"+odd, user("new")...)
 		requireCode(t, CodeInsufficientRights, KindDenied, err)
-		requireCode(t, CodeInsufficientRights, KindDenied, dc.Move(bg, "CN=Carl Helpdesk,OU=Administration,"+corp, odd))
+		requireCode(t, CodeInsufficientRights, KindDenied,
+			dc.Move(bg, "CN=Carl Helpdesk,OU=Administration,"+corp, odd))
 	})
 	_, err := dc.Add(bg, "CN=new,OU=A\\+B,"+odd, user("new")...)
 	require.NoError(t, err, "not inherited")
@@ -128,12 +131,14 @@ func TestDeniedRights(t *testing.T) {
 }
 
 func TestACEText(t *testing.T) {
-	for _, a := range []ACE{ownProtection, parentProtection, cannotChange[0], {Trustee: Self, Rights: 0x20, Inherit: true}} {
+	for _, a := range []ACE{ownProtection, parentProtection, cannotChange[0],
+		{Trustee: Self, Rights: 0x20, Inherit: true}} {
 		b, ok := ParseACE(a.String())
 		require.True(t, ok, a.String())
 		assert.Equal(t, a, b)
 	}
-	for _, bad := range []string{"", "Deny", "Allow S-1-1-0 0x1", "Deny x 0x1", "Deny S-1-1-0 y", "Deny S-1-1-0 0x1 z"} {
+	for _, bad := range []string{"", "Deny", "Allow S-1-1-0 0x1", "Deny x 0x1", "Deny S-1-1-0 y",
+		"Deny S-1-1-0 0x1 z"} {
 		_, ok := ParseACE(bad)
 		assert.False(t, ok, bad)
 	}

@@ -53,7 +53,8 @@ type message struct {
 }
 
 func (s step) message() message {
-	m := message{kind: s.kind, guid: s.n.guid, def: s.def, vals: s.after, name: s.toName, acl: s.toACL, key: s.toKey}
+	m := message{kind: s.kind, guid: s.n.guid, def: s.def, vals: s.after, name: s.toName, acl: s.toACL,
+		key: s.toKey}
 	if s.to != nil {
 		m.parent = s.to.guid
 	}

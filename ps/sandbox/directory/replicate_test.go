@@ -61,7 +61,8 @@ func TestReplicationConflicts(t *testing.T) {
 		assert.Equal(t, `CN=twin\0ACNF:`+first.GUID.String()+","+empty, x.DN, "the earlier one loses the name")
 		assert.Equal(t, "CN=Twin,"+empty, y.DN)
 		assert.Equal(t, "twin", x.String("sAMAccountName"))
-		assert.True(t, strings.HasPrefix(y.String("sAMAccountName"), "$DUPLICATE-"), "the younger one loses the account name")
+		assert.True(t, strings.HasPrefix(y.String("sAMAccountName"), "$DUPLICATE-"),
+			"the younger one loses the account name")
 	}
 	// the same attribute twice: the later write wins on both
 	paula := "CN=Photo Paula," + odd
@@ -115,7 +116,9 @@ func TestJournalAndSnapshot(t *testing.T) {
 	o, err := dc.Add(bg, "CN=j,"+empty, user("j")...)
 	require.NoError(t, err)
 	require.NoError(t, dc.ResetPassword(bg, o.DN, good))
-	require.NoError(t, dc.Modify(bg, o.DN, []Change{{OpReplace, "title", []any{"x"}}, {OpReplace, "manager", []any{"CN=Photo Paula," + odd}}}, ModifyOptions{}))
+	require.NoError(t, dc.Modify(bg, o.DN,
+		[]Change{{OpReplace, "title", []any{"x"}}, {OpReplace, "manager", []any{"CN=Photo Paula," + odd}}},
+		ModifyOptions{}))
 	require.NoError(t, dc.Move(bg, o.DN, odd))
 	require.NoError(t, dc.SetProtected(bg, empty, true))
 	require.NoError(t, dc.Delete(bg, "CN=Rds Rita,"+odd))
@@ -134,7 +137,8 @@ func TestJournalAndSnapshot(t *testing.T) {
 	assert.Equal(t, o.DN, j[0].Objects[0].NewDN)
 	assert.Equal(t, AttributeChange{Name: "unicodePwd"}, j[1].Objects[0].Changes[0], "without the password")
 	assert.Contains(t, j[2].Objects[0].Changes, AttributeChange{"title", nil, []string{"x"}})
-	assert.Contains(t, j[2].Objects[0].Changes, AttributeChange{"manager", nil, []string{"CN=Photo Paula," + odd}})
+	assert.Contains(t, j[2].Objects[0].Changes,
+		AttributeChange{"manager", nil, []string{"CN=Photo Paula," + odd}})
 	assert.Equal(t, o.DN, j[3].Objects[0].DN)
 	assert.Equal(t, "CN=j,"+odd, j[3].Objects[0].NewDN)
 	assert.Equal(t, "nTSecurityDescriptor", j[4].Objects[0].Changes[0].Name)
@@ -151,7 +155,8 @@ func TestJournalAndSnapshot(t *testing.T) {
 	}
 	assert.Contains(t, byDN, ">CN=j,"+odd)
 	assert.Contains(t, byDN, "CN=Rds Rita,"+odd+">")
-	assert.Equal(t, []AttributeChange{{"nTSecurityDescriptor", nil, []string{"Deny S-1-1-0 0x10040"}}}, byDN[empty+">"+empty].Changes)
+	assert.Equal(t, []AttributeChange{{"nTSecurityDescriptor", nil, []string{"Deny S-1-1-0 0x10040"}}},
+		byDN[empty+">"+empty].Changes)
 	assert.Empty(t, after.Compare(after))
 	back := after.Compare(before)
 	assert.Len(t, back, 3)

@@ -107,7 +107,9 @@ func TestValues(t *testing.T) {
 		require.Nil(t, e, "%s <- %#v", tt.attr, tt.in)
 		assert.Equal(t, tt.out, a.decode(raw), "%s <- %#v", tt.attr, tt.in)
 	}
-	for name, in := range map[string]string{"hexadecimal": "30b0984b6ac67444a63aa26f4cebc7af", "base64": "MLCYS2rGdESmOqJvTOvHrw==", "text": "4b98b030-c66a-4474-a63a-a26f4cebc7af", "octets": "0\xb0\x98\x4b\x6a\xc6\x74\x44\xa6\x3a\xa2\x6f\x4c\xeb\xc7\xaf"} {
+	for name, in := range map[string]string{"hexadecimal": "30b0984b6ac67444a63aa26f4cebc7af",
+		"base64": "MLCYS2rGdESmOqJvTOvHrw==", "text": "4b98b030-c66a-4474-a63a-a26f4cebc7af",
+		"octets": "0\xb0\x98\x4b\x6a\xc6\x74\x44\xa6\x3a\xa2\x6f\x4c\xeb\xc7\xaf"} {
 		raw, ok := s.must("objectguid").octetsFromText(in)
 		require.True(t, ok, name)
 		g, _ := GUIDFromBytes([]byte(raw))
@@ -169,7 +171,8 @@ func lower(names []string) []string {
 
 func TestComputed(t *testing.T) {
 	dc, _ := lab(t)
-	all := []string{"canonicalName", "createTimeStamp", "modifyTimeStamp", "structuralObjectClass", "subSchemaSubEntry", "parentGUID",
+	all := []string{"canonicalName", "createTimeStamp", "modifyTimeStamp", "structuralObjectClass",
+		"subSchemaSubEntry", "parentGUID",
 		"msDS-parentdistname", "msDS-PrincipalName", "primaryGroupToken", "msDS-Approx-Immed-Subordinates", "allowedAttributes",
 		"allowedAttributesEffective", "allowedChildClasses", "sDRightsEffective", "fromEntry", "msDS-isGC", "msDS-isRODC", "msDS-SiteName",
 		"tokenGroupsGlobalAndUniversal", "instanceType", "dc"}

@@ -39,7 +39,9 @@ func (c *DC) SearchEach(ctx context.Context, req SearchRequest, f func(*Object) 
 
 // SearchPages is SearchEach in pages of at most 256 results, as clients of the web service
 // read them. more reports whether further results follow the page.
-func (c *DC) SearchPages(ctx context.Context, req SearchRequest, f func(page []*Object, more bool) error) error {
+func (c *DC) SearchPages(
+	ctx context.Context, req SearchRequest, f func(page []*Object, more bool) error,
+) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -78,7 +80,9 @@ func (c *DC) SearchPages(ctx context.Context, req SearchRequest, f func(page []*
 
 // findHits runs the search and copies the first results under the same lock, so that
 // a short search is consistent.
-func (c *DC) findHits(ctx context.Context, req SearchRequest, filter *Filter, want *Selection) ([]*node, []*Object, error) {
+func (c *DC) findHits(
+	ctx context.Context, req SearchRequest, filter *Filter, want *Selection,
+) ([]*node, []*Object, error) {
 	v, release, err := c.view("search")
 	if err != nil {
 		return nil, nil, err

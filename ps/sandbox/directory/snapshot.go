@@ -158,7 +158,8 @@ func (l linkVal) snap() snapValue {
 }
 
 // volatile are the attributes that change with every write.
-var volatile = map[string]bool{"uSNChanged": true, "uSNCreated": true, "whenChanged": true, "distinguishedName": true}
+var volatile = map[string]bool{"uSNChanged": true, "uSNCreated": true, "whenChanged": true,
+	"distinguishedName": true}
 
 // Compare returns the differences from s to later, ordered by DN. Attributes that change
 // with every write (uSNChanged, whenChanged) and back links are omitted. The values of an

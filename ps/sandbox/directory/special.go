@@ -42,7 +42,8 @@ func (m *modifier) only(def *Attribute, c Change) (raw string, ok bool, err *Err
 			if m.permissive {
 				return m.n.first(def), len(stored) > 0, nil
 			}
-			return "", false, failAttr(CodeMissingValue, KindConstraint, m.n.dn(), def.Name, "the value does not exist")
+			return "", false, failAttr(CodeMissingValue, KindConstraint, m.n.dn(), def.Name,
+				"the value does not exist")
 		}
 		return "", false, nil
 	case OpAdd:
@@ -51,13 +52,16 @@ func (m *modifier) only(def *Attribute, c Change) (raw string, ok bool, err *Err
 			case vals[0] == stored[0].val && m.permissive:
 				return vals[0], true, nil
 			case vals[0] == stored[0].val:
-				return "", false, failAttr(CodeValueExists, KindConstraint, m.n.dn(), def.Name, "the value already exists")
+				return "", false, failAttr(CodeValueExists, KindConstraint, m.n.dn(), def.Name,
+					"the value already exists")
 			}
-			return "", false, failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "the attribute already has a value")
+			return "", false, failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name,
+				"the attribute already has a value")
 		}
 	}
 	if len(vals) > 1 {
-		return "", false, failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "the attribute is single-valued")
+		return "", false, failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name,
+			"the attribute is single-valued")
 	}
 	if len(vals) == 0 {
 		return "", false, nil
@@ -75,7 +79,8 @@ func changeSAM(m *modifier, def *Attribute, c Change) (bool, *Error) {
 		return true, err
 	}
 	if !ok {
-		return true, failAttr(CodeMissingRequired, KindConstraint, m.n.dn(), def.Name, "the class requires the attribute")
+		return true, failAttr(CodeMissingRequired, KindConstraint, m.n.dn(), def.Name,
+			"the class requires the attribute")
 	}
 	if !m.adding && m.n.first(def) == raw {
 		return true, nil
@@ -118,7 +123,8 @@ func onlyDescription(m *modifier, def *Attribute, c Change) (bool, *Error) {
 		}
 	}
 	if n > 1 {
-		return true, failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name, "an account or group has one description")
+		return true, failAttr(CodeSingleValue, KindConstraint, m.n.dn(), def.Name,
+			"an account or group has one description")
 	}
 	return false, nil
 }
@@ -171,7 +177,8 @@ func changePrimary(m *modifier, def *Attribute, c Change) (bool, *Error) {
 	n, _ := strconv.ParseInt(raw, 10, 64)
 	if m.adding {
 		if n != defaultPrimaryGroup(m.n, m.n.int(m.rep.sch.uac, 0)) {
-			return true, failAttr(CodeConstraint, KindConstraint, m.n.dn(), def.Name, "a new account has the default primary group")
+			return true, failAttr(CodeConstraint, KindConstraint, m.n.dn(), def.Name,
+				"a new account has the default primary group")
 		}
 		m.set(m.n, def, raw)
 		return true, nil
@@ -232,7 +239,8 @@ func changePassword(m *modifier, def *Attribute, c Change) (bool, *Error) {
 	}
 	password, ok := quotedPassword(raw)
 	if !ok {
-		return true, failAttr(CodeUnwilling, KindUnwilling, m.n.dn(), def.Name, "a password is UTF-16LE in double quotes")
+		return true, failAttr(CodeUnwilling, KindUnwilling, m.n.dn(), def.Name,
+			"a password is UTF-16LE in double quotes")
 	}
 	switch {
 	case c.Op == OpReplace || c.Op == OpAdd && m.adding:

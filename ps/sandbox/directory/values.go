@@ -259,7 +259,8 @@ func (a *Attribute) checkRange(raw string) *Error {
 		n = int64(utf16Len(raw))
 	}
 	if n < a.RangeLower || a.RangeUpper != 0 && n > a.RangeUpper {
-		return failAttr(CodeRange, KindConstraint, "", a.Name, "%d is outside %d..%d", n, a.RangeLower, a.RangeUpper)
+		return failAttr(CodeRange, KindConstraint, "", a.Name, "%d is outside %d..%d", n, a.RangeLower,
+			a.RangeUpper)
 	}
 	return nil
 }
@@ -318,7 +319,8 @@ func parsePlain(s string) (time.Time, bool) {
 	}
 	t := time.Date(n[0]*100+n[1], time.Month(n[2]), n[3], n[4], n[5], n[6], 0, time.UTC)
 	// time.Date normalizes a day or an hour that does not exist, so the parts are compared.
-	return t, t.Month() == time.Month(n[2]) && t.Day() == n[3] && t.Hour() == n[4] && t.Minute() == n[5] && t.Second() == n[6]
+	return t, t.Month() == time.Month(n[2]) && t.Day() == n[3] && t.Hour() == n[4] && t.Minute() == n[5] &&
+		t.Second() == n[6]
 }
 
 func parseTime(s string) (time.Time, bool) {

@@ -12,7 +12,8 @@ import (
 // formatTime and parseTime agree with package time.
 func TestGeneralizedTime(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	first, last := time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC).Unix(), time.Date(10001, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	first, last := time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC).Unix(), time.Date(10001, 1, 1, 0, 0, 0, 0,
+		time.UTC).Unix()
 	for range 2000 {
 		at := unixTime(first + rng.Int64N(last-first))
 		text := formatTime(at)

@@ -118,7 +118,8 @@ func TestAddRefuses(t *testing.T) {
 func TestAdd(t *testing.T) {
 	dc, clock := lab(t)
 	o, err := dc.Add(bg, "CN=Nova\\, Nina,"+empty, user("nnova",
-		Attr("givenName", "Nina"), Attr("cn", "nova, nina"), Attr("manager", "<SID="+dc.domain.SID().WithRID(500).String()+">"),
+		Attr("givenName", "Nina"), Attr("cn", "nova, nina"),
+		Attr("manager", "<SID="+dc.domain.SID().WithRID(500).String()+">"),
 		Attr("accountExpires", time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)), Attr("otherTelephone", "1", "2"))...)
 	require.NoError(t, err)
 	assert.Equal(t, "CN=Nova\\, Nina,"+empty, o.DN)
@@ -144,7 +145,8 @@ func TestAdd(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, o, again)
 
-	c, err := dc.Add(bg, "CN=NEWPC,CN=Computers,"+root, Attr("objectClass", "computer"), Attr("sAMAccountName", "NEWPC$"))
+	c, err := dc.Add(bg, "CN=NEWPC,CN=Computers,"+root, Attr("objectClass", "computer"),
+		Attr("sAMAccountName", "NEWPC$"))
 	require.NoError(t, err)
 	assert.Equal(t, "515", c.String("primaryGroupID"), "facts E18")
 	assert.Equal(t, "4098", c.String("userAccountControl"))
@@ -155,17 +157,20 @@ func TestAdd(t *testing.T) {
 	assert.True(t, strings.HasPrefix(g.String("sAMAccountName"), "$"), "a generated name")
 	assert.Equal(t, "268435456", g.String("sAMAccountType"))
 	assert.Equal(t, o.SID.RID()+2, g.SID.RID(), "RIDs are consecutive")
-	long, err := dc.Add(bg, "CN=LONG,CN=Computers,"+root, Attr("objectClass", "computer"), Attr("sAMAccountName", "ABCDEFGHIJKLMNOPQRS$"))
+	long, err := dc.Add(bg, "CN=LONG,CN=Computers,"+root, Attr("objectClass", "computer"),
+		Attr("sAMAccountName", "ABCDEFGHIJKLMNOPQRS$"))
 	require.NoError(t, err, "facts C24: the directory itself allows 20 units")
 	require.NoError(t, setUAC(dc, long.DN, 4096), "facts H27: a computer needs no password")
 	p, err := dc.Add(bg, "CN=person,"+users, Attr("objectClass", "person"), Attr("description", "a", "b"))
 	require.NoError(t, err, "a class of X.500 is structural")
 	assert.Len(t, p.Strings("description"), 2, "facts H29: only accounts and groups have one")
-	q, err := dc.Add(bg, "CN=queue,"+c.DN, Attr("objectClass", "printQueue"), Attr("printerName", "q"), Attr("serverName", "x"),
+	q, err := dc.Add(bg, "CN=queue,"+c.DN, Attr("objectClass", "printQueue"), Attr("printerName", "q"),
+		Attr("serverName", "x"),
 		Attr("shortServerName", "x"), Attr("uNCName", `\\x\q`), Attr("versionNumber", 4))
 	require.NoError(t, err)
 	assert.True(t, q.SID.IsZero())
-	pw, err := dc.Add(bg, "CN=pw,"+users, user("pw", Attr("userAccountControl", 512), Attr("unicodePwd", QuotePassword("Str0ng-Pass!")))...)
+	pw, err := dc.Add(bg, "CN=pw,"+users,
+		user("pw", Attr("userAccountControl", 512), Attr("unicodePwd", QuotePassword("Str0ng-Pass!")))...)
 	require.NoError(t, err, "a password in the add enables (facts H3)")
 	assert.Equal(t, "512", pw.String("userAccountControl"))
 	assert.NotEqual(t, "0", pw.String("pwdLastSet"))
@@ -257,13 +262,16 @@ func TestModify(t *testing.T) {
 	change := func(opts ModifyOptions, changes ...Change) {
 		require.NoError(t, dc.Modify(bg, ref, changes, opts))
 	}
-	change(ModifyOptions{}, Change{OpAdd, "otherTelephone", []any{"4"}}, Change{OpDelete, "otherTelephone", []any{"1", "2"}})
+	change(ModifyOptions{}, Change{OpAdd, "otherTelephone", []any{"4"}},
+		Change{OpDelete, "otherTelephone", []any{"1", "2"}})
 	assert.Equal(t, []string{"3", "4"}, get("otherTelephone"))
-	change(ModifyOptions{Permissive: true}, Change{OpAdd, "otherTelephone", []any{"4"}}, Change{OpDelete, "otherTelephone", []any{"9"}}, Change{OpDelete, "title", nil})
+	change(ModifyOptions{Permissive: true}, Change{OpAdd, "otherTelephone", []any{"4"}},
+		Change{OpDelete, "otherTelephone", []any{"9"}}, Change{OpDelete, "title", nil})
 	assert.Equal(t, []string{"3", "4"}, get("otherTelephone"))
 	change(ModifyOptions{}, Change{OpReplace, "otherTelephone", nil}, Change{OpClear, "title", nil})
 	assert.Nil(t, get("otherTelephone"))
-	change(ModifyOptions{}, Change{OpReplace, "TITLE", []any{"Chief"}}, Change{OpReplace, "displayName", []any{"hidden user"}})
+	change(ModifyOptions{}, Change{OpReplace, "TITLE", []any{"Chief"}},
+		Change{OpReplace, "displayName", []any{"hidden user"}})
 	assert.Equal(t, []string{"Chief"}, get("title"))
 	assert.Equal(t, []string{"hidden user"}, get("displayName"), "a change of case is a write")
 
@@ -271,7 +279,8 @@ func TestModify(t *testing.T) {
 	was, err := dc.Get(bg, ref, "whenChanged", "uSNChanged")
 	require.NoError(t, err)
 	clock.advance(time.Hour)
-	change(ModifyOptions{}, Change{OpReplace, "title", []any{"Chief"}}, Change{OpReplace, "userAccountControl", []any{512}})
+	change(ModifyOptions{}, Change{OpReplace, "title", []any{"Chief"}},
+		Change{OpReplace, "userAccountControl", []any{512}})
 	same, err := dc.Get(bg, ref, "whenChanged", "uSNChanged")
 	require.NoError(t, err)
 	assert.Equal(t, was, same)
@@ -305,7 +314,8 @@ func TestRename(t *testing.T) {
 	unchanged(t, dc, func() {
 		require.NoError(t, dc.Rename(bg, o.GUID.Ref(), "Weird, #1 \\ Name "), "facts E12: the same name again")
 		requireCode(t, CodeNameExists, KindExists, dc.Rename(bg, o.GUID.Ref(), "rds RITA"))
-		requireCode(t, CodeNameExists, KindExists, dc.Rename(bg, o.GUID.Ref(), "vertrieb/NORD")) // facts C32: the name of an OU
+		// facts C32: the name of an OU
+		requireCode(t, CodeNameExists, KindExists, dc.Rename(bg, o.GUID.Ref(), "vertrieb/NORD"))
 		requireCode(t, CodeRange, KindConstraint, dc.Rename(bg, o.GUID.Ref(), strings.Repeat("x", 65)))
 		requireCode(t, CodeNaming, KindConstraint, dc.Rename(bg, o.GUID.Ref(), ""))
 		requireCode(t, CodeInvalidDN, KindSyntax, dc.Rename(bg, o.GUID.Ref(), "a\nb"))
@@ -330,7 +340,8 @@ func TestMove(t *testing.T) {
 	berlin := "OU=Berlin,OU=Staff," + corp
 	unchanged(t, dc, func() {
 		requireCode(t, CodeUnwilling, KindUnwilling, dc.Move(bg, "OU=Staff,"+corp, berlin))
-		requireCode(t, CodeUnwilling, KindUnwilling, dc.Move(bg, "OU=Athens,OU=Staff,"+corp, "OU=Athens,OU=Staff,"+corp))
+		requireCode(t, CodeUnwilling, KindUnwilling,
+			dc.Move(bg, "OU=Athens,OU=Staff,"+corp, "OU=Athens,OU=Staff,"+corp))
 		requireCode(t, CodeNoParent, KindNoParent, dc.Move(bg, "OU=Athens,OU=Staff,"+corp, "OU=Nowhere,"+corp))
 		requireCode(t, CodeReferral, KindReferral, dc.Move(bg, "OU=Athens,OU=Staff,"+corp, "DC=other,DC=example"))
 		requireCode(t, CodeIllegalSuperior, KindConstraint, dc.Move(bg, "OU=Athens,OU=Staff,"+corp, users))
@@ -339,7 +350,8 @@ func TestMove(t *testing.T) {
 		requireCode(t, CodeAccessDenied, KindDenied, dc.Move(bg, berlin, empty)) // facts E40
 		require.NoError(t, dc.Move(bg, "OU=Athens,OU=Staff,"+corp, "OU=Staff,"+corp), "where it is")
 	})
-	head, err := dc.Search(bg, SearchRequest{Filter: "(title=Head of Finance)", Base: "OU=Athens,OU=Staff," + corp})
+	head, err := dc.Search(bg, SearchRequest{Filter: "(title=Head of Finance)",
+		Base: "OU=Athens,OU=Staff," + corp})
 	require.NoError(t, err)
 	require.Len(t, head, 1)
 	require.NoError(t, dc.Move(bg, "OU=Athens,OU=Staff,"+corp, empty))
@@ -404,7 +416,8 @@ func TestDelete(t *testing.T) {
 	assert.Len(t, g.Strings("member"), 1)
 
 	// facts H20: the tombstone has the GUID, a new object has another one
-	gone, err := dc.Search(bg, SearchRequest{Filter: "(objectGUID=" + EscapeFilterBytes(ruth.GUID[:]) + ")", Deleted: true, Attributes: []string{"*"}})
+	gone, err := dc.Search(bg, SearchRequest{Filter: "(objectGUID=" + EscapeFilterBytes(ruth.GUID[:]) + ")",
+		Deleted: true, Attributes: []string{"*"}})
 	require.NoError(t, err)
 	require.Len(t, gone, 1)
 	assert.Equal(t, `CN=Ring Ruth\0ADEL:`+ruth.GUID.String()+",CN=Deleted Objects,"+root, gone[0].DN)
@@ -444,9 +457,11 @@ func TestDeleteTree(t *testing.T) {
 	unchanged(t, dc, func() { requireCode(t, CodeCriticalObject, KindProtected, dc.DeleteTree(bg, empty)) })
 	// a primary group can be deleted only together with its members (facts E28)
 	nest := "OU=Trailing space\\ ," + odd
-	g, err := dc.Add(bg, "CN=pg,"+nest, Attr("objectClass", "group"), Attr("sAMAccountName", "pg"), Attr("member", "CN=Photo Paula,"+odd))
+	g, err := dc.Add(bg, "CN=pg,"+nest, Attr("objectClass", "group"), Attr("sAMAccountName", "pg"),
+		Attr("member", "CN=Photo Paula,"+odd))
 	require.NoError(t, err)
-	require.NoError(t, dc.Modify(bg, "CN=Photo Paula,"+odd, []Change{{OpReplace, "primaryGroupID", []any{int64(g.SID.RID())}}}, ModifyOptions{}))
+	require.NoError(t, dc.Modify(bg, "CN=Photo Paula,"+odd,
+		[]Change{{OpReplace, "primaryGroupID", []any{int64(g.SID.RID())}}}, ModifyOptions{}))
 	unchanged(t, dc, func() {
 		requireCode(t, CodeCriticalObject, KindProtected, dc.DeleteTree(bg, nest))
 		requireCode(t, CodeCannotDelete, KindProtected, dc.Delete(bg, g.GUID.Ref()))

@@ -43,7 +43,8 @@ func setAging(c *call) error {
 	if ok, err := c.ShouldProcess(name); !ok || err != nil {
 		return err
 	}
-	change := zones.AgingChange{Refresh: c.interval("RefreshInterval"), NoRefresh: c.interval("NoRefreshInterval")}
+	change := zones.AgingChange{Refresh: c.interval("RefreshInterval"),
+		NoRefresh: c.interval("NoRefreshInterval")}
 	if c.Has("Aging") {
 		enabled := c.Bool("Aging")
 		change.Enabled = &enabled
@@ -87,7 +88,8 @@ func getScavenging(c *call) error {
 // getStatistics is the body of Get-DnsServerStatistics. It supports only zones (facts NC9).
 func getStatistics(c *call) error {
 	if !c.Has("ZoneName") {
-		e := dotnet.ExceptionNamed("System.NotSupportedException", "The sandbox has no statistics of a server, only of its zones.")
+		e := dotnet.ExceptionNamed("System.NotSupportedException",
+			"The sandbox has no statistics of a server, only of its zones.")
 		return c.Throw(dotnet.NewError(e, "ParameterNotSupported", dotnet.NotImplemented, c.row.name))
 	}
 	return c.each("ZoneName", func(name string) (any, error) {
@@ -100,18 +102,21 @@ func statisticsObject(s zones.Statistics) *dotnet.Instance {
 	queries, transfers := &dotnet.Array{Elem: dotnet.TCim}, &dotnet.Array{Elem: dotnet.TCim}
 	for _, q := range s.Queries {
 		queries.Items = append(queries.Items, newCim("DnsServerZoneQueryStatistics",
-			"QueriesFailure", uint64(0), "QueriesNameError", q.Received-q.Answered, "QueriesReceived", q.Received, "QueriesResponded", q.Answered, "RecordType", q.Type))
+			"QueriesFailure", uint64(0), "QueriesNameError", q.Received-q.Answered, "QueriesReceived", q.Received,
+			"QueriesResponded", q.Answered, "RecordType", q.Type))
 	}
 	for _, kind := range []string{"AXFR", "IXFR"} {
 		transfers.Items = append(transfers.Items, newCim("DnsServerZoneTransferStatistics",
-			"RequestReceived", uint64(0), "RequestSent", uint64(0), "ResponseReceived", uint64(0), "SuccessReceived", uint64(0), "SuccessSent", uint64(0), "TransferType", kind))
+			"RequestReceived", uint64(0), "RequestSent", uint64(0), "ResponseReceived", uint64(0), "SuccessReceived",
+			uint64(0), "SuccessSent", uint64(0), "TransferType", kind))
 	}
 	return newCim("DnsServerZoneStatistics",
 		"Name", s.Zone,
 		"StatsCollectionStartTime", stamp(s.Since),
 		"ZoneQueryStatistics", queries,
 		"ZoneTransferStatistics", transfers,
-		"ZoneUpdateStatistics", newCim("DnsServerZoneUpdateStatistics", "DynamicUpdateReceived", uint64(0), "DynamicUpdateRejected", uint64(0)),
+		"ZoneUpdateStatistics", newCim("DnsServerZoneUpdateStatistics", "DynamicUpdateReceived", uint64(0),
+			"DynamicUpdateRejected", uint64(0)),
 		"PSComputerName", nil,
 	)
 }

@@ -33,7 +33,8 @@ func bench(b *testing.B, n, want int, script string) {
 	b.ReportAllocs()
 	for b.Loop() {
 		got := 0
-		err := s.Run(context.Background(), "", script, engine.Streams{Output: func(any) error { got++; return nil }})
+		err := s.Run(context.Background(), "", script,
+			engine.Streams{Output: func(any) error { got++; return nil }})
 		if err != nil || got != want {
 			b.Fatal(got, err)
 		}
@@ -43,7 +44,8 @@ func bench(b *testing.B, n, want int, script string) {
 func BenchmarkGetOneRecord(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			bench(b, n, 1, "(Get-DnsServerResourceRecord -ZoneName big.example -Name c000007 -Node -RRType CName).RecordData.HostNameAlias")
+			bench(b, n, 1, "(Get-DnsServerResourceRecord -ZoneName big.example -Name c000007 -Node -RRType "+
+				"CName).RecordData.HostNameAlias")
 		})
 	}
 }
@@ -51,7 +53,8 @@ func BenchmarkGetOneRecord(b *testing.B) {
 func BenchmarkListCNames(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			bench(b, n, n, "foreach ($r in @(Get-DnsServerResourceRecord -ZoneName big.example -RRType CName)) { [string]$r.RecordData.HostNameAlias }")
+			bench(b, n, n, "foreach ($r in @(Get-DnsServerResourceRecord -ZoneName big.example -RRType CName)) { "+
+				"[string]$r.RecordData.HostNameAlias }")
 		})
 	}
 }

@@ -16,8 +16,9 @@ import (
 // dataRow describes a record type and converts its data to and from the
 // properties of RecordData.
 type dataRow struct {
-	kind  uint16
-	param string                            // switch of Add-DnsServerResourceRecord; empty: such records cannot be added
+	kind uint16
+	// switch of Add-DnsServerResourceRecord; empty: such records cannot be added
+	param string
 	class string                            // CIM class of RecordData
 	show  func(rr dns.RR) []any             // pairs of property name and value
 	read  func(get func(string) any) dns.RR // returns nil if the properties are invalid
@@ -137,13 +138,16 @@ var dataRows = []dataRow{
 	{dns.TypeSOA, "", "DnsServerResourceRecordSoa",
 		func(rr dns.RR) []any {
 			soa := rr.(*dns.SOA)
-			return []any{"ExpireLimit", seconds(soa.Expire), "MinimumTimeToLive", seconds(soa.Minttl), "PrimaryServer", soa.Ns,
-				"RefreshInterval", seconds(soa.Refresh), "ResponsiblePerson", soa.Mbox, "RetryDelay", seconds(soa.Retry), "SerialNumber", soa.Serial}
+			return []any{"ExpireLimit", seconds(soa.Expire), "MinimumTimeToLive", seconds(soa.Minttl), "PrimaryServer",
+				soa.Ns,
+				"RefreshInterval", seconds(soa.Refresh), "ResponsiblePerson", soa.Mbox, "RetryDelay", seconds(soa.Retry),
+				"SerialNumber", soa.Serial}
 		},
 		func(get func(string) any) dns.RR {
 			return &dns.SOA{Expire: inSeconds(get("ExpireLimit")),
 				Minttl: inSeconds(get("MinimumTimeToLive")), Ns: dotnet.ToText(get("PrimaryServer")),
-				Refresh: inSeconds(get("RefreshInterval")), Mbox: dotnet.ToText(get("ResponsiblePerson")), Retry: inSeconds(get("RetryDelay")), Serial: uint32(number(get("SerialNumber")))}
+				Refresh: inSeconds(get("RefreshInterval")), Mbox: dotnet.ToText(get("ResponsiblePerson")),
+				Retry: inSeconds(get("RetryDelay")), Serial: uint32(number(get("SerialNumber")))}
 		}},
 	{0, "", "DnsServerResourceRecordUnknown", // any other type, in hexadecimal
 		func(rr dns.RR) []any { return []any{"Data", rawData(rr)} },
@@ -158,7 +162,8 @@ var dataRows = []dataRow{
 
 // The words of enumerations, by number. A number without a word is shown as it is.
 var (
-	tlsaUsages    = []string{"CAConstraint", "ServiceCertificateConstraint", "TrustAnchorAssertion", "DomainIssuedCertificate"}
+	tlsaUsages = []string{"CAConstraint", "ServiceCertificateConstraint", "TrustAnchorAssertion",
+		"DomainIssuedCertificate"}
 	tlsaSelectors = []string{"FullCertificate", "SubjectPublicKeyInfo"}
 	tlsaMatches   = []string{"ExactMatch", "Sha256Hash", "Sha512Hash"}
 	dsAlgorithms  = []string{5: "RsaSha1", 7: "RsaSha1NSec3", 8: "RsaSha256",

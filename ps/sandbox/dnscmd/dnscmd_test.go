@@ -66,14 +66,15 @@ func (l *lab) run(script string) result {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var r result
-	err := l.engine.NewSession(engine.Console{}).Run(ctx, "test.ps1", "Import-Module DnsServer\n"+script, engine.Streams{
-		Output: func(v any) error {
-			r.all = append(r.all, v)
-			r.out = append(r.out, dotnet.ToText(v))
-			return nil
-		},
-		Error: func(rec *dotnet.ErrorRecord) { r.errs = append(r.errs, rec) },
-	})
+	err := l.engine.NewSession(engine.Console{}).Run(ctx, "test.ps1", "Import-Module DnsServer\n"+script,
+		engine.Streams{
+			Output: func(v any) error {
+				r.all = append(r.all, v)
+				r.out = append(r.out, dotnet.ToText(v))
+				return nil
+			},
+			Error: func(rec *dotnet.ErrorRecord) { r.errs = append(r.errs, rec) },
+		})
 	var thrown *engine.ThrownError
 	if errors.As(err, &thrown) {
 		r.thrown = thrown.Record
@@ -130,10 +131,12 @@ func TestZoneObjects(t *testing.T) {
 	} {
 		assert.Equal(t, want, prop(t, r.all[0], path), path)
 	}
-	for path, want := range map[string]any{"ZoneFile": "shop.example.dns", "DistinguishedName": nil, "ReplicationScope": "None", "IsDsIntegrated": false} {
+	for path, want := range map[string]any{"ZoneFile": "shop.example.dns", "DistinguishedName": nil,
+		"ReplicationScope": "None", "IsDsIntegrated": false} {
 		assert.Equal(t, want, prop(t, r.all[1], path), path)
 	}
-	assert.Equal(t, "Microsoft.Management.Infrastructure.CimInstance#root/Microsoft/Windows/DNS/DnsServerZone", dotnet.TypeOf(r.all[0]).Name)
+	assert.Equal(t, "Microsoft.Management.Infrastructure.CimInstance#root/Microsoft/Windows/DNS/DnsServerZone",
+		dotnet.TypeOf(r.all[0]).Name)
 
 	all := l.run(`Get-DnsServerZone | ForEach-Object { $_.ZoneName }`)
 	assert.Contains(t, all.out, "TrustAnchors")
@@ -176,7 +179,8 @@ func TestRecordObjects(t *testing.T) {
 	}
 	for key, want := range cases {
 		args, expr, _ := strings.Cut(key, "|")
-		got := l.run("Get-DnsServerResourceRecord -ZoneName corp.example -Node -Name " + args + " | ForEach-Object { " + expr + " }")
+		got := l.run("Get-DnsServerResourceRecord -ZoneName corp.example -Node -Name " + args +
+			" | ForEach-Object { " + expr + " }")
 		assert.Empty(t, got.errs, key)
 		assert.Equal(t, want, strings.Join(got.out, ";"), key)
 	}
@@ -236,7 +240,9 @@ func TestErrors(t *testing.T) {
 			assert.Equal(t, c.id, german.errs[0].ErrorID)
 			assert.NotEqual(t, rec.Exception.Message, german.errs[0].Exception.Message)
 
-			caught := l.run("try { " + c.script + " -ErrorAction Stop } catch { $_.Exception.MessageId; $_.FullyQualifiedErrorId; [string]$_.CategoryInfo.Category }")
+			caught := l.run("try { " + c.script +
+				" -ErrorAction Stop } catch { $_.Exception.MessageId; $_.FullyQualifiedErrorId; " +
+				"[string]$_.CategoryInfo.Category }")
 			assert.Equal(t, []string{id, c.id, c.category}, caught.out, "facts D5")
 		})
 	}
@@ -245,7 +251,8 @@ func TestErrors(t *testing.T) {
 func TestAServerThatIsOff(t *testing.T) {
 	l := newLab(t, "")
 	require.NoError(t, l.store.Switch("dc2", false))
-	for _, script := range []string{"Get-DnsServerZone", "Get-DnsServerSetting", "Get-DnsServerResourceRecord corp.example"} {
+	for _, script := range []string{"Get-DnsServerZone", "Get-DnsServerSetting",
+		"Get-DnsServerResourceRecord corp.example"} {
 		r := l.run(script + " -ComputerName dc2.corp.example")
 		require.Len(t, r.errs, 1, script)
 		assert.True(t, strings.HasPrefix(r.errs[0].ErrorID, "WIN32 1722,"), r.errs[0].ErrorID)
@@ -265,11 +272,13 @@ func TestAddAndRemoveRecords(t *testing.T) {
 	r = l.run(`$all = Get-DnsServerResourceRecord -ZoneName corp.example -Name '@' -Node -RRType A
 		foreach ($r in $all) { if ($r.RecordData.IPv4Address.IPAddressToString -eq '10.0.0.11') { Remove-DnsServerResourceRecord -InputObject $r -ZoneName corp.example -Force } }`)
 	require.Empty(t, r.errs)
-	assert.Equal(t, []string{"- corp.example: corp.example. 600 IN A 10.0.0.11 ; stamp=2026-09-28T07:00:00Z"}, zonestest.Compare(before, l.store.Snapshot()))
+	assert.Equal(t, []string{"- corp.example: corp.example. 600 IN A 10.0.0.11 ; stamp=2026-09-28T07:00:00Z"},
+		zonestest.Compare(before, l.store.Snapshot()))
 
 	// a record of any type can be removed by its object
 	before = l.store.Snapshot()
-	for _, zone := range []string{"corp.example", "10.in-addr.arpa", "0.1.0.0.8.b.d.0.1.0.0.2.ip6.arpa", "shop.example"} {
+	for _, zone := range []string{"corp.example", "10.in-addr.arpa", "0.1.0.0.8.b.d.0.1.0.0.2.ip6.arpa",
+		"shop.example"} {
 		r = l.run(`$all = Get-DnsServerResourceRecord -ZoneName ` + zone + `
 			foreach ($r in $all) {
 				if ($r.RecordType -ne 'SOA' -and $r.RecordType -ne 'NS' -and -not ([string]$r.RecordData.DescriptiveText).StartsWith('note=', [StringComparison]::Ordinal)) { Remove-DnsServerResourceRecord -ZoneName ` + zone + ` -InputObject $r -Force }
@@ -318,7 +327,8 @@ func TestAddZones(t *testing.T) {
 		Remove-DnsServerZone -Name 5.10.in-addr.arpa -Force
 		(Get-DnsServerZone).ZoneName -contains '5.10.in-addr.arpa'`)
 	require.Empty(t, r.errs)
-	assert.Equal(t, []string{"5.10.in-addr.arpa", "True", "DC=5.10.in-addr.arpa,cn=MicrosoftDNS,DC=DomainDnsZones,DC=corp,DC=example", "Secure",
+	assert.Equal(t, []string{"5.10.in-addr.arpa", "True",
+		"DC=5.10.in-addr.arpa,cn=MicrosoftDNS,DC=DomainDnsZones,DC=corp,DC=example", "Secure",
 		"6.10.in-addr.arpa", "6.10.in-addr.arpa.dns", "False", "False"}, r.out)
 }
 

@@ -74,6 +74,7 @@ func (c *call) record(code int, message, target string) *dotnet.ErrorRecord {
 // notSupported throws the error of a parameter that the sandbox does not
 // simulate.
 func (c *call) notSupported(name string) error {
-	e := dotnet.ExceptionNamed("System.NotSupportedException", "The sandbox does not support -%s of %s.", name, c.row.name)
+	e := dotnet.ExceptionNamed("System.NotSupportedException", "The sandbox does not support -%s of %s.", name,
+		c.row.name)
 	return c.Throw(dotnet.NewError(e, "ParameterNotSupported", dotnet.NotImplemented, name))
 }

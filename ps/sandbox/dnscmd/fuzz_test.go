@@ -28,7 +28,9 @@ func literal(s string) string {
 // FuzzNamesAndTargets uses any name and target. The cmdlets create, find and remove exactly that
 // record, even if the name has an older CNAME, or they fail with a typed error and change nothing.
 func FuzzNamesAndTargets(f *testing.F) {
-	for _, s := range []string{"www", "new", "*", "*.x", "a.b", "@", ".", "$(x)", "'; Remove-DnsServerZone corp.example -Force; '", "`n", "a\u2019b", "[w]*", "bücher", "x.corp.example.", "", " "} {
+	for _, s := range []string{"www", "new", "*", "*.x", "a.b", "@", ".", "$(x)",
+		"'; Remove-DnsServerZone corp.example -Force; '", "`n", "a\u2019b", "[w]*", "bücher", "x.corp.example.", "",
+		" "} {
 		f.Add(s, "web1.corp.example.")
 		f.Add("new", s)
 	}
@@ -38,11 +40,13 @@ func FuzzNamesAndTargets(f *testing.F) {
 		}
 		l := newLab(t, "")
 		before := l.store.Snapshot()
-		r := l.run("Add-DnsServerResourceRecordCName -ZoneName corp.example -Name " + literal(name) + " -HostNameAlias " + literal(target) + " -PassThru")
+		r := l.run("Add-DnsServerResourceRecordCName -ZoneName corp.example -Name " + literal(name) +
+			" -HostNameAlias " + literal(target) + " -PassThru")
 		if len(r.errs) > 0 {
 			require.Len(t, r.errs, 1)
 			require.Empty(t, r.out)
-			require.True(t, strings.HasPrefix(r.errs[0].ErrorID, "WIN32 ") || strings.HasPrefix(r.errs[0].ErrorID, "ParameterArgumentValidationError"), r.errs[0].ErrorID)
+			require.True(t, strings.HasPrefix(r.errs[0].ErrorID, "WIN32 ") ||
+				strings.HasPrefix(r.errs[0].ErrorID, "ParameterArgumentValidationError"), r.errs[0].ErrorID)
 			require.Empty(t, zonestest.Compare(before, l.store.Snapshot()))
 			return
 		}
@@ -61,11 +65,15 @@ func FuzzNamesAndTargets(f *testing.F) {
 			owner, _, _ := strings.Cut(created[0][1:], " IN CNAME ")
 			require.True(t, strings.HasPrefix(replaced[0][1:], owner+" IN CNAME "), replaced[0])
 		}
-		got := l.run("Get-DnsServerResourceRecord -ZoneName corp.example -Node -RRType CName -Name " + literal(name))
+		got := l.run("Get-DnsServerResourceRecord -ZoneName corp.example -Node -RRType CName -Name " +
+			literal(name))
 		require.Empty(t, got.errs)
 		require.Len(t, got.all, 1)
-		require.Equal(t, strings.TrimSuffix(target, ".")+".", dotnet.ToText(prop(t, got.all[0], "RecordData.HostNameAlias")))
-		gone := l.run("Get-DnsServerResourceRecord -ZoneName corp.example -Node -RRType CName -Name " + literal(name) + " | ForEach-Object { Remove-DnsServerResourceRecord -InputObject $_ -ZoneName corp.example -Force }")
+		require.Equal(t, strings.TrimSuffix(target, ".")+".",
+			dotnet.ToText(prop(t, got.all[0], "RecordData.HostNameAlias")))
+		gone := l.run("Get-DnsServerResourceRecord -ZoneName corp.example -Node -RRType CName -Name " +
+			literal(name) + " | ForEach-Object { Remove-DnsServerResourceRecord -InputObject $_ -ZoneName " +
+			"corp.example -Force }")
 		require.Empty(t, gone.errs)
 		require.Equal(t, replaced, zonestest.Compare(before, l.store.Snapshot()))
 	})

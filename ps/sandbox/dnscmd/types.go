@@ -25,11 +25,14 @@ var cimTypes = map[string]*dotnet.Type{}
 func init() {
 	tNative = define(dotnet.Class{
 		Name: infrastructure + "NativeErrorCode", Kind: dotnet.KindEnum,
-		Values: dotnet.Names(0, "Ok", "Failed", "AccessDenied", "InvalidNamespace", "InvalidParameter", "InvalidClass", "NotFound",
-			"NotSupported", "ClassHasChildren", "ClassHasInstances", "InvalidSuperClass", "AlreadyExists", "NoSuchProperty", "TypeMismatch",
+		Values: dotnet.Names(0, "Ok", "Failed", "AccessDenied", "InvalidNamespace", "InvalidParameter",
+			"InvalidClass", "NotFound",
+			"NotSupported", "ClassHasChildren", "ClassHasInstances", "InvalidSuperClass", "AlreadyExists",
+			"NoSuchProperty", "TypeMismatch",
 			"QueryLanguageNotSupported", "InvalidQuery", "MethodNotAvailable", "MethodNotFound"),
 	})
-	tCimException = define(dotnet.Class{Name: infrastructure + "CimException", Base: dotnet.Lookup("System.SystemException")})
+	tCimException = define(dotnet.Class{Name: infrastructure + "CimException",
+		Base: dotnet.Lookup("System.SystemException")})
 	for _, name := range []string{
 		"DnsServerZone", "DnsServerPrimaryZone", "DnsServerConditionalForwarderZone", "DnsServerZoneDelegation", "DnsServerZoneAging", "DnsServerScavenging",
 		"DnsServerZoneStatistics", "DnsServerZoneQueryStatistics", "DnsServerZoneTransferStatistics", "DnsServerZoneUpdateStatistics",
@@ -44,7 +47,8 @@ func init() {
 
 func cimClass(name string) {
 	if cimTypes[name] == nil {
-		cimTypes[name] = define(dotnet.Class{Name: infrastructure + "CimInstance#" + namespace + name, Base: dotnet.TCim})
+		cimTypes[name] = define(dotnet.Class{Name: infrastructure + "CimInstance#" + namespace + name,
+			Base: dotnet.TCim})
 	}
 }
 

@@ -85,7 +85,8 @@ func getZone(c *call) error {
 func addPrimaryZone(c *call) error {
 	n := zones.NewZone{
 		Name: c.String("Name"), Scope: zones.Scope(c.String("ReplicationScope")),
-		Partition: c.String("DirectoryPartitionName"), File: c.String("ZoneFile"), Update: zones.Update(c.String("DynamicUpdate")),
+		Partition: c.String("DirectoryPartitionName"), File: c.String("ZoneFile"),
+		Update: zones.Update(c.String("DynamicUpdate")),
 	}
 	if network := c.String("NetworkId"); c.Has("NetworkId") {
 		name, code := zones.ReverseZoneName(network)
@@ -134,7 +135,8 @@ const forwarderClass = "DnsServerConditionalForwarderZone"
 func addForwarder(c *call) error {
 	return c.setZone(forwarderClass, func(name string) (zones.Zone, error) {
 		f := zones.NewForwarder{
-			Name: name, Scope: zones.Scope(c.String("ReplicationScope")), Partition: c.String("DirectoryPartitionName"), Masters: addressesOf(c.value("MasterServers")),
+			Name: name, Scope: zones.Scope(c.String("ReplicationScope")),
+			Partition: c.String("DirectoryPartitionName"), Masters: addressesOf(c.value("MasterServers")),
 			Timeout: 5, UseRecursion: c.Bool("UseRecursion"),
 		}
 		if c.Has("ForwarderTimeout") {
@@ -148,7 +150,8 @@ func addForwarder(c *call) error {
 // Boolean here, but a switch in addForwarder (facts NC2).
 func setForwarder(c *call) error {
 	return c.setZone(forwarderClass, func(name string) (zones.Zone, error) {
-		change := zones.ForwarderChange{Scope: zones.Scope(c.String("ReplicationScope")), Partition: c.String("DirectoryPartitionName"), Masters: addressesOf(c.value("MasterServers"))}
+		change := zones.ForwarderChange{Scope: zones.Scope(c.String("ReplicationScope")),
+			Partition: c.String("DirectoryPartitionName"), Masters: addressesOf(c.value("MasterServers"))}
 		if c.Has("ForwarderTimeout") {
 			timeout := uint32(number(c.value("ForwarderTimeout")))
 			change.Timeout = &timeout

@@ -22,11 +22,12 @@ type Options struct {
 	// never to scripts: {"echo": "Write-Output"}.
 	Aliases map[string]string
 
-	Env     map[string]string // $env:NAME, case-insensitive
-	Culture string            // name of the current culture; "en-US" if empty; values are always formatted invariantly
-	Version string            // $PSVersionTable.PSVersion; "7.4.0" if empty
-	PID     int               // $PID
-	Account Account           // the account of the processes; zero: SANDBOX\sandbox on SANDBOX
+	Env map[string]string // $env:NAME, case-insensitive
+	// name of the current culture; "en-US" if empty; values are always formatted invariantly
+	Culture string
+	Version string  // $PSVersionTable.PSVersion; "7.4.0" if empty
+	PID     int     // $PID
+	Account Account // the account of the processes; zero: SANDBOX\sandbox on SANDBOX
 }
 
 // Account is the account of a process, as shown by [Environment].
@@ -54,9 +55,10 @@ type Limits struct {
 	OutputBytes   int64 // written to the console
 	// longest string, and largest collection in bytes (16 per element); at most dotnet.MaxStringLength
 	ValueBytes int64
-	AllocBytes int64         // of all values that the request creates, live or not
-	HeapBytes  int64         // growth of the process's live heap, for a request that has allocated as much itself
-	WallTime   time.Duration // time spent, excluding waits for input
+	AllocBytes int64 // of all values that the request creates, live or not
+	// growth of the process's live heap, for a request that has allocated as much itself
+	HeapBytes int64
+	WallTime  time.Duration // time spent, excluding waits for input
 }
 
 // DefaultLimits are generous for a list of 100,000 records, and stop a hostile script within seconds.

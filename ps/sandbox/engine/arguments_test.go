@@ -22,9 +22,10 @@ func TestListsReachTheScript(t *testing.T) {
 	require.NoError(t, err)
 	s, err := session.Start(t.Context(), session.Config{
 		Starter: world.Starter(), StartTimeout: time.Minute,
-		Boot: session.Boot{Prelude: scripts.Prelude(ps.Directory), Module: scripts.Modules[ps.Directory], Scripts: []ps.Source{{
-			Name: "Get-GatewayEcho", Text: "param([AllowEmptyCollection()] [AllowEmptyString()] [string[]] $List)\n[ordered]@{ list = $List; type = $List.GetType().FullName }",
-		}}},
+		Boot: session.Boot{Prelude: scripts.Prelude(ps.Directory), Module: scripts.Modules[ps.Directory],
+			Scripts: []ps.Source{{
+				Name: "Get-GatewayEcho", Text: "param([AllowEmptyCollection()] [AllowEmptyString()] [string[]] $List)\n[ordered]@{ list = $List; type = $List.GetType().FullName }",
+			}}},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })

@@ -26,7 +26,8 @@ func (s *Session) defineAutomatic() {
 	table.Set("PSEdition", "Core")
 	table.Set("Platform", "Win32NT")
 	set("PSVersionTable", table).constant = true
-	state := dotnet.NewInstance(typeSessionState(), "LanguageMode", dotnet.EnumOf(dotnet.Lookup("System.Management.Automation.PSLanguageMode"), "FullLanguage"))
+	state := dotnet.NewInstance(typeSessionState(), "LanguageMode",
+		dotnet.EnumOf(dotnet.Lookup("System.Management.Automation.PSLanguageMode"), "FullLanguage"))
 	set("ExecutionContext", dotnet.NewInstance(typeEngine(), "SessionState", state)).constant = true
 }
 

@@ -14,7 +14,8 @@ import (
 // largest returns the texts of the product's largest script: the prelude of its lane and the script itself.
 func largest() []ps.Source {
 	all := scripts.Sources(ps.Directory)
-	return []ps.Source{scripts.Prelude(ps.Directory), slices.MaxFunc(all, func(a, b ps.Source) int { return len(a.Text) - len(b.Text) })}
+	return []ps.Source{scripts.Prelude(ps.Directory),
+		slices.MaxFunc(all, func(a, b ps.Source) int { return len(a.Text) - len(b.Text) })}
 }
 
 func benchmarkLargest(b *testing.B, work func(ps.Source) error) {

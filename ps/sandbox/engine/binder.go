@@ -100,7 +100,9 @@ func (inv *invocation) boundNames() []string {
 }
 
 // bindingError returns a ParameterBindingException. A nil place means the command's place.
-func (inv *invocation) bindingError(exception, id string, category dotnet.Category, at *place, inner *dotnet.Exception, text string, target any) error {
+func (inv *invocation) bindingError(
+	exception, id string, category dotnet.Category, at *place, inner *dotnet.Exception, text string, target any,
+) error {
 	e := dotnet.NewException(exceptionType("System.Management.Automation."+exception), text)
 	e.Inner = inner
 	if at == nil {
@@ -159,8 +161,9 @@ func (inv *invocation) find(name string, at *place) (*param, error) {
 	for _, p := range all {
 		names.WriteString(" -" + p.name)
 	}
-	return nil, inv.cannotBind("AmbiguousParameter", at, "Parameter cannot be processed because the parameter name '"+name+
-		"' is ambiguous. Possible matches include:"+names.String()+".")
+	return nil, inv.cannotBind("AmbiguousParameter", at,
+		"Parameter cannot be processed because the parameter name '"+name+
+			"' is ambiguous. Possible matches include:"+names.String()+".")
 }
 
 func (p *param) begins(key string) bool {
@@ -269,7 +272,9 @@ func (inv *invocation) pairNames() error {
 }
 
 func (inv *invocation) missingArgument(p *param, at *place) error {
-	return inv.cannotBind("MissingArgument", at, "Missing an argument for parameter '"+p.name+"'. Specify a parameter of type '"+p.typeName()+"' and try again.")
+	return inv.cannotBind("MissingArgument", at,
+		"Missing an argument for parameter '"+p.name+"'. Specify a parameter of type '"+p.typeName()+
+			"' and try again.")
 }
 
 func (p *param) typeName() string {
@@ -300,7 +305,8 @@ func (inv *invocation) bindNamed() error {
 				continue // a written argument takes precedence over a splatted one
 			}
 			return inv.cannotBind("ParameterAlreadyBound", arg.at, "Cannot bind parameter because parameter '"+p.name+
-				"' is specified more than once. To provide multiple values to parameters that can accept multiple values, use the array syntax. For example, \"-parameter value1,value2,value3\".")
+				"' is specified more than once. To provide multiple values to parameters that can accept multiple "+
+				"values, use the array syntax. For example, \"-parameter value1,value2,value3\".")
 		}
 		if _, err := inv.bindParam(p, arg, true); err != nil {
 			return err
@@ -335,17 +341,20 @@ func (inv *invocation) verifyProcessed(late error) error {
 	if len(inv.args) == 0 {
 		return nil
 	}
-	if inv.sig.partial || len(inv.sig.sets) > 1 && inv.sig.defaultSet == 0 { // PowerShell may report another error
+	// PowerShell may report another error
+	if inv.sig.partial || len(inv.sig.sets) > 1 && inv.sig.defaultSet == 0 {
 		return fail(dotnet.Refuse("a parameter or argument of %s", inv.sig.name), inv.args[0].at)
 	}
 	for i := range inv.args {
 		if arg := &inv.args[i]; arg.hasName {
-			return inv.cannotBind("NamedParameterNotFound", arg.at, "A parameter cannot be found that matches parameter name '"+arg.name+"'.")
+			return inv.cannotBind("NamedParameterNotFound", arg.at,
+				"A parameter cannot be found that matches parameter name '"+arg.name+"'.")
 		}
 	}
 	if late != nil {
 		return late
 	}
-	return inv.cannotBind("PositionalParameterNotFound", nil, "A positional parameter cannot be found that accepts argument '"+
-		dotnet.ToText(inv.args[0].value)+"'.")
+	return inv.cannotBind("PositionalParameterNotFound", nil,
+		"A positional parameter cannot be found that accepts argument '"+
+			dotnet.ToText(inv.args[0].value)+"'.")
 }

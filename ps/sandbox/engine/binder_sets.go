@@ -14,7 +14,9 @@ func setCount(flags uint64) int {
 }
 
 func (inv *invocation) ambiguousSet() error {
-	return inv.cannotBind("AmbiguousParameterSet", nil, "Parameter set cannot be resolved using the specified named parameters. One or more parameters issued cannot be used together or an insufficient number of parameters were provided.")
+	return inv.cannotBind("AmbiguousParameterSet", nil,
+		"Parameter set cannot be resolved using the specified named parameters. One or more parameters issued "+
+			"cannot be used together or an insufficient number of parameters were provided.")
 }
 
 // resolveByMandatory chooses the only set without a missing mandatory parameter.
@@ -55,7 +57,8 @@ func (inv *invocation) chooseSet() error {
 	}
 	var missing []*param
 	for _, p := range sig.mandatory {
-		if !inv.bound.has(p.index) && slices.ContainsFunc(p.sets, func(s inSet) bool { return s.of(inv.flags) && s.mandatory }) {
+		if !inv.bound.has(p.index) &&
+			slices.ContainsFunc(p.sets, func(s inSet) bool { return s.of(inv.flags) && s.mandatory }) {
 			missing = append(missing, p)
 		}
 	}
@@ -70,7 +73,8 @@ func (inv *invocation) missingError(missing []*param) error {
 	for i, p := range missing {
 		names[i] = p.name
 	}
-	return inv.cannotBind("MissingMandatoryParameter", nil, "Cannot process command because of one or more missing mandatory parameters: "+strings.Join(names, " ")+".")
+	return inv.cannotBind("MissingMandatoryParameter", nil,
+		"Cannot process command because of one or more missing mandatory parameters: "+strings.Join(names, " ")+".")
 }
 
 // atPosition contains the unbound parameters of one position.
@@ -135,7 +139,9 @@ func (inv *invocation) bindPositional() (late error, err error) {
 }
 
 // bindAt binds one positional argument. It tries the default set first, and binding without conversion first.
-func (inv *invocation) bindAt(params []*param, position int, valid uint64, arg *argument) (bound bool, late, err error) {
+func (inv *invocation) bindAt(
+	params []*param, position int, valid uint64, arg *argument,
+) (bound bool, late, err error) {
 	def := inv.sig.defaultSet
 	for _, coerce := range []bool{false, true} {
 		for _, flags := range []uint64{def, valid} {

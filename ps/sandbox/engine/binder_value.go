@@ -65,7 +65,8 @@ func (inv *invocation) bindParam(p *param, arg *argument, coerce bool) (ok bool,
 		return false, err
 	}
 	if e := p.set.check(v); e != nil {
-		return false, inv.bindingError("ParameterBindingValidationException", "ParameterArgumentValidationError", dotnet.InvalidData, at,
+		return false, inv.bindingError("ParameterBindingValidationException", "ParameterArgumentValidationError",
+			dotnet.InvalidData, at,
 			e, "Cannot validate argument on parameter '"+p.name+"'. "+e.Message, nil)
 	}
 	inv.store(p, v)
@@ -74,7 +75,8 @@ func (inv *invocation) bindParam(p *param, arg *argument, coerce bool) (ok bool,
 
 // takesBlocks reports whether a script block can be the parameter's value.
 func (p *param) takesBlocks() bool {
-	return p.typ == dotnet.TScriptBlock || p.typ == dotnet.TObject || p.typ == nil && p.ref == nil && p.enum == nil
+	return p.typ == dotnet.TScriptBlock || p.typ == dotnet.TObject || p.typ == nil && p.ref == nil &&
+		p.enum == nil
 }
 
 func (inv *invocation) store(p *param, v any) {
@@ -195,7 +197,8 @@ func (inv *invocation) coerceBool(p *param, t *dotnet.Type, v any, at *place) (a
 		if t == dotnet.TSwitch {
 			return false, true, nil
 		}
-		text := "Cannot convert value \"\" to type \"" + t.Name + "\". Boolean parameters accept only Boolean values and numbers, such as $True, $False, 1 or 0."
+		text := "Cannot convert value \"\" to type \"" + t.Name +
+			"\". Boolean parameters accept only Boolean values and numbers, such as $True, $False, 1 or 0."
 		return nil, true, inv.transformError(p, at, nil, text)
 	}
 	if dotnet.TypeOf(v) == dotnet.TSwitch {
@@ -205,7 +208,8 @@ func (inv *invocation) coerceBool(p *param, t *dotnet.Type, v any, at *place) (a
 	if typ != dotnet.TString {
 		return nil, true, fail(dotnet.Refuse("[%s] for the parameter -%s", typ.Display(), p.name), at)
 	}
-	text := "Cannot convert value \"" + typ.Name + "\" to type \"" + t.Name + "\". Boolean parameters accept only Boolean values and numbers, such as $True, $False, 1 or 0."
+	text := "Cannot convert value \"" + typ.Name + "\" to type \"" + t.Name +
+		"\". Boolean parameters accept only Boolean values and numbers, such as $True, $False, 1 or 0."
 	return nil, true, inv.transformError(p, at, nil, text)
 }
 
@@ -213,12 +217,15 @@ func (inv *invocation) coerceBool(p *param, t *dotnet.Type, v any, at *place) (a
 // error for functions, a failed conversion for cmdlets.
 func (inv *invocation) transformError(p *param, at *place, inner *dotnet.Exception, why string) error {
 	if !inv.sig.function {
-		return inv.bindingError("ParameterBindingException", "CannotConvertArgumentNoMessage", dotnet.InvalidArgument, at, inner,
+		return inv.bindingError("ParameterBindingException", "CannotConvertArgumentNoMessage",
+			dotnet.InvalidArgument, at, inner,
 			"Cannot bind parameter '"+p.name+"'. "+why, nil)
 	}
-	meta := dotnet.NewException(exceptionType("System.Management.Automation.ArgumentTransformationMetadataException"), why)
+	meta := dotnet.NewException(exceptionType(
+		"System.Management.Automation.ArgumentTransformationMetadataException"), why)
 	meta.Inner = inner
-	return inv.bindingError("ParameterBindingArgumentTransformationException", "ParameterArgumentTransformationError", dotnet.InvalidData, at, meta,
+	return inv.bindingError("ParameterBindingArgumentTransformationException",
+		"ParameterArgumentTransformationError", dotnet.InvalidData, at, meta,
 		"Cannot process argument transformation on parameter '"+p.name+"'. "+why, nil)
 }
 
@@ -227,7 +234,10 @@ func (inv *invocation) coerceEnum(p *param, v any, at *place) (any, error) {
 		return nil, nil
 	}
 	if isNull(v) && !p.common {
-		return nil, inv.transformError(p, at, nil, "Cannot convert null to type \""+p.enum.typeName+"\" due to enumeration values that are not valid. Specify one of the following enumeration values and try again. The possible enumeration values are \""+strings.Join(p.enum.names, ",")+"\".")
+		return nil, inv.transformError(p, at, nil,
+			"Cannot convert null to type \""+p.enum.typeName+
+				"\" due to enumeration values that are not valid. Specify one of the following enumeration values and "+
+				"try again. The possible enumeration values are \""+strings.Join(p.enum.names, ",")+"\".")
 	}
 	if t, err := inv.resolve(p); err == nil && t != nil && t.Kind == dotnet.KindArray {
 		items := dotnet.EnumerateAny(v)
@@ -249,9 +259,12 @@ func (inv *invocation) coerceEnum(p *param, v any, at *place) (any, error) {
 }
 
 func (inv *invocation) enumError(p *param, v any, at *place) error {
-	why := "Cannot convert value \"" + dotnet.ToText(v) + "\" to type \"" + p.enum.typeName + "\". Error: \"Unable to match the identifier name " + dotnet.ToText(v) +
-		" to a valid enumerator name. Specify one of the following enumerator names and try again:" + "\r\n" + strings.Join(p.enum.names, ", ") + "\""
-	return inv.bindingError("ParameterBindingException", "CannotConvertArgumentNoMessage", dotnet.InvalidArgument, at, nil,
+	why := "Cannot convert value \"" + dotnet.ToText(v) + "\" to type \"" + p.enum.typeName +
+		"\". Error: \"Unable to match the identifier name " + dotnet.ToText(v) +
+		" to a valid enumerator name. Specify one of the following enumerator names and try again:" + "\r\n" +
+		strings.Join(p.enum.names, ", ") + "\""
+	return inv.bindingError("ParameterBindingException", "CannotConvertArgumentNoMessage",
+		dotnet.InvalidArgument, at, nil,
 		"Cannot bind parameter '"+p.name+"'. "+why, nil)
 }
 

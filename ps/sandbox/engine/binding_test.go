@@ -81,7 +81,8 @@ func functionText(decl *cmdlets.Cmdlet) string {
 	if decl.SupportsShouldProcess {
 		binding += ",SupportsShouldProcess"
 	}
-	return "function " + decl.Name + " { [CmdletBinding(" + binding + ")] param(\n" + strings.Join(params, ",\n") + ")\n Write-Bound $PSCmdlet.ParameterSetName @($PSBoundParameters.Keys) }\n"
+	return "function " + decl.Name + " { [CmdletBinding(" + binding + ")] param(\n" +
+		strings.Join(params, ",\n") + ")\n Write-Bound $PSCmdlet.ParameterSetName @($PSBoundParameters.Keys) }\n"
 }
 
 // outcome returns the parameters that a call bound, as "set: names", or the error id up to the comma.
@@ -95,7 +96,8 @@ func (c bindingCall) outcome() string {
 
 func bindingSession(t *testing.T, modules ...*Module) *Session {
 	s := NewEngine(Options{Modules: modules}).NewSession(Console{})
-	setup := "$secure = [System.Net.NetworkCredential]::new('', 'x').SecurePassword\n$cred = [System.Management.Automation.PSCredential]::new('u', $secure)\n"
+	setup := "$secure = [System.Net.NetworkCredential]::new('', 'x').SecurePassword\n" +
+		"$cred = [System.Management.Automation.PSCredential]::new('u', $secure)\n"
 	for _, m := range modules {
 		setup += "Import-Module " + m.Name + "\n"
 	}

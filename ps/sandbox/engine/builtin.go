@@ -67,7 +67,8 @@ func builtin(declared cmdlets.Builtin) *command {
 	sig.function, sig.partial = false, true
 	sig.name = declared.Name
 	sig.class = "Microsoft.PowerShell.Commands." + declared.Class
-	return &command{name: declared.Name, module: "Microsoft.PowerShell.Utility", sig: sig, make: body.make, takesInput: body.takesInput}
+	return &command{name: declared.Name, module: "Microsoft.PowerShell.Utility", sig: sig, make: body.make,
+		takesInput: body.takesInput}
 }
 
 // inputStage is a built-in command that handles each pipeline input as it arrives, or its

@@ -18,8 +18,11 @@ func importModule(inv *invocation, _ sink) error {
 			}
 			continue
 		}
-		e := dotnet.NewException(exceptionType("System.IO.FileNotFoundException"), "The specified module '"+name+"' was not loaded because no valid module file was found in any module directory.")
-		if err := inv.writeError(inv.qualify(dotnet.NewError(e, "Modules_ModuleNotFound", dotnet.ResourceUnavailable, name))); err != nil {
+		e := dotnet.NewException(exceptionType("System.IO.FileNotFoundException"),
+			"The specified module '"+name+
+				"' was not loaded because no valid module file was found in any module directory.")
+		if err := inv.writeError(inv.qualify(dotnet.NewError(e, "Modules_ModuleNotFound",
+			dotnet.ResourceUnavailable, name))); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,8 @@ func TestChangedWhileEnumerated(t *testing.T) {
 	const (
 		refused = "REFUSED: a change of a collection while it is enumerated."
 		table   = "$h = @{ a = 1; b = 2 }; "
-		list    = "$l = New-Object -TypeName 'System.Collections.Generic.List[object]'; foreach ($n in 1, 2, 3) { $l.Add($n) }; "
+		list    = "$l = New-Object -TypeName 'System.Collections.Generic.List[object]'; foreach ($n in 1, 2, 3) " +
+			"{ $l.Add($n) }; "
 	)
 	runTable(t, map[string]scriptTest{
 		"value set":               {table + "foreach ($k in $h.Keys) { $h[$k] = 5 }", refused},

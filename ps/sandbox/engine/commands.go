@@ -72,7 +72,8 @@ func (s *Session) importModule(m *Module) error {
 		return importScript(s, m)
 	}
 	for _, c := range m.Commands {
-		s.commands[lower(c.Decl.Name)] = &command{name: c.Decl.Name, module: m.Name, sig: s.engine.signatureOf(c), make: cmdletMaker(c)}
+		s.commands[lower(c.Decl.Name)] = &command{name: c.Decl.Name, module: m.Name, sig: s.engine.signatureOf(c),
+			make: cmdletMaker(c)}
 	}
 	for _, t := range m.Types {
 		s.types[lower(t.Name)] = t

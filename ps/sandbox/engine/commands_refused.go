@@ -56,8 +56,10 @@ func commandNotFound(key, name string) error {
 	if _, declared := cmdlets.Lookup(name); declared || refusedCommands[key] {
 		return dotnet.Refuse("the command %s", name)
 	}
-	e := dotnet.NewException(exceptionType("System.Management.Automation.CommandNotFoundException"), "The term '"+name+
-		"' is not recognized as a name of a cmdlet, function, script file, or executable program.\nCheck the spelling of the name, or if a path was included, verify that the path is correct and try again.")
+	e := dotnet.NewException(exceptionType("System.Management.Automation.CommandNotFoundException"),
+		"The term '"+name+
+			"' is not recognized as a name of a cmdlet, function, script file, or executable program.\n"+
+			"Check the spelling of the name, or if a path was included, verify that the path is correct and try again.")
 	e.Props.Set("CommandName", name)
 	rec := dotnet.NewError(e, "CommandNotFoundException", dotnet.ObjectNotFound, name)
 	e.Record = rec

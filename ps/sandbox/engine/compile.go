@@ -144,7 +144,8 @@ func (c *compiler) statement(s syntax.Statement) stmtFn {
 
 // refuse records a construct that the engine does not support. The text is then refused before it runs.
 func (c *compiler) refuse(n syntax.Node, what string) {
-	c.faults = append(c.faults, &syntax.Error{ID: syntax.IDOutside, Outside: true, File: c.src.Name, Pos: n.Extent().From,
+	c.faults = append(c.faults, &syntax.Error{ID: syntax.IDOutside, Outside: true, File: c.src.Name,
+		Pos:     n.Extent().From,
 		Message: "Outside the script subset: " + what + "."})
 }
 

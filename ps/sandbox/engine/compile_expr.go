@@ -201,7 +201,8 @@ func (f *frame) enumerated(v any, buf []any) ([]any, error) {
 
 // copied is enumerated for @(...).
 func (f *frame) copied(v any, buf []any) ([]any, error) {
-	if list, ok := v.(*dotnet.List); ok && list.Wrapped && len(list.Type.Args) == 1 && list.Type.Args[0] == dotnet.TObject {
+	if list, ok := v.(*dotnet.List); ok && list.Wrapped && len(list.Type.Args) == 1 &&
+		list.Type.Args[0] == dotnet.TObject {
 		return nil, dotnet.Refuse("@() around a List[object] of New-Object; make the list with ::new()")
 	}
 	return f.enumerated(v, buf)
@@ -327,7 +328,8 @@ func (e *hashEntry) put(f *frame, table *dotnet.Hashtable) error {
 		return err
 	}
 	if isNull(key) {
-		return fail(runtimeError("InvalidNullKey", dotnet.InvalidOperation, nil, "A null key is not allowed in a hash literal."), e.at)
+		return fail(runtimeError("InvalidNullKey", dotnet.InvalidOperation, nil,
+			"A null key is not allowed in a hash literal."), e.at)
 	}
 	if err := e.once(table, key); err != nil {
 		return err
@@ -341,7 +343,8 @@ func (e *hashEntry) once(table *dotnet.Hashtable, key any) error {
 	if _, twice := table.Get(key); !twice {
 		return nil
 	}
-	return fail(runtimeError("DuplicateKeyInHashLiteral", dotnet.InvalidOperation, key, "Duplicate keys '%s' are not allowed in hash literals.", dotnet.ToText(key)), e.at)
+	return fail(runtimeError("DuplicateKeyInHashLiteral", dotnet.InvalidOperation, key,
+		"Duplicate keys '%s' are not allowed in hash literals.", dotnet.ToText(key)), e.at)
 }
 
 func (c *compiler) scriptBlockExpr(e *syntax.ScriptBlockExpr) exprFn {

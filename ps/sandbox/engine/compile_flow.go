@@ -118,7 +118,8 @@ func (l *forEachLoop) overOutput(run stmtFn, at *place) stmtFn {
 		}
 		if len(written.items) == 1 {
 			if _, many := dotnet.Enumerate(written.items[0]); many {
-				return fail(dotnet.Refuse("foreach over a command that writes a collection as one object; assign it first"), at)
+				return fail(dotnet.Refuse(
+					"foreach over a command that writes a collection as one object; assign it first"), at)
 			}
 		}
 		return l.run(f, out, written.items, unchanged)

@@ -23,7 +23,9 @@ func (c *compiler) member(e *syntax.Member) exprFn {
 }
 
 // read compiles the reading of a member of target.
-func read(target exprFn, name *dotnet.Name, get func(f *frame, v any, name *dotnet.Name) (any, error)) exprFn {
+func read(
+	target exprFn, name *dotnet.Name, get func(f *frame, v any, name *dotnet.Name) (any, error),
+) exprFn {
 	return func(f *frame) (any, error) {
 		v, err := target(f)
 		if err != nil {
@@ -99,7 +101,8 @@ func (f *frame) getMember(v any, name *dotnet.Name) (any, error) {
 }
 
 func (c *compiler) invoke(e *syntax.Invoke) exprFn {
-	call := &methodCall{target: c.expr(e.Target), name: dotnet.NewName(e.Name.Value), args: c.exprs(e.Args), at: c.place(e), call: (*frame).callMethod}
+	call := &methodCall{target: c.expr(e.Target), name: dotnet.NewName(e.Name.Value), args: c.exprs(e.Args),
+		at: c.place(e), call: (*frame).callMethod}
 	if e.Static {
 		call.call = (*frame).callStatic
 		c.checkSort(e)
@@ -175,7 +178,8 @@ func (s *argumentStack) pop(n int) {
 // callMethod implements $v.name(args).
 func (f *frame) callMethod(v any, name *dotnet.Name, args []any) (any, error) {
 	if isNull(v) {
-		return nil, runtimeError("InvokeMethodOnNull", dotnet.InvalidOperation, nil, "You cannot call a method on a null-valued expression.")
+		return nil, runtimeError("InvokeMethodOnNull", dotnet.InvalidOperation, nil,
+			"You cannot call a method on a null-valued expression.")
 	}
 	if err := dotnet.Prepare(v, name); err != nil {
 		return nil, err
@@ -230,7 +234,8 @@ func (f *frame) getIndex(v, index any) (any, error) {
 		return nil, runtimeError("NullArray", dotnet.InvalidOperation, nil, "Cannot index into a null array.")
 	}
 	if isNull(index) {
-		return nil, runtimeError("NullArrayIndex", dotnet.InvalidOperation, nil, "Index operation failed; the array index evaluated to null.")
+		return nil, runtimeError("NullArrayIndex", dotnet.InvalidOperation, nil,
+			"Index operation failed; the array index evaluated to null.")
 	}
 	if a, ok := v.(*dotnet.Array); ok {
 		if i, ok := index.(int32); ok && i >= 0 && int(i) < len(a.Items) {

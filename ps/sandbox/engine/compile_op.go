@@ -79,7 +79,8 @@ func (f *frame) checkPattern(pattern any) error {
 // operands compiles both sides of an operator, the left one first.
 func (c *compiler) operands(e *syntax.Binary) func(f *frame) (l, r any, err error) {
 	left, right := c.expr(e.Left), c.expr(e.Right)
-	pattern := !e.Exact && (e.Op == syntax.Like || e.Op == syntax.Match || e.Op == syntax.NotMatch || e.Op == syntax.Replace)
+	pattern := !e.Exact && (e.Op == syntax.Like || e.Op == syntax.Match || e.Op == syntax.NotMatch ||
+		e.Op == syntax.Replace)
 	return func(f *frame) (any, any, error) {
 		l, err := left(f)
 		if err != nil {

@@ -107,8 +107,10 @@ func (c languageCase) differences(r ran) []string {
 			return diff
 		}
 		first, want := parse.Errors[0], c.ParseErrors[0]
-		if first.ID != want.ID || first.Pos.Line != want.Line || first.Pos.Column != want.Column || first.Incomplete != want.Incomplete || first.Message != want.Message {
-			add("parse error %s at %d:%d incomplete=%v %q, want %+v", first.ID, first.Pos.Line, first.Pos.Column, first.Incomplete, first.Message, want)
+		if first.ID != want.ID || first.Pos.Line != want.Line || first.Pos.Column != want.Column ||
+			first.Incomplete != want.Incomplete || first.Message != want.Message {
+			add("parse error %s at %d:%d incomplete=%v %q, want %+v", first.ID, first.Pos.Line, first.Pos.Column,
+				first.Incomplete, first.Message, want)
 		}
 		return diff
 	}
@@ -166,8 +168,10 @@ func compareError(rec *dotnet.ErrorRecord, want caseError) []string {
 	if rec.Position != nil {
 		line, column = rec.Position.Line, rec.Position.Column
 	}
-	got := fmt.Sprintf("%s|%s|%s|%s|%s|%d:%d", rec.ErrorID, rec.Category.String(), rec.Exception.Type.Name, inner, rec.Exception.Message, line, column)
-	expected := fmt.Sprintf("%s|%s|%s|%s|%s|%d:%d", want.FullyQualifiedErrorID, want.Category, want.Exception, wantInner, want.Message, want.Line, want.Column)
+	got := fmt.Sprintf("%s|%s|%s|%s|%s|%d:%d", rec.ErrorID, rec.Category.String(), rec.Exception.Type.Name,
+		inner, rec.Exception.Message, line, column)
+	expected := fmt.Sprintf("%s|%s|%s|%s|%s|%d:%d", want.FullyQualifiedErrorID, want.Category, want.Exception,
+		wantInner, want.Message, want.Line, want.Column)
 	if got != expected {
 		return []string{fmt.Sprintf("error\n   is   %s\n   want %s", got, expected)}
 	}
@@ -199,7 +203,8 @@ func TestLanguage(t *testing.T) {
 		t.Run(c.key(), func(t *testing.T) {
 			r := runSource(c.Source)
 			if reason, ok := beyond[c.key()]; ok {
-				require.True(t, isRefused(r.err), "outside (%s) but not refused: %v, errors %v, %v", reason, describe(r.output), r.errors, r.err)
+				require.True(t, isRefused(r.err), "outside (%s) but not refused: %v, errors %v, %v", reason,
+					describe(r.output), r.errors, r.err)
 				refused++
 				return
 			}
@@ -208,7 +213,8 @@ func TestLanguage(t *testing.T) {
 			matched++
 		})
 	}
-	t.Logf("language cases: %d, matched %d, outside %d, of these refused %d", len(cases), matched, len(beyond), refused)
+	t.Logf("language cases: %d, matched %d, outside %d, of these refused %d", len(cases), matched, len(beyond),
+		refused)
 	require.GreaterOrEqual(t, matched, 112)
 	require.Len(t, beyond, refused, "outside.txt names cases that do not exist")
 }

@@ -25,7 +25,8 @@ func TestRecordedLines(t *testing.T) {
 		if !stricter {
 			return real
 		}
-		require.True(t, strings.HasPrefix(refusal, "REFUSED: ") || strings.Contains(refusal, "Outside the script subset: "), script)
+		require.True(t, strings.HasPrefix(refusal, "REFUSED: ") ||
+			strings.Contains(refusal, "Outside the script subset: "), script)
 		return refusal
 	})
 	assert.Greater(t, count, 10)

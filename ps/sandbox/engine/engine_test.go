@@ -101,9 +101,11 @@ func testModule() *Module {
 	mode := param("Mode", "TestMode")
 	mode.Values, mode.Codes = []string{"Fast", "Slow"}, []int64{0, 1}
 	decl := func(name string, params ...*cmdlets.Param) *cmdlets.Cmdlet {
-		return &cmdlets.Cmdlet{Name: name, Module: "Test", Sets: []string{cmdlets.AllSets}, DefaultSet: cmdlets.AllSets, Params: params, SupportsShouldProcess: true}
+		return &cmdlets.Cmdlet{Name: name, Module: "Test", Sets: []string{cmdlets.AllSets},
+			DefaultSet: cmdlets.AllSets, Params: params, SupportsShouldProcess: true}
 	}
-	identity := param("Identity", "TestThing", cmdlets.InSet{Set: cmdlets.AllSets, Position: 0, Mandatory: true, ByValue: true})
+	identity := param("Identity", "TestThing",
+		cmdlets.InSet{Set: cmdlets.AllSets, Position: 0, Mandatory: true, ByValue: true})
 	remove := decl("Remove-Thing", identity, param("Force", "SwitchParameter"))
 	remove.PromptsByDefault, remove.ForceSkipsPrompt = true, true
 	broken := errors.New("disk is full")
@@ -112,9 +114,11 @@ func testModule() *Module {
 			Process: func(c *Call) error {
 				switch c.String("Identity") {
 				case "missing":
-					return c.Throw(dotnet.NewError(dotnet.NewException(dotnet.TException, "no such thing"), "Thing:1", dotnet.ObjectNotFound, "missing"))
+					return c.Throw(dotnet.NewError(dotnet.NewException(dotnet.TException, "no such thing"), "Thing:1",
+						dotnet.ObjectNotFound, "missing"))
 				case "soft":
-					if err := c.WriteError(dotnet.NewError(dotnet.NewException(dotnet.TException, "soft"), "Thing:2", dotnet.InvalidData, nil)); err != nil {
+					if err := c.WriteError(dotnet.NewError(dotnet.NewException(dotnet.TException, "soft"), "Thing:2",
+						dotnet.InvalidData, nil)); err != nil {
 						return err
 					}
 				case "broken":
@@ -124,7 +128,9 @@ func testModule() *Module {
 					return err
 				}
 				when, has := c.Bound("When")
-				return c.Write(strings.Join([]string{c.String("Identity"), c.String("Mode"), strings.Join(c.Strings("Names"), "+"), dotnet.ToText(c.Bool("Deep")), dotnet.ToText(has && when == nil)}, " "))
+				return c.Write(strings.Join([]string{c.String("Identity"), c.String("Mode"),
+					strings.Join(c.Strings("Names"), "+"), dotnet.ToText(c.Bool("Deep")), dotnet.ToText(has && when == nil)},
+					" "))
 			}},
 		{Decl: remove, Class: "Test.RemoveThing", Process: func(c *Call) error {
 			yes, err := c.ShouldProcess(c.String("Identity"))
@@ -160,13 +166,17 @@ func TestCommands(t *testing.T) {
 		test.script = "Import-Module Test; " + test.script
 		tests[name] = test
 	}
-	tests["not imported"] = scriptTest{"try { Get-Thing x } catch { $_.FullyQualifiedErrorId }", "CommandNotFoundException"}
-	tests["no such module"] = scriptTest{"Import-Module Nope", "ERROR: Modules_ModuleNotFound,Microsoft.PowerShell.Commands.ImportModuleCommand: The specified module 'Nope' was not loaded because no valid module file was found in any module directory."}
+	tests["not imported"] = scriptTest{"try { Get-Thing x } catch { $_.FullyQualifiedErrorId }",
+		"CommandNotFoundException"}
+	tests["no such module"] = scriptTest{"Import-Module Nope",
+		"ERROR: Modules_ModuleNotFound,Microsoft.PowerShell.Commands.ImportModuleCommand: The specified module " +
+			"'Nope' was not loaded because no valid module file was found in any module directory."}
 	runTable(t, tests, testModule())
 }
 
 func TestAutoLoadAndAliases(t *testing.T) {
-	s := NewEngine(Options{Modules: []*Module{testModule()}, AutoLoad: true, Aliases: map[string]string{"echo": "Write-Output"}}).NewSession(Console{})
+	s := NewEngine(Options{Modules: []*Module{testModule()}, AutoLoad: true,
+		Aliases: map[string]string{"echo": "Write-Output"}}).NewSession(Console{})
 	assert.Equal(t, []string{"x   False False"}, lines(t, s, "Get-Thing x -WarningAction Ignore"))
 	var out []any
 	to := Streams{Output: func(v any) error { out = append(out, v); return nil }}
@@ -193,15 +203,20 @@ func TestAutoLoadAndAliases(t *testing.T) {
 // TestConsole: scripts read and write the streams of the process.
 func TestConsole(t *testing.T) {
 	var stdout strings.Builder
-	s := NewEngine(Options{}).NewSession(Console{Stdin: strings.NewReader("one\r\ntwo\rthree\n\nlast"), Stdout: &stdout})
+	s := NewEngine(Options{}).NewSession(Console{Stdin: strings.NewReader("one\r\ntwo\rthree\n\nlast"),
+		Stdout: &stdout})
 	line, err := s.ReadLine()
 	require.NoError(t, err)
 	assert.Equal(t, "one", line)
-	assert.Equal(t, []string{"two|three||last|True"}, lines(t, s, "$l = foreach ($i in 1, 2, 3, 4, 5) { $x = [Console]::In.ReadLine(); if ($null -eq $x) { $true } else { $x } }; $l -join '|'"))
-	assert.Empty(t, lines(t, s, "$s = [Console]::OpenStandardOutput(); $s.Write([byte[]](65, 66), 0, 2); $s.Flush()"))
+	assert.Equal(t, []string{"two|three||last|True"},
+		lines(t, s, "$l = foreach ($i in 1, 2, 3, 4, 5) { $x = [Console]::In.ReadLine(); if ($null -eq $x) { "+
+			"$true } else { $x } }; $l -join '|'"))
+	assert.Empty(t, lines(t, s, "$s = [Console]::OpenStandardOutput(); $s.Write([byte[]](65, 66), 0, 2); "+
+		"$s.Flush()"))
 	assert.Equal(t, "AB", stdout.String())
 	s = NewEngine(Options{}).NewSession(Console{Stdin: strings.NewReader("a\xe2\x80\nb\xff")})
-	assert.Equal(t, []string{"a\ufffd|b\ufffd"}, lines(t, s, "[Console]::In.ReadLine() + '|' + [Console]::In.ReadLine()"))
+	assert.Equal(t, []string{"a\ufffd|b\ufffd"},
+		lines(t, s, "[Console]::In.ReadLine() + '|' + [Console]::In.ReadLine()"))
 }
 
 // TestSessionsShareNothing: a variable of one session does not exist in another session of the same engine.
@@ -216,9 +231,11 @@ func TestSessionsShareNothing(t *testing.T) {
 // TestSetFunction: the errors of a script defined as a function contain its name.
 func TestSetFunction(t *testing.T) {
 	s := NewEngine(Options{}).NewSession(Console{})
-	require.NoError(t, s.SetFunction("Get-Thing", "[CmdletBinding()]\nparam([Parameter(Mandatory)][string]$Name)\n\"thing $Name\""))
+	require.NoError(t, s.SetFunction("Get-Thing",
+		"[CmdletBinding()]\nparam([Parameter(Mandatory)][string]$Name)\n\"thing $Name\""))
 	assert.Equal(t, []string{"thing x"}, lines(t, s, "Get-Thing -Name x"))
-	assert.Equal(t, []string{"ERROR: MissingMandatoryParameter,Get-Thing: Cannot process command because of one or more missing mandatory parameters: Name."}, lines(t, s, "Get-Thing"))
+	assert.Equal(t, []string{"ERROR: MissingMandatoryParameter,Get-Thing: Cannot process command because of " +
+		"one or more missing mandatory parameters: Name."}, lines(t, s, "Get-Thing"))
 	var parse *ParseError
 	require.ErrorAs(t, s.SetFunction("Get-Bad", "if ("), &parse)
 	assert.True(t, parse.Incomplete())

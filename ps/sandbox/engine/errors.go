@@ -112,7 +112,8 @@ func (s *Session) addError(rec *dotnet.ErrorRecord) {
 	}
 	list := s.errorList
 	if len(list.Items) > 0 {
-		if first, ok := list.Items[0].(*dotnet.ErrorRecord); ok && (first == rec || first.Exception == rec.Exception) {
+		if first, ok := list.Items[0].(*dotnet.ErrorRecord); ok &&
+			(first == rec || first.Exception == rec.Exception) {
 			return
 		}
 	}
@@ -175,7 +176,9 @@ func preferenceIn(sc *scope, sym symbol, fallback action) action {
 func (f *frame) errorAction() action { return preferenceIn(f.scope, symErrorAction, actionContinue) }
 
 // runtimeError returns an error raised by the language itself.
-func runtimeError(id string, category dotnet.Category, target any, format string, args ...any) *dotnet.ErrorRecord {
+func runtimeError(
+	id string, category dotnet.Category, target any, format string, args ...any,
+) *dotnet.ErrorRecord {
 	return dotnet.RuntimeError(id, category, target, format, args...)
 }
 
@@ -198,7 +201,8 @@ func defect(command string, err error) error {
 	var exit *ExitError
 	var bad *DefectError
 	var refused *dotnet.Refused
-	if errors.As(err, &refused) || errors.As(err, &limit) || errors.As(err, &over) || errors.As(err, &exit) || errors.As(err, &bad) {
+	if errors.As(err, &refused) || errors.As(err, &limit) || errors.As(err, &over) || errors.As(err, &exit) ||
+		errors.As(err, &bad) {
 		return err
 	}
 	return &DefectError{Command: command, Cause: err}

@@ -19,7 +19,8 @@ type place struct {
 }
 
 func (p *place) position() *dotnet.Position {
-	return &dotnet.Position{File: p.src.Name, Line: p.at.From.Line, Column: p.at.From.Column, Text: lineOf(p.src.Text, p.at.From.Offset)}
+	return &dotnet.Position{File: p.src.Name, Line: p.at.From.Line, Column: p.at.From.Column,
+		Text: lineOf(p.src.Text, p.at.From.Offset)}
 }
 
 // lineOf returns the line of a text that contains an offset.

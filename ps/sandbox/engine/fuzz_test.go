@@ -17,7 +17,8 @@ import (
 )
 
 // fuzzLimits keep the run of one input short.
-var fuzzLimits = Limits{Steps: 20_000, CallDepth: 40, OutputBytes: 1 << 16, ValueBytes: 1 << 20, AllocBytes: 1 << 28, HeapBytes: 1 << 29, WallTime: 2 * time.Second}
+var fuzzLimits = Limits{Steps: 20_000, CallDepth: 40, OutputBytes: 1 << 16, ValueBytes: 1 << 20,
+	AllocBytes: 1 << 28, HeapBytes: 1 << 29, WallTime: 2 * time.Second}
 
 // FuzzEvaluate runs any text. It must not panic, exceed the limits, or end in an error that
 // Run does not document.
@@ -47,7 +48,8 @@ func FuzzEvaluate(f *testing.F) {
 		var thrown *ThrownError
 		var exit *ExitError
 		var limit *LimitError
-		if err != nil && !errors.As(err, &parse) && !errors.As(err, &thrown) && !errors.As(err, &exit) && !errors.As(err, &limit) {
+		if err != nil && !errors.As(err, &parse) && !errors.As(err, &thrown) && !errors.As(err, &exit) &&
+			!errors.As(err, &limit) {
 			t.Fatalf("%T %v", err, err)
 		}
 		if out.Len()+errOut.Len() > 1<<17 {
@@ -62,7 +64,9 @@ func FuzzArguments(f *testing.F) {
 		f.Add(seed)
 	}
 	s := NewEngine(Options{}).NewSession(Console{})
-	const script = "function Get-Same { [CmdletBinding()] param([AllowEmptyString()][string]$Text) $Text }; $p = @{ Text = $text }; (Get-Same -Text $text) -ceq $text; (Get-Same @p) -ceq $text; ('' + $text + '').Equals(\"$text\")"
+	const script = "function Get-Same { [CmdletBinding()] param([AllowEmptyString()][string]$Text) $Text }; " +
+		"$p = @{ Text = $text }; (Get-Same -Text $text) -ceq $text; (Get-Same @p) -ceq $text; ('' + $text + " +
+		"'').Equals(\"$text\")"
 	f.Fuzz(func(t *testing.T, text string) {
 		if !utf8.ValidString(text) {
 			return
@@ -71,7 +75,8 @@ func FuzzArguments(f *testing.F) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var out []any
-		if err := s.Run(ctx, "", script, Streams{Output: func(v any) error { out = append(out, v); return nil }}); err != nil {
+		if err := s.Run(ctx, "", script,
+			Streams{Output: func(v any) error { out = append(out, v); return nil }}); err != nil {
 			t.Fatal(err)
 		}
 		for i, v := range out {

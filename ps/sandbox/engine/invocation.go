@@ -99,8 +99,10 @@ func (inv *invocation) message(to func(string), preference, text string, act act
 	case actionInquire:
 		return inv.promptError()
 	case actionStop:
-		rec := dotnet.NewError(dotnet.NewException(exceptionType("System.Management.Automation.ActionPreferenceStopException"),
-			"The running command stopped because the preference variable \""+preference+"\" or common parameter is set to Stop: "+text),
+		rec := dotnet.NewError(dotnet.NewException(
+			exceptionType("System.Management.Automation.ActionPreferenceStopException"),
+			"The running command stopped because the preference variable \""+preference+
+				"\" or common parameter is set to Stop: "+text),
 			"ActionPreferenceStop", dotnet.OperationStopped, nil)
 		return &psError{rec: inv.qualify(rec), stop: true}
 	}
@@ -111,16 +113,19 @@ func (inv *invocation) message(to func(string), preference, text string, act act
 }
 
 func (inv *invocation) warn(text string) error {
-	return inv.message(inv.f.streams.Warning, "WarningPreference", text, inv.preference("warningaction", symWarning, actionContinue))
+	return inv.message(inv.f.streams.Warning, "WarningPreference", text,
+		inv.preference("warningaction", symWarning, actionContinue))
 }
 
 func (inv *invocation) verbose(text string) error {
-	return inv.message(inv.f.streams.Verbose, "VerbosePreference", text, preferenceIn(scopeOf(inv), symVerbose, actionSilent))
+	return inv.message(inv.f.streams.Verbose, "VerbosePreference", text,
+		preferenceIn(scopeOf(inv), symVerbose, actionSilent))
 }
 
 // promptError returns the error of a prompt in a non-interactive session.
 func (inv *invocation) promptError() error {
-	rec := dotnet.NewError(dotnet.NewException(exceptionType("System.Management.Automation.PSInvalidOperationException"),
+	rec := dotnet.NewError(dotnet.NewException(
+		exceptionType("System.Management.Automation.PSInvalidOperationException"),
 		"PowerShell is in NonInteractive mode. Read and Prompt functionality is not available."),
 		"InvalidOperation", dotnet.InvalidOperation, nil)
 	return inv.terminating(inv.qualify(rec))

@@ -48,7 +48,8 @@ var hostile = map[string]struct{ script, limit string }{
 }
 
 func hostileLimits() Limits {
-	return Limits{Steps: 300_000, CallDepth: 100, OutputBytes: 1 << 20, ValueBytes: 32 << 20, HeapBytes: 512 << 20, WallTime: time.Hour}
+	return Limits{Steps: 300_000, CallDepth: 100, OutputBytes: 1 << 20, ValueBytes: 32 << 20,
+		HeapBytes: 512 << 20, WallTime: time.Hour}
 }
 
 // TestHostileScripts: every hostile script is ended by the intended limit and by no other,
@@ -93,7 +94,8 @@ func TestDeepNesting(t *testing.T) {
 		"types":       "[" + strings.Repeat("List[", 50_000) + "int" + strings.Repeat("]", 50_000) + "]",
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := NewEngine(Options{Limits: hostileLimits()}).NewSession(Console{}).Run(t.Context(), "", text, Streams{})
+			err := NewEngine(Options{Limits: hostileLimits()}).NewSession(Console{}).Run(t.Context(), "", text,
+				Streams{})
 			if name != "sums" {
 				require.Error(t, err)
 			}
@@ -154,7 +156,8 @@ func TestCancel(t *testing.T) {
 func TestHeapOfOthers(t *testing.T) {
 	limits := Limits{HeapBytes: 32 << 20, WallTime: time.Hour}
 	small, large := NewEngine(Options{Limits: limits}), NewEngine(Options{})
-	const keep = "$x = 'x'; for ($i = 0; $i -lt 20; $i++) { $x = $x + $x }; $l = [System.Collections.Generic.List[object]]::new(); " +
+	const keep = "$x = 'x'; for ($i = 0; $i -lt 20; $i++) { $x = $x + $x }; $l = " +
+		"[System.Collections.Generic.List[object]]::new(); " +
 		"for ($i = 0; $i -lt 200; $i++) { $l.Add($x + $i) }; 'full'; $l.Count"
 	full, finish, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	run := func() error {
@@ -170,19 +173,21 @@ func TestHeapOfOthers(t *testing.T) {
 	}
 	started := make(chan struct{})
 	var count any
-	err := small.NewSession(Console{}).Run(t.Context(), "", "'begun'; $n = 0; for ($i = 1; $i -le 200000; $i++) { $n += \"$i\".Length }; $n", Streams{Output: func(v any) error {
-		if v == "begun" { // measures the heap before and after the other session fills it
-			go func() { close(started); ended <- run() }()
-			<-started
-			select {
-			case <-full:
-			case err := <-ended:
-				return fmt.Errorf("the other session ended: %w", err)
+	err := small.NewSession(Console{}).Run(t.Context(), "",
+		"'begun'; $n = 0; for ($i = 1; $i -le 200000; $i++) { $n += \"$i\".Length }; $n",
+		Streams{Output: func(v any) error {
+			if v == "begun" { // measures the heap before and after the other session fills it
+				go func() { close(started); ended <- run() }()
+				<-started
+				select {
+				case <-full:
+				case err := <-ended:
+					return fmt.Errorf("the other session ended: %w", err)
+				}
 			}
-		}
-		count = v
-		return nil
-	}})
+			count = v
+			return nil
+		}})
 	require.NoError(t, err)
 	assert.Equal(t, int32(1088895), count)
 	var limit *LimitError
@@ -195,7 +200,8 @@ func TestHeapOfOthers(t *testing.T) {
 // TestNoGoroutineIsLeft: no kind of run leaves a goroutine behind.
 func TestNoGoroutineIsLeft(t *testing.T) {
 	known := goleak.IgnoreCurrent()
-	for _, script := range []string{"1, 2 | ForEach-Object { $_ }", "throw 'x'", "'aa' -match 'a'", "while ($true) { }"} {
+	for _, script := range []string{"1, 2 | ForEach-Object { $_ }", "throw 'x'", "'aa' -match 'a'",
+		"while ($true) { }"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		_ = NewEngine(Options{}).NewSession(Console{}).Run(ctx, "", script, Streams{})
 		cancel()
@@ -206,7 +212,8 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 func TestEachLineHasTheFullLimits(t *testing.T) {
 	in := strings.Repeat("x\n", 50)
 	var out bytes.Buffer
-	s := NewEngine(Options{Limits: Limits{Steps: 3000}}).NewSession(Console{Stdin: strings.NewReader(in), Stdout: &out})
+	s := NewEngine(Options{Limits: Limits{Steps: 3000}}).NewSession(Console{Stdin: strings.NewReader(in),
+		Stdout: &out})
 	require.NoError(t, s.Run(t.Context(), "", `
 while ($null -ne ($line = [Console]::In.ReadLine())) {
     for ($i = 0; $i -lt 500; $i++) { $null = $i }
@@ -226,7 +233,8 @@ func BenchmarkCancel(b *testing.B) {
 		started := make(chan struct{})
 		go func() {
 			defer close(ended)
-			_ = e.NewSession(Console{}).Run(ctx, "", "'started'; while ($true) { $i++ }", Streams{Output: func(any) error { close(started); return nil }})
+			_ = e.NewSession(Console{}).Run(ctx, "", "'started'; while ($true) { $i++ }",
+				Streams{Output: func(any) error { close(started); return nil }})
 		}()
 		<-started
 		b.StartTimer()

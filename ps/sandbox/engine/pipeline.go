@@ -279,7 +279,8 @@ func (code *commandCode) callee(f *frame, inv *invocation) error {
 		inv.called = dotnet.ToText(v)
 		if inv.called == "" {
 			return fail(runtimeError("BadExpression", dotnet.InvalidOperation, nil,
-				"The expression after '&' in a pipeline element produced an object that was not valid. It must result in a command name, a script block, or a CommandInfo object."), code.at)
+				"The expression after '&' in a pipeline element produced an object that was not valid. It must result "+
+					"in a command name, a script block, or a CommandInfo object."), code.at)
 		}
 		key = lower(inv.called)
 	}
@@ -348,7 +349,8 @@ func appendSplat(args []argument, table *dotnet.Hashtable, at *place) []argument
 	args = slices.Grow(args, table.Len())
 	for i := range table.Len() {
 		key, value := table.At(i)
-		args = append(args, argument{name: dotnet.ToText(key), hasName: true, hasValue: true, splat: true, value: plain(value), at: at})
+		args = append(args, argument{name: dotnet.ToText(key), hasName: true, hasValue: true, splat: true,
+			value: plain(value), at: at})
 	}
 	return args
 }

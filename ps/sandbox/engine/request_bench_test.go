@@ -32,7 +32,8 @@ func benchWorld(b *testing.B) (world *sandbox.World, server string, users []stri
 	require.NoError(b, err)
 	_, err = startSession(b, world).Run(b.Context(), ps.Request{
 		Script: "Get-GatewayUserList", Limit: time.Minute,
-		Args: ps.Args{"OUPath": ps.Text("OU=Generated,DC=corp,DC=example"), "Field": ps.List([]string{"username"}), "Recursive": ps.Bool(true), "Server": ps.Text(dc.HostName())},
+		Args: ps.Args{"OUPath": ps.Text("OU=Generated,DC=corp,DC=example"), "Field": ps.List([]string{"username"}),
+			"Recursive": ps.Bool(true), "Server": ps.Text(dc.HostName())},
 		Records: func(batch json.RawMessage) error {
 			var records []struct{ Username string }
 			err := json.Unmarshal(batch, &records)
@@ -52,7 +53,8 @@ func startSession(b *testing.B, world *sandbox.World) *session.Session {
 	s, err := session.Start(b.Context(), session.Config{
 		Starter: world.Starter(), StartTimeout: time.Minute,
 		Boot: session.Boot{
-			Prelude: scripts.Prelude(ps.Directory), Scripts: scripts.Sources(ps.Directory), Module: scripts.Modules[ps.Directory],
+			Prelude: scripts.Prelude(ps.Directory), Scripts: scripts.Sources(ps.Directory),
+			Module: scripts.Modules[ps.Directory],
 		},
 	})
 	require.NoError(b, err)
@@ -107,7 +109,8 @@ func BenchmarkRequest(b *testing.B) {
 func BenchmarkEngine(b *testing.B) {
 	world, server, users := benchWorld(b)
 	modules, culture := world.Modules()
-	eng := engine.NewEngine(engine.Options{Modules: append([]*engine.Module{sandbox.HostModule()}, modules...), Aliases: sandbox.Aliases, Culture: culture})
+	eng := engine.NewEngine(engine.Options{Modules: append([]*engine.Module{sandbox.HostModule()}, modules...),
+		Aliases: sandbox.Aliases, Culture: culture})
 	for name, args := range benchRequests(server, users) {
 		b.Run(name, func(b *testing.B) {
 			lines := make([]string, 1000) // in advance, because encoding them is the session's work
@@ -125,7 +128,8 @@ func BenchmarkEngine(b *testing.B) {
 				require.NoError(b, s.SetFunction(script.Name, script.Text))
 			}
 			b.ReportAllocs()
-			require.NoError(b, s.Run(b.Context(), "", "Start-GatewaySession -Module "+scripts.Modules[ps.Directory], engine.Streams{}))
+			require.NoError(b, s.Run(b.Context(), "", "Start-GatewaySession -Module "+scripts.Modules[ps.Directory],
+				engine.Streams{}))
 			require.Equal(b, []int{len(in.took), len(in.took), 0}, []int{out.records, out.ends, out.errors})
 			b.ReportMetric(median(in.took), "p50-µs")
 		})
@@ -181,5 +185,6 @@ func median(times []time.Duration) float64 {
 
 // largestScript returns the name of the largest script of the directory.
 func largestScript() string {
-	return slices.MaxFunc(scripts.Sources(ps.Directory), func(a, b ps.Source) int { return len(a.Text) - len(b.Text) }).Name
+	return slices.MaxFunc(scripts.Sources(ps.Directory),
+		func(a, b ps.Source) int { return len(a.Text) - len(b.Text) }).Name
 }

@@ -92,7 +92,8 @@ type running struct {
 func (e *Engine) NewSession(console Console) *Session {
 	s := &Session{
 		engine: e, limits: e.opts.Limits, ctx: context.Background(), ok: true,
-		imported: map[string]*Module{}, commands: map[string]*command{}, types: map[string]*dotnet.Type{}, named: map[string]*dotnet.Type{},
+		imported: map[string]*Module{}, commands: map[string]*command{}, types: map[string]*dotnet.Type{},
+		named:   map[string]*dotnet.Type{},
 		envVars: map[string]string{}, global: &scope{}, errorList: &dotnet.List{Type: dotnet.TArrayList},
 	}
 	for name, value := range e.opts.Env {

@@ -251,7 +251,8 @@ func (c *compiler) param(sig *signature, node *syntax.Param) *param {
 	if len(p.sets) == 0 {
 		p.sets = []inSet{{position: noPosition}}
 	}
-	if t := p.typ; t != nil && t != dotnet.TObject && t != dotnet.TSwitch || p.set != nil && (p.ref == nil || p.typ != nil) {
+	if t := p.typ; t != nil && t != dotnet.TObject && t != dotnet.TSwitch || p.set != nil &&
+		(p.ref == nil || p.typ != nil) {
 		p.checked = &constraint{typ: p.typ, set: p.set}
 	}
 	if node.Default != nil {

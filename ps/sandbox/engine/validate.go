@@ -23,8 +23,11 @@ func (a *validateSet) check(v any) *dotnet.Exception {
 	for _, item := range items {
 		text := dotnet.ToText(item)
 		if !a.has(text) {
-			return dotnet.NewException(exceptionType("System.Management.Automation.ValidationMetadataException"), "The argument \""+text+
-				"\" does not belong to the set \""+strings.Join(a.values, ",")+"\" specified by the ValidateSet attribute. Supply an argument that is in the set and then try the command again.")
+			return dotnet.NewException(exceptionType("System.Management.Automation.ValidationMetadataException"),
+				"The argument \""+text+
+					"\" does not belong to the set \""+strings.Join(a.values, ",")+
+					"\" specified by the ValidateSet attribute. Supply an argument that is in the set and then try the "+
+					"command again.")
 		}
 	}
 	return nil

@@ -25,7 +25,8 @@ var moduleForm = Form{Type: typeLiteral, Process: forwarding}
 // Function returns a function with the name and parameters of a cmdlet.
 func (f Form) Function(decl *cmdlets.Cmdlet) string {
 	text := &strings.Builder{}
-	fmt.Fprintf(text, "function %s {\n    [CmdletBinding(%s)]\n    param(\n", decl.Name, strings.Join(f.bindingArguments(decl), ", "))
+	fmt.Fprintf(text, "function %s {\n    [CmdletBinding(%s)]\n    param(\n", decl.Name,
+		strings.Join(f.bindingArguments(decl), ", "))
 	separator := ""
 	for _, p := range decl.Params {
 		if decl.SupportsShouldProcess && (p.Name == "WhatIf" || p.Name == "Confirm") {
@@ -40,7 +41,8 @@ func (f Form) Function(decl *cmdlets.Cmdlet) string {
 
 // forwarding returns the body of a module's function. It lets the sandbox run the call.
 func forwarding(decl *cmdlets.Cmdlet) string {
-	call := "        Invoke-SandboxCommand -Cmdlet $PSCmdlet -Name " + quote(decl.Name) + " -Bound $PSBoundParameters\n"
+	call := "        Invoke-SandboxCommand -Cmdlet $PSCmdlet -Name " + quote(decl.Name) +
+		" -Bound $PSBoundParameters\n"
 	if decl.ForceSkipsPrompt && decl.SupportsShouldProcess {
 		call = "        if ($Force) { $ConfirmPreference = 'None' }\n" + call
 	}

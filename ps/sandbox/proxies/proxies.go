@@ -74,7 +74,10 @@ func Modules(scripts []ps.Script) ([]Module, error) {
 				delete(wanted, c.Decl.Name)
 			}
 		}
-		slices.SortFunc(m.commands, func(a, b *engine.Command) int { return strings.Compare(a.Decl.Name, b.Decl.Name) })
+		slices.SortFunc(m.commands, func(a,
+			b *engine.Command) int {
+			return strings.Compare(a.Decl.Name, b.Decl.Name)
+		})
 		modules = append(modules, m)
 	}
 	if len(wanted) > 0 {
@@ -106,7 +109,8 @@ func (m Module) Text() string {
 func (m Module) Script() string {
 	return "# The commands of " + m.Name + " for a sandbox of adgateway. Made, not to be changed.\n\n" +
 		"if ($null -eq ('AdGateway.Sandbox.Kit' -as [type])) {\n" +
-		"    Add-Type -IgnoreWarnings -TypeDefinition @'\n" + Types() + "'@\n}\n[AdGateway.Sandbox.Link]::Open()\n\n" + m.copies() + m.Text()
+		"    Add-Type -IgnoreWarnings -TypeDefinition @'\n" + Types() +
+		"'@\n}\n[AdGateway.Sandbox.Link]::Open()\n\n" + m.copies() + m.Text()
 }
 
 // CopyFunction is the function of the scripts that copies a CIM instance. Objects of the sandbox are not

@@ -68,8 +68,10 @@ func TestOneModuleCopiesObjects(t *testing.T) {
 func TestFunctionsChangeNoTable(t *testing.T) {
 	first := all(t)[0].Text()
 	assert.Equal(t, first, all(t)[0].Text())
-	assert.Contains(t, first, "[Parameter(ParameterSetName = 'Identity', Mandatory = $true, Position = 0, ValueFromPipeline = $true)] [Microsoft.ActiveDirectory.Management.ADUser] $Identity")
-	assert.Contains(t, first, "[Parameter(Mandatory = $true, Position = 2, ValueFromPipelineByPropertyName = $true)] [Microsoft.ActiveDirectory.Management.ADGroupScope] $GroupScope")
+	assert.Contains(t, first, "[Parameter(ParameterSetName = 'Identity', Mandatory = $true, Position = 0, "+
+		"ValueFromPipeline = $true)] [Microsoft.ActiveDirectory.Management.ADUser] $Identity")
+	assert.Contains(t, first, "[Parameter(Mandatory = $true, Position = 2, ValueFromPipelineByPropertyName = "+
+		"$true)] [Microsoft.ActiveDirectory.Management.ADGroupScope] $GroupScope")
 	dns := all(t)[1].Text()
 	assert.Contains(t, dns, "[ValidateSet('Forest', 'Domain', 'Legacy', 'Custom')] [string] $ReplicationScope")
 	assert.Contains(t, dns, "SupportsShouldProcess = $true, ConfirmImpact = 'High')]")
@@ -110,7 +112,8 @@ func TestTypesSpeakToASandbox(t *testing.T) {
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
 	own, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: own, Declared: sandbox.Declarations(), Culture: culture})
+	server, err := remote.NewServer(remote.Options{Modules: own, Declared: sandbox.Declarations(),
+		Culture: culture})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, server.Close()) }()
 	cmd := exec.CommandContext(ctx, "mono", program)

@@ -23,7 +23,8 @@ func Locate(engine string) (path string, err error) {
 	case "pwsh":
 		advice = "install PowerShell 7, or give the path of pwsh"
 	case "powershell":
-		name, advice = "powershell.exe", "Windows PowerShell is part of Windows; elsewhere install PowerShell 7 and use pwsh"
+		name, advice = "powershell.exe", "Windows PowerShell is part of Windows; elsewhere install PowerShell 7 "+
+			"and use pwsh"
 	}
 	if path, err = exec.LookPath(name); err != nil {
 		return "", fmt.Errorf("there is no PowerShell %q (%w): %s", engine, err, advice)
@@ -61,7 +62,9 @@ func NewStarter(server remote.Issuer, path string, scripts []ps.Script, temp str
 }
 
 // StartProcess starts a process with PowerShell's arguments.
-func (s *Starter) StartProcess(command string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (s *Starter) StartProcess(
+	command string, args ...string,
+) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	key, err := s.Server.IssueKey()
 	if err != nil {
 		return nil, nil, nil, nil, err

@@ -43,11 +43,14 @@ func declaration(t *dotnet.Type) (namespace, text string) {
 		if m := members[t.Name]; m != "" {
 			own = "\n        " + m
 		}
-		return namespace, fmt.Sprintf("    public class %s : %s\n    {\n        public %s(string message) : base(message) { }\n"+
-			"        public %s(string message, System.Exception inner) : base(message, inner) { }%s\n    }\n", name, t.Base.Name, name, name, own)
+		return namespace, fmt.Sprintf(
+			"    public class %s : %s\n    {\n        public %s(string message) : base(message) { }\n"+
+				"        public %s(string message, System.Exception inner) : base(message, inner) { }%s\n    }\n", name,
+			t.Base.Name, name, name, own)
 	case t.Name == collectionType:
 		return namespace, "    public class " + name + " : System.Collections.ArrayList\n    {\n" +
-			"        public object Value { get { return Count == 0 ? null : Count == 1 ? this[0] : ToArray(); } }\n    }\n"
+			"        public object Value { get { return Count == 0 ? null : Count == 1 ? this[0] : ToArray(); } }\n" +
+			"    }\n"
 	case isEntity(t):
 		base := "AdGateway.Sandbox.Entity"
 		if t.Name != entityType {
@@ -57,7 +60,8 @@ func declaration(t *dotnet.Type) (namespace, text string) {
 		for _, identity := range []string{"string", "System.Guid", "AdGateway.Sandbox.SecurityIdentifier"} {
 			fmt.Fprintf(&constructors, "        public %s(%s identity) : base(identity) { }\n", name, identity)
 		}
-		return namespace, "    public class " + name + " : " + base + "\n    {\n        public " + name + "() { }\n" + constructors.String() + "    }\n"
+		return namespace, "    public class " + name + " : " + base + "\n    {\n        public " + name +
+			"() { }\n" + constructors.String() + "    }\n"
 	}
 	return "", ""
 }

@@ -149,7 +149,8 @@ func (c *Client) module(declared *engine.Module, info moduleInfo) *engine.Module
 		c.decoder.types[strings.ToLower(t.Name)] = t
 	}
 	for _, command := range declared.Commands {
-		m.Commands = append(m.Commands, &engine.Command{Decl: command.Decl, Class: command.Class, Process: c.forward})
+		m.Commands = append(m.Commands,
+			&engine.Command{Decl: command.Decl, Class: command.Class, Process: c.forward})
 	}
 	return m
 }
@@ -258,7 +259,8 @@ func (c *Client) forward(call *engine.Call) error {
 		v, _ := call.Bound(name)
 		text, err := c.encoder.encode(v)
 		if err != nil {
-			return call.Throw(dotnet.NewError(dotnet.ExceptionNamed("System.NotSupportedException", "-%s: %v", name, err),
+			return call.Throw(dotnet.NewError(dotnet.ExceptionNamed("System.NotSupportedException", "-%s: %v", name,
+				err),
 				"ValueNotSupported", dotnet.InvalidArgument, nil))
 		}
 		f.Bound = append(f.Bound, boundValue{Name: name, Value: text})

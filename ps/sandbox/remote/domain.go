@@ -71,7 +71,9 @@ type ticket struct {
 const controlBytes = 64 << 10
 
 // errNotLoopback keeps other computers from connecting, because frames are not encrypted.
-var errNotLoopback = errors.New("a simulated domain listens on a loopback address only, such as 127.0.0.1:7300, because what it says is not encrypted")
+var errNotLoopback = errors.New(
+	"a simulated domain listens on a loopback address only, such as 127.0.0.1:7300, because what it says is " +
+		"not encrypted")
 
 // NewDomain listens and serves in the background until Close.
 func NewDomain(o DomainOptions) (*Domain, error) {
@@ -88,7 +90,8 @@ func NewDomain(o DomainOptions) (*Domain, error) {
 	if o.Log == nil {
 		o.Log = func(string, map[string]any) {}
 	}
-	d := &Domain{Server: &Server{}, options: o, id: rand.Text(), modules: map[moduleKey]*moduleSet{}, guests: map[*guest]bool{}}
+	d := &Domain{Server: &Server{}, options: o, id: rand.Text(), modules: map[moduleKey]*moduleSet{},
+		guests: map[*guest]bool{}}
 	d.first = d.enter
 	if err := d.open(o.Listen); err != nil {
 		return nil, err
@@ -147,9 +150,13 @@ func (d *Domain) refusal(kind string, t ticket, secret string) (code, text strin
 	case secret == "" || subtle.ConstantTimeCompare([]byte(t.Secret), []byte(secret)) != 1:
 		return refusedSecret, "the secret is not that of this domain"
 	case t.Protocol != protocol:
-		return refusedProtocol, fmt.Sprintf("this domain, of version %s, speaks protocol %d, and version %s speaks %d", d.options.Version, protocol, shown(t.Version), t.Protocol)
+		return refusedProtocol, fmt.Sprintf(
+			"this domain, of version %s, speaks protocol %d, and version %s speaks %d", d.options.Version, protocol,
+			shown(t.Version), t.Protocol)
 	case kind == "ticket" && !gatewayName.MatchString(t.Gateway):
-		return refusedName, fmt.Sprintf("%q cannot be the name of a gateway: letters, digits, dots, hyphens and underscores can, 63 at most", shown(t.Gateway))
+		return refusedName, fmt.Sprintf(
+			"%q cannot be the name of a gateway: letters, digits, dots, hyphens and underscores can, 63 at most",
+			shown(t.Gateway))
 	case kind == "ticket" && (t.Account == "" || len(t.Account) > maxAccount):
 		return refusedName, fmt.Sprintf("the account of a gateway has 1 to %d bytes", maxAccount)
 	}
@@ -168,7 +175,8 @@ func (d *Domain) host(ctx context.Context, w *wire, t ticket) {
 	d.mu.Lock()
 	d.guests[g] = true
 	d.mu.Unlock()
-	d.options.Log("a gateway has come", map[string]any{"gateway": t.Gateway, "account": t.Account, "clock": t.Clock.String()})
+	d.options.Log("a gateway has come",
+		map[string]any{"gateway": t.Gateway, "account": t.Account, "clock": t.Clock.String()})
 	frames := make(chan *frame)
 	d.work.Go(func() {
 		defer close(frames)
@@ -223,7 +231,8 @@ func (d *Domain) modulesOf(t ticket) *moduleSet {
 	set := d.modules[key]
 	if set == nil {
 		_, culture := d.options.World.Modules()
-		set = newModuleSet(Options{Modules: d.options.World.ModulesOf(t.Account, t.Clock), Declared: sandbox.Declarations(), Culture: culture})
+		set = newModuleSet(Options{Modules: d.options.World.ModulesOf(t.Account, t.Clock),
+			Declared: sandbox.Declarations(), Culture: culture})
 		d.modules[key] = set
 	}
 	return set
@@ -259,7 +268,8 @@ func (d *Domain) answer(ctx context.Context, g *guest, f *frame) *frame {
 }
 
 // logonErrors are the errors about accounts that a gateway distinguishes.
-var logonErrors = map[string]error{"logon": sandbox.ErrLogon, "change": sandbox.ErrMustChange, "expired": sandbox.ErrPasswordExpiry}
+var logonErrors = map[string]error{"logon": sandbox.ErrLogon, "change": sandbox.ErrMustChange,
+	"expired": sandbox.ErrPasswordExpiry}
 
 func person(a *sandbox.Account, err error) *frame {
 	if err == nil {

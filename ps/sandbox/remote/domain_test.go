@@ -32,7 +32,8 @@ func openDomain(t testing.TB, listen string) (*Domain, *sandbox.World) {
 	writes := &sandbox.WriteLog{}
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1, Replicas: true, Writes: writes})
 	require.NoError(t, err)
-	d, err := NewDomain(DomainOptions{World: world, Listen: listen, Ticket: testTicket, Orders: testOrders, Writes: writes, Version: "v1"})
+	d, err := NewDomain(DomainOptions{World: world, Listen: listen, Ticket: testTicket, Orders: testOrders,
+		Writes: writes, Version: "v1"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	return d, world
@@ -62,7 +63,9 @@ func secretOf(text string) func() (string, error) { return func() (string, error
 func openLink(t testing.TB, address, gateway, account string, clock time.Duration) (*Link, *notes) {
 	t.Helper()
 	n := &notes{}
-	l, err := Connect(t.Context(), LinkOptions{Address: address, Secret: secretOf(testTicket), Gateway: gateway, Account: account, Clock: clock, Version: "v1", Log: n.add})
+	l, err := Connect(t.Context(),
+		LinkOptions{Address: address, Secret: secretOf(testTicket), Gateway: gateway, Account: account,
+			Clock: clock, Version: "v1", Log: n.add})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -105,9 +108,11 @@ func TestGatewaysOfSeveralProcessesHaveOneDomain(t *testing.T) {
 	b, _ := openLink(t, d.Address(), "gw2", "gmsa-2$", time.Hour)
 	_, problems := say(t, a, "Set-ADUser aschmidt -Description 'by one'")
 	require.Empty(t, problems)
-	_, problems = say(t, a, "Add-DnsServerResourceRecordCName -ZoneName corp.example -Name many -HostNameAlias dc1.corp.example.")
+	_, problems = say(t, a, "Add-DnsServerResourceRecordCName -ZoneName corp.example -Name many "+
+		"-HostNameAlias dc1.corp.example.")
 	require.Empty(t, problems)
-	out, _ := say(t, b, "(Get-ADUser aschmidt -Properties description).description; (Get-DnsServerResourceRecord -ZoneName corp.example -Name many -RRType CName).HostName")
+	out, _ := say(t, b, "(Get-ADUser aschmidt -Properties description).description; "+
+		"(Get-DnsServerResourceRecord -ZoneName corp.example -Name many -RRType CName).HostName")
 	assert.Equal(t, "by one\nmany", out)
 	out, _ = say(t, b, "$now = ([datetime](Get-ADRootDSE).currentTime).ToUniversalTime(); $now.Ticks")
 	ticks, err := strconv.ParseInt(out, 10, 64)
@@ -121,7 +126,8 @@ func TestGatewaysOfSeveralProcessesHaveOneDomain(t *testing.T) {
 	require.NoError(t, conn.Close())
 	_, err = a.Dial(t.Context(), "tcp", "nowhere.corp.example:9389")
 	require.Error(t, err)
-	require.Eventually(t, func() bool { return d.Connections() == 0 }, patience, time.Millisecond, "sessions that ended leave no connection")
+	require.Eventually(t, func() bool { return d.Connections() == 0 }, patience, time.Millisecond,
+		"sessions that ended leave no connection")
 }
 
 func TestPeopleSignInOverALink(t *testing.T) {
@@ -171,11 +177,17 @@ func TestTicketsThatAreRefused(t *testing.T) {
 		return err
 	}
 	require.ErrorIs(t, connect(func(o *LinkOptions) { o.Secret = secretOf("guessed") }), ErrTicket)
-	require.ErrorIs(t, connect(func(o *LinkOptions) { o.Secret = secretOf(testOrders) }), ErrTicket, "orders are another ticket")
+	require.ErrorIs(t, connect(func(o *LinkOptions) { o.Secret = secretOf(testOrders) }), ErrTicket,
+		"orders are another ticket")
 	require.ErrorIs(t, connect(func(o *LinkOptions) { o.Secret = secretOf("") }), ErrTicket)
-	require.ErrorContains(t, connect(func(o *LinkOptions) { o.Gateway = "a b" }), "cannot be the name of a gateway")
+	require.ErrorContains(t, connect(func(o *LinkOptions) { o.Gateway = "a b" }),
+		"cannot be the name of a gateway")
 	require.ErrorContains(t, connect(func(o *LinkOptions) { o.Account = strings.Repeat("x", 300) }), "256 bytes")
-	require.ErrorIs(t, connect(func(o *LinkOptions) { o.Secret = func() (string, error) { return "", io.ErrUnexpectedEOF } }), io.ErrUnexpectedEOF)
+	require.ErrorIs(t, connect(func(
+		o *LinkOptions) {
+		o.Secret = func() (string, error) { return "", io.ErrUnexpectedEOF }
+	}),
+		io.ErrUnexpectedEOF)
 
 	_, err := DialOrders(t.Context(), d.Address(), testTicket)
 	require.ErrorIs(t, err, ErrTicket)
@@ -184,7 +196,8 @@ func TestTicketsThatAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close()
 	w := newWire(conn)
-	require.NoError(t, w.send(&frame{F: "ticket", Ticket: &ticket{Secret: testTicket, Protocol: protocol + 1, Version: "v9", Gateway: "gw1", Account: "a"}}))
+	require.NoError(t, w.send(&frame{F: "ticket",
+		Ticket: &ticket{Secret: testTicket, Protocol: protocol + 1, Version: "v9", Gateway: "gw1", Account: "a"}}))
 	answer, err := w.read(controlBytes)
 	require.NoError(t, err)
 	assert.Equal(t, refusedProtocol, answer.Name)
@@ -211,7 +224,8 @@ func TestADomainListensOnLoopbackOnly(t *testing.T) {
 // A key is valid only while its gateway is connected.
 func TestKeysEndWithTheirGateway(t *testing.T) {
 	d, _ := openDomain(t, "127.0.0.1:0")
-	l, err := Connect(t.Context(), LinkOptions{Address: d.Address(), Secret: secretOf(testTicket), Gateway: "gw1"})
+	l, err := Connect(t.Context(),
+		LinkOptions{Address: d.Address(), Secret: secretOf(testTicket), Gateway: "gw1"})
 	require.NoError(t, err)
 	key, err := l.key()
 	require.NoError(t, err)
@@ -221,7 +235,12 @@ func TestKeysEndWithTheirGateway(t *testing.T) {
 		defer d.mu.Unlock()
 		return len(d.guests) == 0
 	}, patience, time.Millisecond)
-	require.Eventually(t, func() bool { d.Server.mu.Lock(); defer d.Server.mu.Unlock(); return len(d.keys) == 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool {
+		d.Server.mu.Lock()
+		defer d.Server.mu.Unlock()
+		return len(
+			d.keys) == 0
+	}, patience, time.Millisecond)
 	_, err = Dial(t.Context(), d.Address(), key, nil)
 	require.ErrorContains(t, err, "did not accept the key")
 	_, err = l.key()
@@ -247,7 +266,8 @@ func TestALinkComesBack(t *testing.T) {
 	assert.Empty(t, l.Example(t.Context()).User)
 
 	openDomain(t, address)
-	require.Eventually(t, func() bool { return l.Fault() == nil && strings.Contains(log.String(), "back") }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return l.Fault() == nil && strings.Contains(log.String(), "back") },
+		patience, time.Millisecond)
 	assert.Contains(t, log.String(), "was lost")
 	assert.Contains(t, log.String(), "started again")
 	name, _ := say(t, l, "(Get-ADUser aschmidt).SamAccountName")
@@ -309,7 +329,10 @@ func TestOrders(t *testing.T) {
 	dropped, err := o.Drop(t.Context(), "gw1")
 	require.NoError(t, err)
 	assert.Equal(t, 1, dropped)
-	require.Eventually(t, func() bool { return strings.Contains(log.String(), "with all that was written to it") }, patience, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return strings.Contains(log.String(),
+			"with all that was written to it")
+	}, patience, time.Millisecond)
 	require.EventuallyWithT(t, func(c *assert.CollectT) { // the domain notices when it serves the new connection
 		there, err := o.Gateways(t.Context())
 		require.NoError(c, err)
@@ -327,7 +350,8 @@ func TestTheWriteLogSaysWhoWroteWhat(t *testing.T) {
 	require.Empty(t, before)
 	say(t, a, "Set-ADUser aschmidt -City Rome")
 	say(t, b, "Set-ADUser aschmidt -City Oslo; Rename-ADObject (Get-ADUser aschmidt) -NewName 'Anna New'")
-	say(t, b, "Add-DnsServerResourceRecordCName -ZoneName corp.example -Name many -HostNameAlias dc1.corp.example.")
+	say(t, b, "Add-DnsServerResourceRecordCName -ZoneName corp.example -Name many -HostNameAlias "+
+		"dc1.corp.example.")
 	writes, err := o.Writes(t.Context(), 0)
 	require.NoError(t, err)
 	require.Len(t, writes, 4)
@@ -384,7 +408,8 @@ func TestDigest(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, dc.Delete(t.Context(), dn))
 		}
-		_, err = dc.Add(t.Context(), "CN=one,"+world.Directory.UsersContainer(), directory.Attr("objectClass", "user"),
+		_, err = dc.Add(t.Context(), "CN=one,"+world.Directory.UsersContainer(),
+			directory.Attr("objectClass", "user"),
 			directory.Attr("sAMAccountName", "one"), directory.Attr("l", city))
 		require.NoError(t, err)
 		d, err := world.Digest()
@@ -440,7 +465,8 @@ func FuzzTicket(f *testing.F) {
 		known := strings.Contains(text, testTicket) || strings.Contains(text, testOrders)
 		if answer != nil && answer.F != "refused" && !known {
 			var given frame
-			if err := json.Unmarshal([]byte(text), &given); err != nil || given.Ticket == nil || given.Ticket.Secret != testTicket && given.Ticket.Secret != testOrders {
+			if err := json.Unmarshal([]byte(text), &given); err != nil || given.Ticket == nil ||
+				given.Ticket.Secret != testTicket && given.Ticket.Secret != testOrders {
 				t.Errorf("%s: let in without the secret", text)
 			}
 		}

@@ -36,7 +36,8 @@ func Engine(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- sandbox.Serve(ctx, args, engine.Console{Stdin: stdin, Stdout: stdout, Stderr: stderr}, culture, modules...)
+		ended <- sandbox.Serve(ctx, args, engine.Console{Stdin: stdin, Stdout: stdout, Stderr: stderr}, culture,
+			modules...)
 	}()
 	select {
 	case code := <-ended:

@@ -84,7 +84,8 @@ func Connect(ctx context.Context, o LinkOptions) (*Link, error) {
 // connect opens a control connection.
 func (l *Link) connect(ctx context.Context) error {
 	o := l.options
-	c, err := openControl(ctx, o.Address, "ticket", o.Secret, ticket{Version: o.Version, Gateway: o.Gateway, Account: o.Account, Clock: o.Clock})
+	c, err := openControl(ctx, o.Address, "ticket", o.Secret,
+		ticket{Version: o.Version, Gateway: o.Gateway, Account: o.Account, Clock: o.Clock})
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fault = err
@@ -95,7 +96,9 @@ func (l *Link) connect(ctx context.Context) error {
 }
 
 // openControl connects and presents a ticket.
-func openControl(ctx context.Context, address, kind string, secret func() (string, error), t ticket) (*control, error) {
+func openControl(
+	ctx context.Context, address, kind string, secret func() (string, error), t ticket,
+) (*control, error) {
 	var err error
 	if t.Secret, err = secret(); err != nil {
 		return nil, err
@@ -138,7 +141,8 @@ func (c *control) present(kind string, t ticket) (*frame, error) {
 		answer, err = c.wire.read(controlBytes)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w at %s: what listens there does not speak its protocol (%w)", ErrNoDomain, c.conn.RemoteAddr(), err)
+		return nil, fmt.Errorf("%w at %s: what listens there does not speak its protocol (%w)", ErrNoDomain,
+			c.conn.RemoteAddr(), err)
 	}
 	return answer, c.conn.SetDeadline(time.Time{})
 }
@@ -199,7 +203,8 @@ func (l *Link) Run(ctx context.Context) {
 				return
 			case <-c.done:
 			}
-			l.options.Log(true, "the connection to the simulated domain at "+l.options.Address+" was lost; the gateway is not ready until there is one again")
+			l.options.Log(true, "the connection to the simulated domain at "+l.options.Address+
+				" was lost; the gateway is not ready until there is one again")
 			l.mu.Lock()
 			l.control, l.fault = nil, fmt.Errorf("%w at %s any more", ErrNoDomain, l.options.Address)
 			l.mu.Unlock()
@@ -215,7 +220,8 @@ func (l *Link) Run(ctx context.Context) {
 		fresh := l.world != world
 		l.mu.Unlock()
 		if fresh {
-			l.options.Log(true, "the simulated domain is back, but it was started again: what had been written to it is gone")
+			l.options.Log(true, "the simulated domain is back, but it was started again: what had been written to "+
+				"it is gone")
 		} else {
 			l.options.Log(false, "the simulated domain is back, with all that was written to it")
 		}
@@ -330,7 +336,9 @@ func (l *Link) Starter() session.Starter { return linkStarter{l} }
 type linkStarter struct{ l *Link }
 
 // StartProcess starts a process that ends with its connection to the domain.
-func (s linkStarter) StartProcess(command string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (s linkStarter) StartProcess(
+	command string, args ...string,
+) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	key, err := s.l.key()
 	if err != nil {
 		return nil, nil, nil, nil, err
@@ -339,7 +347,8 @@ func (s linkStarter) StartProcess(command string, args ...string) (session.Waite
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
-	waiter, stdin, stdout, stderr, err := sandbox.StarterOn(client.Culture(), client.Modules()...).StartProcess(command, args...)
+	waiter, stdin, stdout, stderr, err := sandbox.StarterOn(client.Culture(),
+		client.Modules()...).StartProcess(command, args...)
 	if err != nil {
 		return nil, nil, nil, nil, errors.Join(err, client.Close())
 	}

@@ -88,9 +88,11 @@ func (d *Domain) obey(ctx context.Context, w *wire) {
 func (d *Domain) do(ctx context.Context, o *Order) (*Outcome, error) {
 	run := orders[o.Op]
 	if run == nil {
-		return nil, fmt.Errorf("there is no order %.40q; there are %s", o.Op, strings.Join(slices.Sorted(maps.Keys(orders)), ", "))
+		return nil, fmt.Errorf("there is no order %.40q; there are %s", o.Op,
+			strings.Join(slices.Sorted(maps.Keys(orders)), ", "))
 	}
-	d.options.Log("an order", map[string]any{"op": o.Op, "server": shown(o.Server), "other": shown(o.Other), "gateway": shown(o.Gateway), "for": o.For.String()})
+	d.options.Log("an order", map[string]any{"op": o.Op, "server": shown(o.Server), "other": shown(o.Other),
+		"gateway": shown(o.Gateway), "for": o.For.String()})
 	return run(d, ctx, o)
 }
 
@@ -189,7 +191,8 @@ func (d *Domain) find(ctx context.Context, o *Order) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := dc.Search(ctx, directory.SearchRequest{Filter: o.Filter, Attributes: o.Attributes, Limit: maxWritesRead})
+	objects, err := dc.Search(ctx,
+		directory.SearchRequest{Filter: o.Filter, Attributes: o.Attributes, Limit: maxWritesRead})
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +221,8 @@ func (d *Domain) gateways(context.Context, *Order) (*Outcome, error) {
 	defer d.mu.Unlock()
 	for g := range d.guests {
 		outcome.Gateways = append(outcome.Gateways, Guest{
-			Gateway: g.ticket.Gateway, Account: g.ticket.Account, Clock: g.ticket.Clock, Connections: sessions[g.ticket.Gateway],
+			Gateway: g.ticket.Gateway, Account: g.ticket.Account, Clock: g.ticket.Clock,
+			Connections: sessions[g.ticket.Gateway],
 		})
 	}
 	slices.SortFunc(outcome.Gateways, func(a, b Guest) int { return strings.Compare(a.Gateway, b.Gateway) })

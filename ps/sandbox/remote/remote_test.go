@@ -40,7 +40,8 @@ func childEnvironment() []string {
 	return []string{childVariable + "=1", "GORACE=atexit_sleep_ms=0"}
 }
 
-var sessionArgs = []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-OutputFormat", "Text", "-ExecutionPolicy", "Bypass", "-Command", "-"}
+var sessionArgs = []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-OutputFormat", "Text",
+	"-ExecutionPolicy", "Bypass", "-Command", "-"}
 
 // run runs a stand-in process on an input until it exits.
 func run(t testing.TB, env, args []string, input string) (stdout, stderr string, code int) {
@@ -140,7 +141,8 @@ func TestScriptsHaveTheSameOutputInAnotherProcess(t *testing.T) {
 		t.Run(script[:min(len(script), 60)], func(t *testing.T) {
 			var out, errs strings.Builder
 			modules, culture := world.Modules()
-			want := sandbox.Serve(t.Context(), sessionArgs, engine.Console{Stdin: strings.NewReader(script + "\n"), Stdout: &out, Stderr: &errs}, culture, modules...)
+			want := sandbox.Serve(t.Context(), sessionArgs,
+				engine.Console{Stdin: strings.NewReader(script + "\n"), Stdout: &out, Stderr: &errs}, culture, modules...)
 			stdout, stderr, code := run(t, s.Issue(), sessionArgs, script+"\n")
 			assert.Equal(t, out.String(), stdout)
 			assert.Equal(t, errs.String(), stderr)
@@ -262,7 +264,8 @@ func TestValues(t *testing.T) {
 	thrown.Props.Set("ParamName", "p")
 	record := dotnet.NewError(thrown, "Id,Class", dotnet.InvalidArgument, "target")
 	record.Reason, record.Details = "Reason", "Details"
-	instance := dotnet.NewInstance(dotnet.TObject, "Nested", dotnet.NewInstance(dotnet.TObject, "a", int32(1)), "list", dotnet.NewArray("x", nil))
+	instance := dotnet.NewInstance(dotnet.TObject, "Nested", dotnet.NewInstance(dotnet.TObject, "a", int32(1)),
+		"list", dotnet.NewArray("x", nil))
 	instance.Text = "shown"
 	e, d := &encoder{}, &decoder{types: map[string]*dotnet.Type{}}
 	for _, v := range []any{

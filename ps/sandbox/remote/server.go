@@ -254,7 +254,8 @@ func (s *Server) serve(conn net.Conn) {
 	if g.caller != "" {
 		ctx = sandbox.WithCaller(ctx, g.caller)
 	}
-	c := &connection{modules: g.modules, ctx: ctx, wire: w, marked: hello.Marked, kept: map[uint64]any{}, calls: make(chan *frame), answers: make(chan *frame, 1)}
+	c := &connection{modules: g.modules, ctx: ctx, wire: w, marked: hello.Marked, kept: map[uint64]any{},
+		calls: make(chan *frame), answers: make(chan *frame, 1)}
 	s.work.Go(func() {
 		defer cancel() // closes the connection after a failed write
 		c.work()

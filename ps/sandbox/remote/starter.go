@@ -23,7 +23,9 @@ type Starter struct {
 var _ session.Starter = (*Starter)(nil)
 
 // StartProcess starts a process with PowerShell's arguments.
-func (s *Starter) StartProcess(command string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (s *Starter) StartProcess(
+	command string, args ...string,
+) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	local := session.Local{Path: s.Path, Arguments: s.Arguments, Temp: s.Temp}
 	if local.Path == "" {
 		self, err := os.Executable()

@@ -110,7 +110,8 @@ func (e *encoder) node(v any, depth int) (any, error) {
 			return node{T: "remote", N: typeName(dotnet.TypeOf(v)), ID: id}, nil
 		}
 	}
-	return nil, fmt.Errorf("a value of the type %s cannot be passed to another process", typeName(dotnet.TypeOf(v)))
+	return nil, fmt.Errorf("a value of the type %s cannot be passed to another process",
+		typeName(dotnet.TypeOf(v)))
 }
 
 func (e *encoder) text(s string) any {

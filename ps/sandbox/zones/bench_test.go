@@ -38,7 +38,8 @@ func BenchmarkFindRecord(b *testing.B) {
 			s := filled(b, n)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				got, err := s.Records("big.example", zones.Query{Name: fmt.Sprintf("c%06d", i%n), Node: true, Type: dns.TypeCNAME})
+				got, err := s.Records("big.example",
+					zones.Query{Name: fmt.Sprintf("c%06d", i%n), Node: true, Type: dns.TypeCNAME})
 				if err != nil || len(got) != 1 {
 					b.Fatal(got, err)
 				}
@@ -68,7 +69,8 @@ func BenchmarkCreateAndRemove(b *testing.B) {
 			s := filled(b, n)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				r, err := s.AddRecord(zones.NewRecord{Zone: "big.example", Name: fmt.Sprintf("m%d", i), RR: cname("web1.big.example."), DefaultTTL: true})
+				r, err := s.AddRecord(zones.NewRecord{Zone: "big.example", Name: fmt.Sprintf("m%d", i),
+					RR: cname("web1.big.example."), DefaultTTL: true})
 				if err != nil {
 					b.Fatal(err)
 				}

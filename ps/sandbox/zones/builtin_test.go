@@ -57,8 +57,10 @@ func TestBuiltInZones(t *testing.T) {
 		kinds[z.Name] = z
 	}
 	require.Len(t, kinds, 14)
-	assert.Equal(t, "DC=corp.example,cn=MicrosoftDNS,DC=DomainDnsZones,DC=corp,DC=example", kinds["corp.example"].DN)
-	assert.Equal(t, "DC=_msdcs.corp.example,cn=MicrosoftDNS,DC=ForestDnsZones,DC=corp,DC=example", kinds["_msdcs.corp.example"].DN)
+	assert.Equal(t, "DC=corp.example,cn=MicrosoftDNS,DC=DomainDnsZones,DC=corp,DC=example",
+		kinds["corp.example"].DN)
+	assert.Equal(t, "DC=_msdcs.corp.example,cn=MicrosoftDNS,DC=ForestDnsZones,DC=corp,DC=example",
+		kinds["_msdcs.corp.example"].DN)
 	assert.Equal(t, "DC=legacy.example,cn=MicrosoftDNS,cn=System,DC=corp,DC=example", kinds["legacy.example"].DN)
 	assert.Empty(t, kinds["shop.example"].DN)
 	assert.Equal(t, "shop.example.dns", kinds["shop.example"].File)

@@ -8,7 +8,9 @@ type Change struct {
 	Time   time.Time
 	Server string
 	Writer string // see [Server.As]
-	Op     string // "create zone", "remove zone", "set zone", "set aging", "add record", "change record", "remove record"
+	// "create zone", "remove zone", "set zone", "set aging", "add record", "change record", "remove
+	// record"
+	Op     string
 	Zone   string
 	Before string // the record in zone file form, or empty
 	After  string
@@ -25,7 +27,8 @@ func (st *Store) noteMore(s *Server, op string, z *zone, before, after *Record) 
 	if st.onChange == nil {
 		return
 	}
-	c := Change{Call: st.calls, Time: st.now().UTC(), Server: s.server.Name, Writer: s.writer, Op: op, Zone: z.Name}
+	c := Change{Call: st.calls, Time: st.now().UTC(), Server: s.server.Name, Writer: s.writer, Op: op,
+		Zone: z.Name}
 	if before != nil {
 		c.Before = before.Text()
 	}

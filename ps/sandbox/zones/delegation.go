@@ -48,7 +48,8 @@ func (s *Server) visible(z *zone, nodes []*node) []*node {
 			continue
 		}
 		copied := *n
-		copied.records = slices.DeleteFunc(slices.Clone(n.records), func(r Record) bool { return !z.ofDelegation(cut, n.key, r) })
+		copied.records = slices.DeleteFunc(slices.Clone(n.records),
+			func(r Record) bool { return !z.ofDelegation(cut, n.key, r) })
 		if len(copied.records) > 0 {
 			shown = append(shown, &copied)
 		}
@@ -112,7 +113,8 @@ func (z *zone) delegationsOf(n *node) []Delegation {
 	var found []Delegation
 	for _, r := range n.records {
 		if ns, is := r.RR.(*dns.NS); is {
-			found = append(found, Delegation{Zone: z.Name, Child: n.name, NameServer: r, Addresses: z.addressesOf(ns.Ns)})
+			found = append(found, Delegation{Zone: z.Name, Child: n.name, NameServer: r,
+				Addresses: z.addressesOf(ns.Ns)})
 		}
 	}
 	return found
@@ -140,7 +142,9 @@ func (z *zone) addressesOf(host string) []Record {
 // name is in the zone. The error is CodeInvalidIPAddress for an empty list of addresses, and
 // CodeRecordAlreadyExists for a name server that the delegation already has. Other records
 // at and below the name stay, but are no longer authoritative (facts NB2).
-func (s *Server) AddDelegation(zoneName, child, nameServer string, addresses []netip.Addr) (Delegation, error) {
+func (s *Server) AddDelegation(
+	zoneName, child, nameServer string, addresses []netip.Addr,
+) (Delegation, error) {
 	st := s.store
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -159,7 +163,8 @@ func (s *Server) AddDelegation(zoneName, child, nameServer string, addresses []n
 	if code == 0 && !usable(addresses) {
 		code = CodeInvalidIPAddress
 	}
-	ns := Record{Name: rel, RR: &dns.NS{Hdr: dns.RR_Header{Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: z.defaultTTL()}, Ns: host + "."}}
+	ns := Record{Name: rel, RR: &dns.NS{Hdr: dns.RR_Header{Rrtype: dns.TypeNS, Class: dns.ClassINET,
+		Ttl: z.defaultTTL()}, Ns: host + "."}}
 	if code == 0 {
 		code = z.conflict(rel, ns.RR)
 	}
@@ -171,7 +176,8 @@ func (s *Server) AddDelegation(zoneName, child, nameServer string, addresses []n
 	st.noteMore(s, "add record", z, nil, &ns)
 	for _, rr := range glue(z, host, addresses) {
 		owner, _ := z.owner(host+".", Strips)
-		if n := z.nodes[fold(owner)]; n != nil && slices.ContainsFunc(n.records, func(r Record) bool { return same(r.RR, rr) }) {
+		if n := z.nodes[fold(owner)]; n != nil &&
+			slices.ContainsFunc(n.records, func(r Record) bool { return same(r.RR, rr) }) {
 			continue
 		}
 		added := z.put(Record{Name: owner, RR: rr})

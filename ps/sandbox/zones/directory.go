@@ -41,7 +41,8 @@ const (
 // cache, the root hints and deleted zones are skipped. The error is a
 // [*LoadError] with all errors.
 func (st *Store) LoadDirectory(entries []Entry) error {
-	l := directoryLoader{st: st, zones: map[string]*zone{}, skipped: map[string]bool{}, from: map[*zone]Entry{}, lines: map[dns.RR]int{}}
+	l := directoryLoader{st: st, zones: map[string]*zone{}, skipped: map[string]bool{}, from: map[*zone]Entry{},
+		lines: map[dns.RR]int{}}
 	for _, e := range entries {
 		if !e.Node {
 			l.zone(e)
@@ -105,7 +106,8 @@ func foldDN(text string) (string, *ldap.DN) {
 // special reports whether a zone is not served: the cache, the root hints and
 // zones being deleted.
 func special(name string) bool {
-	return strings.EqualFold(name, "RootDNSServers") || strings.HasPrefix(name, "..Deleted-") || strings.EqualFold(name, "..Cache")
+	return strings.EqualFold(name, "RootDNSServers") || strings.HasPrefix(name, "..Deleted-") ||
+		strings.EqualFold(name, "..Cache")
 }
 
 func (l *directoryLoader) zone(e Entry) {
@@ -127,7 +129,8 @@ func (l *directoryLoader) zone(e Entry) {
 		l.fault(e, "the zone %s is defined twice", name)
 		return
 	}
-	props := Zone{Name: name, Type: Primary, DynamicUpdate: UpdateSecure, SecureSecondaries: "NoTransfer", Notify: "NotifyServers", Refresh: defaultInterval, NoRefresh: defaultInterval}
+	props := Zone{Name: name, Type: Primary, DynamicUpdate: UpdateSecure, SecureSecondaries: "NoTransfer",
+		Notify: "NotifyServers", Refresh: defaultInterval, NoRefresh: defaultInterval}
 	scope, partition := scopeOf(dn)
 	props.Scope = scope
 	l.st.place(&props, "", partition, "")

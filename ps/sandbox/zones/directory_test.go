@@ -47,8 +47,10 @@ func TestRecordsOfTheDirectoryByHand(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, text, hex.EncodeToString(back))
 	}
-	bad := []string{"", "0400", head("0400", "0100", "00000e10", "00000000") + "0a0000", head("0500", "0100", "00000e10", "00000000") + "0a00000a00",
-		head("0300", "0500", "00000e10", "00000000") + "ff0100", head("0700", "0500", "00000e10", "00000000") + "0502" + "036162630a"}
+	bad := []string{"", "0400", head("0400", "0100", "00000e10", "00000000") + "0a0000",
+		head("0500", "0100", "00000e10", "00000000") + "0a00000a00",
+		head("0300", "0500", "00000e10", "00000000") + "ff0100",
+		head("0700", "0500", "00000e10", "00000000") + "0502" + "036162630a"}
 	for _, text := range bad {
 		value, err := hex.DecodeString(text)
 		require.NoError(t, err)
@@ -73,8 +75,10 @@ func entries(t *testing.T, st *zonestest.Store) []zones.Entry {
 		if !z.DsIntegrated || z.Paused || z.Type != zones.Primary {
 			continue
 		}
-		update := map[zones.Update]string{zones.UpdateNone: "00", zones.UpdateAll: "01", zones.UpdateSecure: "02"}[z.DynamicUpdate]
-		property, err := hex.DecodeString("01000000" + "01000000" + "00000000" + "01000000" + "02000000" + update + "00")
+		update := map[zones.Update]string{zones.UpdateNone: "00", zones.UpdateAll: "01",
+			zones.UpdateSecure: "02"}[z.DynamicUpdate]
+		property, err := hex.DecodeString("01000000" + "01000000" + "00000000" + "01000000" + "02000000" + update +
+			"00")
 		require.NoError(t, err)
 		out = append(out, zones.Entry{DN: z.DN, Properties: [][]byte{property}, File: "x.ldif", Line: len(out) + 1})
 		records, err := s.Records(z.Name, zones.Query{})
@@ -100,7 +104,8 @@ func TestZonesComeBackFromTheDirectory(t *testing.T) {
 	to := zonestest.New(zones.Config{Domain: "corp.example", Servers: controllers})
 	require.NoError(t, to.LoadDirectory(list))
 	a, b := from.Snapshot(), to.Snapshot()
-	for _, name := range []string{"corp.example", "_msdcs.corp.example", "10.in-addr.arpa", "0.1.0.0.8.b.d.0.1.0.0.2.ip6.arpa"} {
+	for _, name := range []string{"corp.example", "_msdcs.corp.example", "10.in-addr.arpa",
+		"0.1.0.0.8.b.d.0.1.0.0.2.ip6.arpa"} {
 		assert.Equal(t, a[name][1:], b[name][1:], name)
 		za, err := open(t, from, "").Zone(name)
 		require.NoError(t, err)
@@ -153,7 +158,8 @@ func TestFaultsOfDirectoryEntries(t *testing.T) {
 
 // FuzzDecodeRecord decodes any value. A value that can be decoded must be encoded to the same octets.
 func FuzzDecodeRecord(f *testing.F) {
-	for _, text := range []string{"BAABAAXwAAAqAAAAAAAOEAAAAAAAAAAACgAACg==", "DQAFAAXwAAAqAAAAAAAOEAAAAAAAAAAACwIEd2ViMQRjb3JwAA=="} {
+	for _, text := range []string{"BAABAAXwAAAqAAAAAAAOEAAAAAAAAAAACgAACg==",
+		"DQAFAAXwAAAqAAAAAAAOEAAAAAAAAAAACwIEd2ViMQRjb3JwAA=="} {
 		value, err := base64.StdEncoding.DecodeString(text)
 		require.NoError(f, err)
 		f.Add(value)
@@ -182,7 +188,8 @@ func FuzzDecodeRecord(f *testing.F) {
 func TestPropertiesOfTheDirectory(t *testing.T) {
 	property := func(id, data string) []byte {
 		size := len(data) / 2
-		value, err := hex.DecodeString(hex.EncodeToString([]byte{byte(size), 0, 0, 0}) + "01000000" + "00000000" + "01000000" + id + "000000" + data + "00")
+		value, err := hex.DecodeString(hex.EncodeToString([]byte{byte(size), 0, 0, 0}) + "01000000" + "00000000" +
+			"01000000" + id + "000000" + data + "00")
 		require.NoError(t, err)
 		return value
 	}
@@ -200,12 +207,16 @@ func TestPropertiesOfTheDirectory(t *testing.T) {
 	}))
 	ally, err := open(t, st, "").Zone("ally.example")
 	require.NoError(t, err)
-	assert.Equal(t, []any{zones.Forwarder, addresses("10.9.0.1", "2001:db8::9"), uint32(5), zones.UpdateNone}, []any{ally.Type, ally.Masters, ally.ForwarderTimeout, ally.DynamicUpdate})
+	assert.Equal(t, []any{zones.Forwarder, addresses("10.9.0.1", "2001:db8::9"), uint32(5), zones.UpdateNone},
+		[]any{ally.Type, ally.Masters, ally.ForwarderTimeout, ally.DynamicUpdate})
 	aged, err := open(t, st, "").Zone("aged.example")
 	require.NoError(t, err)
-	assert.Equal(t, []any{true, 24 * time.Hour, 168 * time.Hour}, []any{aged.Aging, aged.NoRefresh, aged.Refresh})
-	for _, bad := range [][]byte{property("81", "020000000a090001"), property("91", "00000000"), property("91", header+v4), property("10", "39220000"), property("20", "00")} {
-		err := st.LoadDirectory([]zones.Entry{{DN: "DC=x.example," + parent, Properties: [][]byte{property("01", "04000000"), bad}}})
+	assert.Equal(t, []any{true, 24 * time.Hour, 168 * time.Hour},
+		[]any{aged.Aging, aged.NoRefresh, aged.Refresh})
+	for _, bad := range [][]byte{property("81", "020000000a090001"), property("91", "00000000"),
+		property("91", header+v4), property("10", "39220000"), property("20", "00")} {
+		err := st.LoadDirectory([]zones.Entry{{DN: "DC=x.example," + parent,
+			Properties: [][]byte{property("01", "04000000"), bad}}})
 		require.Error(t, err)
 		assert.Contains(t, err.Error(), "a value of dNSProperty is malformed")
 	}

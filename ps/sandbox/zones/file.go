@@ -89,7 +89,8 @@ var (
 
 func newReader(src Source) *reader {
 	text := strings.ReplaceAll(decodeText(src.Text), "\r\n", "\n")
-	r := &reader{src: src, lines: strings.Split(text, "\n"), directives: map[string]directive{}, ages: map[int]time.Time{}}
+	r := &reader{src: src, lines: strings.Split(text, "\n"), directives: map[string]directive{},
+		ages: map[int]time.Time{}}
 	for i, line := range r.lines {
 		if m := directiveLine.FindStringSubmatch(line); m != nil {
 			r.readDirectives(m[1], i+1)
@@ -209,7 +210,8 @@ func (r *reader) parse() {
 func (r *reader) firstLine(line int) int {
 	for ; line <= len(r.lines); line++ {
 		text := strings.TrimSpace(r.lines[line-1])
-		if text != "" && text[0] != ';' && (text[0] != '$' || strings.HasPrefix(strings.ToUpper(text), "$GENERATE")) {
+		if text != "" && text[0] != ';' &&
+			(text[0] != '$' || strings.HasPrefix(strings.ToUpper(text), "$GENERATE")) {
 			break
 		}
 	}

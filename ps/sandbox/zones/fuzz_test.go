@@ -17,7 +17,8 @@ import (
 // FuzzLoad loads any text. Faults must have lines of the text, and a zone that is loaded,
 // written and loaded again must be the same.
 func FuzzLoad(f *testing.F) {
-	for _, pattern := range []string{"testdata/faults/*.zone", "testdata/good/*.zone", "../internal/data/*.zone"} {
+	for _, pattern := range []string{"testdata/faults/*.zone", "testdata/good/*.zone",
+		"../internal/data/*.zone"} {
 		files, _ := filepath.Glob(pattern)
 		for _, file := range files {
 			if text, err := os.ReadFile(file); err == nil {
@@ -78,7 +79,8 @@ func again(t *testing.T, st *zonestest.Store) {
 // FuzzNames adds a record with any name. Either it fails and nothing changes, or the name
 // finds exactly that record, even if it contains wildcard characters.
 func FuzzNames(f *testing.F) {
-	for _, name := range []string{"www", "a.b", "*", "*.x", "@", "", ".", "x.corp.example.", "_a._b", "bücher", "İ", "K", "a..b", "a b", "$(x)", "[a-z]", "\x00", "corp.example", "xcorp.example"} {
+	for _, name := range []string{"www", "a.b", "*", "*.x", "@", "", ".", "x.corp.example.", "_a._b", "bücher",
+		"İ", "K", "a..b", "a b", "$(x)", "[a-z]", "\x00", "corp.example", "xcorp.example"} {
 		f.Add(name)
 	}
 	st := zonestest.New(zones.Config{})

@@ -53,7 +53,8 @@ func (st *Store) clear(z *zone) {
 
 // build returns the zone in a file and reports semantic errors.
 func (r *reader) build(st *Store) *zone {
-	z := newZone(Zone{Name: r.zoneName(), Type: Primary, Scope: ScopeNone, DynamicUpdate: UpdateNone, SecureSecondaries: "NoTransfer", Notify: "NotifyServers"})
+	z := newZone(Zone{Name: r.zoneName(), Type: Primary, Scope: ScopeNone, DynamicUpdate: UpdateNone,
+		SecureSecondaries: "NoTransfer", Notify: "NotifyServers"})
 	server := r.applyDirectives(st, z)
 	switch z.Type {
 	case Forwarder, Stub:
@@ -97,14 +98,16 @@ func (r *reader) zoneName() string {
 // applyDirectives applies the directives in comments and returns the name of the server.
 func (r *reader) applyDirectives(st *Store, z *zone) string {
 	z.Type = ZoneType(r.word("type", string(Primary), string(Secondary), string(Stub), string(Forwarder)))
-	z.Scope = Scope(r.word("scope", string(ScopeNone), string(ScopeDomain), string(ScopeForest), string(ScopeLegacy), string(ScopeCustom)))
+	z.Scope = Scope(r.word("scope", string(ScopeNone), string(ScopeDomain), string(ScopeForest),
+		string(ScopeLegacy), string(ScopeCustom)))
 	z.DynamicUpdate = Update(r.word("dynamic", string(UpdateNone), string(UpdateSecure), string(UpdateAll)))
 	z.Paused = r.flag("paused")
 	z.Shutdown = r.flag("shutdown")
 	z.Signed = r.flag("signed")
 	z.Aging = r.flag("aging")
 	r.applyLimits(z)
-	for _, text := range strings.FieldsFunc(r.directives["masters"].value, func(c rune) bool { return c == ',' }) {
+	for _, text := range strings.FieldsFunc(r.directives["masters"].value,
+		func(c rune) bool { return c == ',' }) {
 		addr, err := netip.ParseAddr(text)
 		if err != nil {
 			r.fault(r.directives["masters"].line, "%q is not an address", text)
@@ -132,8 +135,10 @@ func (r *reader) applyLimits(z *zone) {
 		z.ForwarderTimeout = uint32(r.number("timeout", defaultTimeout, maxForwarderTimeout))
 	}
 	if z.Type == Primary {
-		z.Refresh = time.Duration(r.number("refresh", int(defaultInterval/time.Hour), int(maxInterval/time.Hour))) * time.Hour
-		z.NoRefresh = time.Duration(r.number("norefresh", int(defaultInterval/time.Hour), int(maxInterval/time.Hour))) * time.Hour
+		z.Refresh = time.Duration(r.number("refresh", int(defaultInterval/time.Hour),
+			int(maxInterval/time.Hour))) * time.Hour
+		z.NoRefresh = time.Duration(r.number("norefresh", int(defaultInterval/time.Hour),
+			int(maxInterval/time.Hour))) * time.Hour
 	}
 	for _, key := range []string{"timeout", "recursion"} {
 		if d, has := r.directives[key]; has && z.Type != Forwarder {
@@ -341,7 +346,8 @@ func (r *reader) checkDelegations(z *zone, lines map[dns.RR]int) {
 		}
 		for _, rec := range n.records {
 			if !belongsToDelegation(d == n, rec.Type()) {
-				r.fault(lines[rec.RR], "%s %s is below the delegation of %s", z.absolute(n.name), dns.Type(rec.Type()), z.absolute(d.name))
+				r.fault(lines[rec.RR], "%s %s is below the delegation of %s", z.absolute(n.name), dns.Type(rec.Type()),
+					z.absolute(d.name))
 			}
 		}
 	}

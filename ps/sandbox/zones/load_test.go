@@ -88,7 +88,8 @@ func TestAZoneFileReplacesAZone(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, uint32(7), z.Serial)
 	assert.Equal(t, zones.ScopeForest, z.Scope)
-	require.NoError(t, st.Load(zones.Source{Name: "corp.example.zone", Text: []byte("; adgateway: server=alone\n" + text[strings.Index(text, "@"):])}))
+	require.NoError(t, st.Load(zones.Source{Name: "corp.example.zone",
+		Text: []byte("; adgateway: server=alone\n" + text[strings.Index(text, "@"):])}))
 	_, err = open(t, st, "dc1").Zone("corp.example")
 	assert.Equal(t, zones.CodeZoneDoesNotExist, code(err), "a zone is in one place")
 	_, err = open(t, st, "alone").Zone("corp.example")
@@ -96,14 +97,16 @@ func TestAZoneFileReplacesAZone(t *testing.T) {
 }
 
 func TestEncodingsAndLineEnds(t *testing.T) {
-	text := "; adgateway: zone=x.example\r\n@ 60 SOA a b 1 2 3 4 5\r\n@ NS a\r\nbüro A 10.0.0.1\r\nlast A 10.0.0.2"
+	text := "; adgateway: zone=x.example\r\n@ 60 SOA a b 1 2 3 4 5\r\n@ NS a\r\nbüro A 10.0.0.1\r\n" +
+		"last A 10.0.0.2"
 	units := utf16.Encode([]rune(text))
 	little, big := []byte{0xFF, 0xFE}, []byte{0xFE, 0xFF}
 	for _, u := range units {
 		little = append(little, byte(u), byte(u>>8))
 		big = append(big, byte(u>>8), byte(u))
 	}
-	for what, b := range map[string][]byte{"UTF-8": []byte(text), "mark": []byte("\uFEFF" + text), "little": little, "big": big} {
+	for what, b := range map[string][]byte{"UTF-8": []byte(text), "mark": []byte("\uFEFF" + text),
+		"little": little, "big": big} {
 		st := zonestest.New(zones.Config{})
 		require.NoError(t, st.Load(zones.Source{Name: "x", Text: b}), what)
 		for _, name := range []string{"büro", "BÜRO", "last"} {

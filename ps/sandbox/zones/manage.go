@@ -135,7 +135,8 @@ func dcs(name string) string { return "DC=" + strings.ReplaceAll(name, ".", ",DC
 
 // properties returns the properties of a new primary zone.
 func (s *Server) properties(name string, n NewZone) Zone {
-	z := Zone{Name: name, Type: Primary, Scope: n.Scope, DynamicUpdate: n.Update, SecureSecondaries: "NoTransfer", Notify: "NotifyServers"}
+	z := Zone{Name: name, Type: Primary, Scope: n.Scope, DynamicUpdate: n.Update,
+		SecureSecondaries: "NoTransfer", Notify: "NotifyServers"}
 	s.store.place(&z, s.server.Name, n.Partition, n.File)
 	if !z.DsIntegrated {
 		z.SecureSecondaries, z.Notify = "TransferToZoneNameServer", "Notify"
@@ -166,12 +167,14 @@ func (st *Store) place(z *Zone, server, partition, file string) {
 // addApexRecords adds the SOA and NS records of a new zone.
 func (s *Server) addApexRecords(z *zone) {
 	primary := strings.ToLower(s.server.Name) + "."
-	soa := &dns.SOA{Ns: primary, Mbox: "hostmaster." + s.store.domain + ".", Serial: 1, Refresh: 900, Retry: 600, Expire: 86400, Minttl: 3600}
+	soa := &dns.SOA{Ns: primary, Mbox: "hostmaster." + s.store.domain + ".", Serial: 1, Refresh: 900, Retry: 600,
+		Expire: 86400, Minttl: 3600}
 	soa.Hdr = dns.RR_Header{Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: 3600}
 	z.put(Record{Name: "@", RR: soa})
 	for _, sv := range s.store.servers {
 		if sv == s.server || z.DsIntegrated && sv.DomainController {
-			z.put(Record{Name: "@", RR: &dns.NS{Hdr: dns.RR_Header{Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: 3600}, Ns: strings.ToLower(sv.Name) + "."}})
+			z.put(Record{Name: "@", RR: &dns.NS{Hdr: dns.RR_Header{Rrtype: dns.TypeNS, Class: dns.ClassINET,
+				Ttl: 3600}, Ns: strings.ToLower(sv.Name) + "."}})
 		}
 	}
 }
@@ -201,10 +204,13 @@ func (s *Server) RemoveZone(name string) (Zone, error) {
 func (st *Store) addAutomatic(sv *server) {
 	s := &Server{store: st, server: sv}
 	for _, name := range []string{"0.in-addr.arpa", "127.in-addr.arpa", "255.in-addr.arpa"} {
-		z := newZone(Zone{Name: name, Type: Primary, Scope: ScopeNone, AutoCreated: true, Server: sv.Name, DynamicUpdate: UpdateNone, SecureSecondaries: "NoTransfer", Notify: "NoNotify"})
+		z := newZone(Zone{Name: name, Type: Primary, Scope: ScopeNone, AutoCreated: true, Server: sv.Name,
+			DynamicUpdate: UpdateNone, SecureSecondaries: "NoTransfer", Notify: "NoNotify"})
 		s.addApexRecords(z)
 		if name == "127.in-addr.arpa" {
-			z.put(Record{Name: "1.0.0", RR: &dns.PTR{Hdr: dns.RR_Header{Rrtype: dns.TypePTR, Class: dns.ClassINET, Ttl: 3600}, Ptr: "localhost."}})
+			z.put(Record{Name: "1.0.0",
+				RR: &dns.PTR{Hdr: dns.RR_Header{Rrtype: dns.TypePTR, Class: dns.ClassINET, Ttl: 3600},
+					Ptr: "localhost."}})
 		}
 		st.zones[z.key()] = z
 	}

@@ -107,7 +107,8 @@ func TestPlacesInTheDirectory(t *testing.T) {
 func TestRemoveZone(t *testing.T) {
 	st := three(t)
 	s := open(t, st, "dc1")
-	for _, name := range []string{"corp.example", "partner.example", "lab.example", "supplier.example", "Legacy.Example.", zones.TrustAnchors} {
+	for _, name := range []string{"corp.example", "partner.example", "lab.example", "supplier.example",
+		"Legacy.Example.", zones.TrustAnchors} {
 		_, err := s.RemoveZone(name)
 		require.NoError(t, err, name)
 		_, err = s.Zone(name)
@@ -154,7 +155,8 @@ func TestServers(t *testing.T) {
 }
 
 func TestMessagesExistInBothLanguages(t *testing.T) {
-	codes := []int{5, 87, 123, 1722, 9002, 9005, 9551, 9560, 9563, 9569, 9601, 9603, 9609, 9610, 9611, 9618, 9621, 9651, 9652, 9701, 9706, 9707, 9708, 9709, 9710, 9711, 9714, 9717, 9718}
+	codes := []int{5, 87, 123, 1722, 9002, 9005, 9551, 9560, 9563, 9569, 9601, 9603, 9609, 9610, 9611, 9618,
+		9621, 9651, 9652, 9701, 9706, 9707, 9708, 9709, 9710, 9711, 9714, 9717, 9718}
 	for _, c := range codes {
 		e := &zones.Error{Code: c, Op: zones.OpConnect, Server: "S", Zone: "Z", Name: "N"}
 		en, de := e.Text("en-US"), e.Text("de-DE")
@@ -169,9 +171,11 @@ func TestMessagesExistInBothLanguages(t *testing.T) {
 		assert.NotContains(t, en+de, "{")
 		assert.Contains(t, en, "S")
 	}
-	e := &zones.Error{Code: 9711, Op: zones.OpCreateRecord, Server: "DC-01", Zone: "test.local", Name: "terratest"}
+	e := &zones.Error{Code: 9711, Op: zones.OpCreateRecord, Server: "DC-01", Zone: "test.local",
+		Name: "terratest"}
 	assert.Equal(t, `Fehler beim Erstellen des Ressourcendatensatzes "terratest" in der Zone "test.local" auf dem Server "DC-01".`, e.Message("de-DE"))
-	assert.Equal(t, "Failed to create resource record terratest in zone test.local on server DC-01.", e.Message(""))
+	assert.Equal(t, "Failed to create resource record terratest in zone test.local on server DC-01.",
+		e.Message(""))
 }
 
 func TestConcurrentUse(t *testing.T) {
@@ -186,7 +190,8 @@ func TestConcurrentUse(t *testing.T) {
 				assert.NoError(t, err)
 				_, err = s.Records("corp.example", zones.Query{Type: dns.TypeCNAME})
 				assert.NoError(t, err)
-				_, err = s.AddRecord(zones.NewRecord{Zone: "corp.example", Name: "shared", RR: cname("web1.corp.example.")})
+				_, err = s.AddRecord(zones.NewRecord{Zone: "corp.example", Name: "shared",
+					RR: cname("web1.corp.example.")})
 				if err == nil {
 					_, err = s.RemoveRecords("corp.example", "shared", dns.TypeCNAME)
 					assert.NoError(t, err, "only its creator removes it")

@@ -19,10 +19,12 @@ func FuzzWrites(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 0, 1, 2, 1, 1, 2})
 	f.Add([]byte{0, 4, 3, 0, 5, 0, 0, 5, 1, 2, 4, 3})
 	names := []string{"a", "b", "b.a", "c.b.a", "@", "d", "x.d", "*", "*.a", "A", "a.corp.example."}
-	datas := []string{"A 10.0.0.1", "A 10.0.0.2", "CNAME t.example.", "NS ns.example.", "TXT x", "CNAME a.corp.example.", "MX 1 m.example."}
+	datas := []string{"A 10.0.0.1", "A 10.0.0.2", "CNAME t.example.", "NS ns.example.", "TXT x",
+		"CNAME a.corp.example.", "MX 1 m.example."}
 	f.Fuzz(func(t *testing.T, ops []byte) {
 		st := zonestest.New(zones.Config{})
-		require.NoError(t, st.Load(zones.Source{Name: "corp.example.zone", Text: []byte("@ 60 SOA a b 1 2 3 4 5\n@ NS a\n")}))
+		require.NoError(t, st.Load(zones.Source{Name: "corp.example.zone",
+			Text: []byte("@ 60 SOA a b 1 2 3 4 5\n@ NS a\n")}))
 		s := open(t, st, "")
 		model := map[string]bool{"corp.example. NS a.corp.example.": true}
 		for ; len(ops) >= 3 && len(model) < 200; ops = ops[3:] {
@@ -83,7 +85,8 @@ func invariants(t *testing.T, st *zonestest.Store, s *zones.Server, model map[st
 		if r.Type() == dns.TypeSOA {
 			continue
 		}
-		key := fmt.Sprintf("%s %s %s", strings.ToLower(r.RR.Header().Name), dns.TypeToString[r.Type()], dataOf(r.RR))
+		key := fmt.Sprintf("%s %s %s", strings.ToLower(r.RR.Header().Name), dns.TypeToString[r.Type()],
+			dataOf(r.RR))
 		require.True(t, model[key], key)
 	}
 	for name, count := range kinds {

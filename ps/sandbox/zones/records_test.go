@@ -144,9 +144,11 @@ func TestReadings(t *testing.T) {
 		{zones.Repeats, "a.corp.example.corp.example.", "a"},
 		{zones.Repeats, "corp.example.corp.example.", "@"},
 	} {
-		st := zonestest.New(zones.Config{Domain: "corp.example", Servers: controllers, Reads: func(zones.Op) zones.Reading { return c.way }})
+		st := zonestest.New(zones.Config{Domain: "corp.example", Servers: controllers,
+			Reads: func(zones.Op) zones.Reading { return c.way }})
 		require.NoError(t, st.Load(zoneFiles(t)...))
-		got, err := open(t, st, "").AddRecord(zones.NewRecord{Zone: "corp.example", Name: c.name, RR: rr(t, "TXT x")})
+		got, err := open(t, st, "").AddRecord(zones.NewRecord{Zone: "corp.example", Name: c.name,
+			RR: rr(t, "TXT x")})
 		if c.stored == "" {
 			assert.Equal(t, zones.CodeInvalidName, code(err), c.name)
 			continue
@@ -171,14 +173,17 @@ func TestRecordsByName(t *testing.T) {
 	assert.Equal(t, 1, count(zones.Query{Name: "lists", Node: true}))
 	assert.Zero(t, count(zones.Query{Name: "web1", Node: true, Type: dns.TypeCNAME}))
 	assert.Equal(t, 1, count(zones.Query{Name: "*.apps", Node: true}), "an asterisk is a name, not a pattern")
-	for _, q := range []zones.Query{{Name: "absent"}, {Name: "absent", Node: true}, {Name: "w*"}, {Name: "absent", Type: dns.TypeCNAME}, {Name: "a b"}, {Name: "a..b"}, {Name: "www.other.example."}, {Name: "\xff"}} {
+	for _, q := range []zones.Query{{Name: "absent"}, {Name: "absent", Node: true}, {Name: "w*"},
+		{Name: "absent", Type: dns.TypeCNAME}, {Name: "a b"}, {Name: "a..b"}, {Name: "www.other.example."},
+		{Name: "\xff"}} {
 		_, err := s.Records("corp.example", q)
 		assert.Equal(t, zones.CodeNameDoesNotExist, code(err), q.Name)
 	}
 	empty, err := s.Records("127.in-addr.arpa", zones.Query{Type: dns.TypeCNAME})
 	require.NoError(t, err)
 	assert.Empty(t, empty)
-	for zone, want := range map[string]int{"absent.example": zones.CodeZoneDoesNotExist, "partner.example": zones.CodeInvalidZoneType, "legacy.example": zones.CodeZoneShutdown} {
+	for zone, want := range map[string]int{"absent.example": zones.CodeZoneDoesNotExist,
+		"partner.example": zones.CodeInvalidZoneType, "legacy.example": zones.CodeZoneShutdown} {
 		_, err := s.Records(zone, zones.Query{})
 		assert.Equal(t, want, code(err), zone)
 	}
@@ -207,7 +212,8 @@ func TestNewRecordsTakeTimeToLiveAndStamp(t *testing.T) {
 	st := zonestest.New(zones.Config{Now: func() time.Time { return now }})
 	require.NoError(t, st.Load(zoneFiles(t)...))
 	s := open(t, st, "")
-	a, err := s.AddRecord(zones.NewRecord{Zone: "shop.example", Name: "a", RR: cname("b.example"), DefaultTTL: true})
+	a, err := s.AddRecord(zones.NewRecord{Zone: "shop.example", Name: "a", RR: cname("b.example"),
+		DefaultTTL: true})
 	require.NoError(t, err)
 	assert.Equal(t, 2*time.Hour, a.TTL())
 	assert.True(t, a.Stamp.IsZero())
@@ -241,7 +247,8 @@ func TestSerialGrowsOnEveryWrite(t *testing.T) {
 
 func TestSerialWrapsTo1(t *testing.T) {
 	st := zonestest.New(zones.Config{})
-	require.NoError(t, st.Load(zones.Source{Name: "x.example.zone", Text: []byte("@ 60 SOA a b 4294967295 2 3 4 5\n@ NS a\n")}))
+	require.NoError(t, st.Load(zones.Source{Name: "x.example.zone",
+		Text: []byte("@ 60 SOA a b 4294967295 2 3 4 5\n@ NS a\n")}))
 	s := open(t, st, "")
 	_, err := s.AddRecord(zones.NewRecord{Zone: "x.example", Name: "n", RR: cname("web1.corp.example.")})
 	require.NoError(t, err)
@@ -261,7 +268,8 @@ func TestRemoveRecord(t *testing.T) {
 	gone, err := s.RemoveRecord(dcs[0])
 	require.NoError(t, err)
 	assert.Equal(t, dcs[0], gone)
-	assert.Equal(t, []string{"- corp.example: " + dcs[0].Text()}, zonestest.Compare(before, st.Snapshot()), "and no other record")
+	assert.Equal(t, []string{"- corp.example: " + dcs[0].Text()}, zonestest.Compare(before, st.Snapshot()),
+		"and no other record")
 	_, err = s.RemoveRecord(dcs[0])
 	assert.Equal(t, zones.CodeRecordDoesNotExist, code(err))
 

@@ -113,7 +113,8 @@ func (s *Server) CreateForwarder(f NewForwarder) (Zone, error) {
 	if old := s.lookup(name); old != nil {
 		return fail(taken(old))
 	}
-	props := Zone{Name: name, Type: Forwarder, Scope: f.Scope, DynamicUpdate: UpdateNone, SecureSecondaries: "NoTransfer", Notify: "NoNotify", Masters: slices.Clone(f.Masters)}
+	props := Zone{Name: name, Type: Forwarder, Scope: f.Scope, DynamicUpdate: UpdateNone,
+		SecureSecondaries: "NoTransfer", Notify: "NoNotify", Masters: slices.Clone(f.Masters)}
 	z := newZone(props)
 	st.place(&z.Zone, s.server.Name, f.Partition, "")
 	z.ForwarderTimeout, z.UseRecursion = f.Timeout, f.UseRecursion

@@ -64,7 +64,8 @@ func TestSetZone(t *testing.T) {
 
 // Facts NC2.
 func TestForwarders(t *testing.T) {
-	good := zones.NewForwarder{Name: "ally.example.", Scope: zones.ScopeDomain, Masters: addresses("10.9.0.1", "2001:db8::9"), Timeout: 15}
+	good := zones.NewForwarder{Name: "ally.example.", Scope: zones.ScopeDomain,
+		Masters: addresses("10.9.0.1", "2001:db8::9"), Timeout: 15}
 	for _, c := range []struct {
 		what, server string
 		change       func(*zones.NewForwarder)
@@ -88,7 +89,8 @@ func TestForwarders(t *testing.T) {
 			if assert.Equal(t, c.code, code(err)); c.code != 0 {
 				return
 			}
-			assert.Equal(t, []any{"ally.example", zones.Forwarder, f.Masters, f.Timeout, f.UseRecursion, f.Scope == ""},
+			assert.Equal(t, []any{"ally.example", zones.Forwarder, f.Masters, f.Timeout, f.UseRecursion,
+				f.Scope == ""},
 				[]any{z.Name, z.Type, z.Masters, z.ForwarderTimeout, z.UseRecursion, z.Scope == zones.ScopeNone})
 			_, err = open(t, st, "rodc").Zone("ally.example")
 			assert.Equal(t, f.Scope == "", err != nil, "those of the directory are on every domain controller")
@@ -96,9 +98,11 @@ func TestForwarders(t *testing.T) {
 	}
 	st := three(t)
 	s, timeout, recursion := open(t, st, ""), uint32(3), true
-	z, err := s.SetForwarder("partner.example", zones.ForwarderChange{Timeout: &timeout, UseRecursion: &recursion, Scope: zones.ScopeForest})
+	z, err := s.SetForwarder("partner.example",
+		zones.ForwarderChange{Timeout: &timeout, UseRecursion: &recursion, Scope: zones.ScopeForest})
 	require.NoError(t, err)
-	assert.Equal(t, []any{timeout, true, zones.ScopeForest, 2}, []any{z.ForwarderTimeout, z.UseRecursion, z.Scope, len(z.Masters)})
+	assert.Equal(t, []any{timeout, true, zones.ScopeForest, 2},
+		[]any{z.ForwarderTimeout, z.UseRecursion, z.Scope, len(z.Masters)})
 	timeout = 16
 	_, err = s.SetForwarder("partner.example", zones.ForwarderChange{Timeout: &timeout})
 	assert.Equal(t, zones.CodeValueTooLarge, code(err))
@@ -109,7 +113,8 @@ func TestForwarders(t *testing.T) {
 	_, err = s.CreateForwarder(zones.NewForwarder{Name: "partner.example", Masters: addresses("10.9.0.1")})
 	require.NoError(t, err)
 	_, err = s.SetForwarder("partner.example", zones.ForwarderChange{Scope: zones.ScopeDomain})
-	assert.Equal(t, zones.CodeInvalidZoneOperation, code(err), "one of this server cannot be moved to the directory")
+	assert.Equal(t, zones.CodeInvalidZoneOperation, code(err),
+		"one of this server cannot be moved to the directory")
 }
 
 // Facts NC7.
@@ -119,20 +124,26 @@ func TestAging(t *testing.T) {
 	hours := func(n int) *time.Duration { d := time.Duration(n) * time.Hour; return &d }
 	z, err := s.Aging("_msdcs.corp.example")
 	require.NoError(t, err)
-	assert.Equal(t, []any{false, *hours(168), *hours(168), true}, []any{z.Aging, z.Refresh, z.NoRefresh, z.AvailableAt.IsZero()})
-	z, err = s.SetAging("_msdcs.corp.example", zones.AgingChange{Enabled: &on, Refresh: hours(8760), NoRefresh: hours(0), ScavengeServers: addresses("10.0.0.10")})
+	assert.Equal(t, []any{false, *hours(168), *hours(168), true},
+		[]any{z.Aging, z.Refresh, z.NoRefresh, z.AvailableAt.IsZero()})
+	z, err = s.SetAging("_msdcs.corp.example",
+		zones.AgingChange{Enabled: &on, Refresh: hours(8760), NoRefresh: hours(0),
+			ScavengeServers: addresses("10.0.0.10")})
 	require.NoError(t, err)
-	assert.Equal(t, []any{true, *hours(8760), *hours(168), 1, false}, []any{z.Aging, z.Refresh, z.NoRefresh, len(z.ScavengeServers), z.AvailableAt.IsZero()})
+	assert.Equal(t, []any{true, *hours(8760), *hours(168), 1, false},
+		[]any{z.Aging, z.Refresh, z.NoRefresh, len(z.ScavengeServers), z.AvailableAt.IsZero()})
 	z, err = s.SetAging("_msdcs.corp.example", zones.AgingChange{Enabled: &off})
 	require.NoError(t, err)
 	assert.Equal(t, []any{false, *hours(8760), true}, []any{z.Aging, z.Refresh, z.AvailableAt.IsZero()})
-	for zone, want := range map[string]int{"partner.example": zones.CodeInvalidZoneType, "supplier.example": zones.CodeInvalidZoneType, "absent.example": zones.CodeZoneDoesNotExist} {
+	for zone, want := range map[string]int{"partner.example": zones.CodeInvalidZoneType,
+		"supplier.example": zones.CodeInvalidZoneType, "absent.example": zones.CodeZoneDoesNotExist} {
 		_, err = s.Aging(zone)
 		assert.Equal(t, want, code(err), zone)
 		_, err = s.SetAging(zone, zones.AgingChange{Enabled: &on})
 		assert.Equal(t, want, code(err), zone)
 	}
-	for _, change := range []zones.AgingChange{{Refresh: hours(8761)}, {NoRefresh: hours(8761)}, {Refresh: hours(-1)}} {
+	for _, change := range []zones.AgingChange{{Refresh: hours(8761)}, {NoRefresh: hours(8761)},
+		{Refresh: hours(-1)}} {
 		_, err = s.SetAging("corp.example", change)
 		assert.Equal(t, zones.CodeValueTooLarge, code(err))
 	}
@@ -224,7 +235,8 @@ func TestADeeperZoneHidesNames(t *testing.T) {
 	assert.Zero(t, count("", "www.dev"))
 	assert.Equal(t, all-dev, count("", ""))
 	assert.Equal(t, dev, count("rodc", "dev"), "the zone is on one server only")
-	_, err = s.AddRecord(zones.NewRecord{Zone: "corp.example", Name: "x.dev", RR: rr(t, "A 10.0.0.1"), DefaultTTL: true})
+	_, err = s.AddRecord(zones.NewRecord{Zone: "corp.example", Name: "x.dev", RR: rr(t, "A 10.0.0.1"),
+		DefaultTTL: true})
 	assert.Equal(t, zones.CodeUnderDelegation, code(err))
 
 	require.Positive(t, count("", "_msdcs"), "of _msdcs.corp.example, which exists, the delegation shows")
@@ -241,8 +253,11 @@ func TestADeeperZoneHidesNames(t *testing.T) {
 func TestDirectivesOfZones(t *testing.T) {
 	st := three(t)
 	require.NoError(t, st.Load(
-		zones.Source{Name: "ally.zone", Text: []byte("; adgateway: zone=ally.example type=Forwarder masters=10.9.0.1 timeout=3 recursion=true\n")},
-		zones.Source{Name: "aged.zone", Text: []byte("; adgateway: zone=aged.example aging=true refresh=24 norefresh=0\n@ SOA a. b. 1 2 3 4 5\n@ NS a.\nbranch NS ns1.branch\nns1.branch A 10.9.1.1\n")},
+		zones.Source{Name: "ally.zone",
+			Text: []byte("; adgateway: zone=ally.example type=Forwarder masters=10.9.0.1 timeout=3 recursion=true\n")},
+		zones.Source{Name: "aged.zone",
+			Text: []byte("; adgateway: zone=aged.example aging=true refresh=24 norefresh=0\n@ SOA a. b. 1 2 3 4 5\n" +
+				"@ NS a.\nbranch NS ns1.branch\nns1.branch A 10.9.1.1\n")},
 	))
 	s := open(t, st, "")
 	ally, err := s.Zone("ally.example")

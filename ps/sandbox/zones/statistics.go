@@ -37,7 +37,8 @@ func (s *Server) Statistics(name string) (Statistics, error) {
 	for _, kind := range []string{"A", "AAAA", "PTR", "CNAME", "MX", "SRV", "NS", "SOA", "TXT", "OTHER", "ALL"} {
 		seed = seed*31 + uint64(len(kind))
 		received := seed % 97
-		stats.Queries = append(stats.Queries, QueryCount{Type: kind, Received: received, Answered: received - received/10})
+		stats.Queries = append(stats.Queries,
+			QueryCount{Type: kind, Received: received, Answered: received - received/10})
 	}
 	return stats, nil
 }

@@ -37,7 +37,8 @@ type server struct {
 // New returns a store whose servers have only the zones that exist on every server: the
 // three automatic ones and, on domain controllers, [TrustAnchors].
 func New(c Config) *Store {
-	st := &Store{now: c.Now, domain: fold(c.Domain), onChange: c.OnChange, keepPtr: c.SetKeepsPTR, reads: c.Reads, zones: map[zoneKey]*zone{}}
+	st := &Store{now: c.Now, domain: fold(c.Domain), onChange: c.OnChange, keepPtr: c.SetKeepsPTR,
+		reads: c.Reads, zones: map[zoneKey]*zone{}}
 	if st.now == nil {
 		st.now = time.Now
 	}

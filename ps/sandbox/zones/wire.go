@@ -113,7 +113,8 @@ func (d *decoder) data(kind uint16) dns.RR {
 	case dns.TypeTXT:
 		return &dns.TXT{Txt: d.text()}
 	case dns.TypeSOA:
-		return &dns.SOA{Serial: d.uint32(), Refresh: d.uint32(), Retry: d.uint32(), Expire: d.uint32(), Minttl: d.uint32(), Ns: d.name(), Mbox: d.name()}
+		return &dns.SOA{Serial: d.uint32(), Refresh: d.uint32(), Retry: d.uint32(), Expire: d.uint32(),
+			Minttl: d.uint32(), Ns: d.name(), Mbox: d.name()}
 	default:
 		return &dns.RFC3597{Rdata: fmt.Sprintf("%x", d.take(len(d.rest)))}
 	}

@@ -102,13 +102,14 @@ func open(t *testing.T, starter session.Starter) *pool.Pool {
 		Boot: session.Boot{Prelude: ps.Source{Text: "x"}, Module: "ActiveDirectory"},
 	}
 	p, err := pool.New(pool.Config{
-		Lanes: map[ps.Lane]pool.Lane{ps.Directory: {Size: 4, MaxRequests: 20, Start: func(ctx context.Context) (pool.Session, error) {
-			s, err := session.Start(ctx, cfg)
-			if err != nil {
-				return nil, err
-			}
-			return s, nil
-		}}},
+		Lanes: map[ps.Lane]pool.Lane{ps.Directory: {Size: 4, MaxRequests: 20,
+			Start: func(ctx context.Context) (pool.Session, error) {
+				s, err := session.Start(ctx, cfg)
+				if err != nil {
+					return nil, err
+				}
+				return s, nil
+			}}},
 		MaxWait: patience, Grace: 10 * time.Millisecond, Queue: 100,
 	})
 	require.NoError(t, err)

@@ -92,7 +92,9 @@ func (p *Process) Args() []string { p.mu.Lock(); defer p.mu.Unlock(); return p.a
 func (p *Process) BootLine() string { p.mu.Lock(); defer p.mu.Unlock(); return p.boot }
 
 // StartProcess starts a process within this one.
-func (p *Process) StartProcess(_ string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (p *Process) StartProcess(
+	_ string, args ...string,
+) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	if p.StartErr != nil {
 		return nil, nil, nil, nil, p.StartErr
 	}
@@ -255,7 +257,8 @@ func parse(line string) (*Call, error) {
 	if err := json.Unmarshal(body, &request); err != nil {
 		return nil, err
 	}
-	c := &Call{ID: strings.TrimPrefix(request.ID, "="), Script: strings.TrimPrefix(request.Script, "="), Args: map[string]any{}}
+	c := &Call{ID: strings.TrimPrefix(request.ID, "="), Script: strings.TrimPrefix(request.Script, "="),
+		Args: map[string]any{}}
 	for name, value := range request.Arguments {
 		c.Args[name] = plain(value, secrets)
 	}

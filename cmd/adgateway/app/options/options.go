@@ -30,7 +30,8 @@ func Gateway(s *config.Settings) gateway.Options {
 		},
 		Work: gateway.Work{
 			Lists: rows.Limits{
-				MaxItems: s.Jobs.MaxItems, MaxBytes: mebibytes(s.Jobs.MaxBytes), Secrets: s.Jobs.Secrets == config.SecretsSealed,
+				MaxItems: s.Jobs.MaxItems, MaxBytes: mebibytes(s.Jobs.MaxBytes),
+				Secrets: s.Jobs.Secrets == config.SecretsSealed,
 			},
 			Jobs:     jobLimits(s.Jobs),
 			Sessions: map[ps.Lane]int{ps.Directory: s.Pool.DirectorySessions, ps.DNS: s.Pool.DNSSessions},
@@ -124,7 +125,8 @@ func web(s *config.Settings) gateway.Web {
 
 func connections(h config.HTTP) gateway.Connections {
 	return gateway.Connections{
-		HeaderTimeout: h.HeaderTimeout, BodyTimeout: h.BodyTimeout, SendTimeout: h.SendTimeout, IdleTimeout: h.IdleTimeout,
-		Total: h.MaxConnections, PerAddress: h.MaxConnectionsPerAddress,
+		HeaderTimeout: h.HeaderTimeout, BodyTimeout: h.BodyTimeout, SendTimeout: h.SendTimeout,
+		IdleTimeout: h.IdleTimeout,
+		Total:       h.MaxConnections, PerAddress: h.MaxConnectionsPerAddress,
 	}
 }

@@ -61,12 +61,14 @@ func TestEverySettingIsInTheOptions(t *testing.T) {
 			assert.NotContains(t, others, row.Key)
 			continue
 		}
-		require.Contains(t, others, row.Key, "add a value that differs from the default, or to what is used elsewhere")
+		require.Contains(t, others, row.Key,
+			"add a value that differs from the default, or to what is used elsewhere")
 		delete(left, row.Key)
 		settings, err := configtest.Load("", nil, []string{row.Key + "=" + others[row.Key]})
 		require.NoError(t, err)
 		assert.NotEqual(t, byDefault, all(settings), row.Key)
-		assert.Equal(t, row.Live(), !reflect.DeepEqual(policy, options.Policy(settings)), "%s is in the policy if it is live", row.Key)
+		assert.Equal(t, row.Live(), !reflect.DeepEqual(policy, options.Policy(settings)),
+			"%s is in the policy if it is live", row.Key)
 	}
 	assert.Empty(t, left, "there are no such settings")
 }
@@ -100,7 +102,8 @@ func TestOptionsHaveNoDefaults(t *testing.T) {
 		given := in(&settings)
 		for i := range given.NumField() {
 			name := given.Type().Field(i).Name
-			if kind := given.Field(i).Kind(); kind == reflect.Struct || given.Field(i).IsZero() && !slices.Contains(part.zeroes, name) || kind == reflect.Slice {
+			if kind := given.Field(i).Kind(); kind == reflect.Struct || given.Field(i).IsZero() &&
+				!slices.Contains(part.zeroes, name) || kind == reflect.Slice {
 				continue
 			}
 			o := harness.Options(t, harness.Answering(harness.OK))
@@ -132,5 +135,6 @@ func TestTheServerUsesTheSettings(t *testing.T) {
 
 // within reports whether a key is one of the keys, or below one that ends in a dot.
 func within(keys []string, key string) bool {
-	return slices.ContainsFunc(keys, func(k string) bool { return k == key || strings.HasSuffix(k, ".") && strings.HasPrefix(key, k) })
+	return slices.ContainsFunc(keys,
+		func(k string) bool { return k == key || strings.HasSuffix(k, ".") && strings.HasPrefix(key, k) })
 }

@@ -73,10 +73,12 @@ func (n named) id() string { return fmt.Sprintf("%s %d", n.setting, n.number) }
 // inventory returns the files that make up a gateway, each once. The store is first and the
 // audit log last, so that the audit log contains all changes that the store contains.
 func inventory(s *config.Settings, file string) []named {
-	all := []named{{storeFile, 0, s.Store.File}, {settingsKey, 0, file}, {credentials, 0, program.CredentialFile(s.Auth, file).Path}}
+	all := []named{{storeFile, 0, s.Store.File}, {settingsKey, 0, file},
+		{credentials, 0, program.CredentialFile(s.Auth, file).Path}}
 	numbers := map[string]int{}
 	for _, f := range s.Files() {
-		if slices.Contains([]string{storeFile, credentials, auditFile, anchorFile, "log.file"}, f.Setting) || strings.HasPrefix(f.Setting, "sandbox.") {
+		if slices.Contains([]string{storeFile, credentials, auditFile, anchorFile, "log.file"}, f.Setting) ||
+			strings.HasPrefix(f.Setting, "sandbox.") {
 			continue
 		}
 		all = append(all, named{f.Setting, numbers[f.Setting], f.Path})
@@ -93,7 +95,8 @@ func inventory(s *config.Settings, file string) []named {
 
 // left returns the files that a backup never contains.
 func left(s *config.Settings) (all []Left) {
-	for key, name := range map[string]string{"tls.storeThumbprint": s.TLS.StoreThumbprint, "tls.storeSubject": s.TLS.StoreSubject} {
+	for key, name := range map[string]string{"tls.storeThumbprint": s.TLS.StoreThumbprint,
+		"tls.storeSubject": s.TLS.StoreSubject} {
 		if name != "" {
 			all = append(all, Left{key, name, "the certificate and its key are in the certificate store of Windows"})
 		}
@@ -104,7 +107,8 @@ func left(s *config.Settings) (all []Left) {
 // ofAudit reports whether name is the name of one of an audit log's files.
 func ofAudit(log, name string) bool {
 	ext := filepath.Ext(log)
-	return name == log || name == log+".head" || strings.HasPrefix(name, strings.TrimSuffix(log, ext)+"-") && filepath.Ext(name) == ext
+	return name == log || name == log+".head" || strings.HasPrefix(name, strings.TrimSuffix(log, ext)+"-") &&
+		filepath.Ext(name) == ext
 }
 
 // content is one file of a backup.

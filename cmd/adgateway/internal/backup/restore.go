@@ -44,7 +44,8 @@ func Restore(ctx context.Context, from, file string) (*Restored, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--from: %s: %w", from, err)
 	}
-	r := &restoring{backup: backup, manifest: m, file: file, mark: "replaced-" + time.Now().UTC().Format("20060102T150405Z")}
+	r := &restoring{backup: backup, manifest: m, file: file,
+		mark: "replaced-" + time.Now().UTC().Format("20060102T150405Z")}
 	err = r.run(ctx)
 	if err != nil {
 		err = errors.Join(err, r.undo())
@@ -80,7 +81,8 @@ func check(ctx context.Context, backup fs.FS) (*Manifest, error) {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, manifestName, err)
 	}
 	if m.Format != format {
-		return nil, fmt.Errorf("it has format %d, and this version reads format %d: use the version %s", m.Format, format, m.Version)
+		return nil, fmt.Errorf("it has format %d, and this version reads format %d: use the version %s", m.Format,
+			format, m.Version)
 	}
 	for _, f := range m.Files {
 		if ctx.Err() != nil {

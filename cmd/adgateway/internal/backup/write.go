@@ -186,7 +186,8 @@ func openKey(path string) ([]content, error) {
 
 // openStore opens a copy of the store. If a gateway has the store open, that gateway makes the copy.
 func (w *writer) openStore(path string) ([]content, error) {
-	c := content{base: filepath.Base(path), write: func(to io.Writer) error { return store.CopyFile(w.ctx, path, to) }}
+	c := content{base: filepath.Base(path),
+		write: func(to io.Writer) error { return store.CopyFile(w.ctx, path, to) }}
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
@@ -217,7 +218,9 @@ func (w *writer) write(n named, c content) error {
 	if err := c.write(io.MultiWriter(to, sum, &size)); err != nil {
 		return fmt.Errorf("%s: %w", n.setting, err)
 	}
-	w.manifest.Files = append(w.manifest.Files, File{Setting: n.setting, Number: n.number, Base: c.base, Name: name, Size: int64(size), SHA256: hex.EncodeToString(sum.Sum(nil))})
+	w.manifest.Files = append(w.manifest.Files,
+		File{Setting: n.setting, Number: n.number, Base: c.base, Name: name, Size: int64(size),
+			SHA256: hex.EncodeToString(sum.Sum(nil))})
 	return w.ctx.Err()
 }
 

@@ -27,7 +27,8 @@ type storeLocation struct {
 
 // AddTo declares the flags of the location.
 func (l *storeLocation) AddTo(flags *pflag.FlagSet) {
-	flags.StringVar(&l.Config, "config", "", "settings `FILE` that names the credential file (default "+program.DefaultFile()+")")
+	flags.StringVar(&l.Config, "config", "",
+		"settings `FILE` that names the credential file (default "+program.DefaultFile()+")")
 	flags.StringVar(&l.Store, "store", "", "the credential `FILE` itself")
 }
 
@@ -39,7 +40,8 @@ func (l *storeLocation) Open() (accountStore, error) {
 	flags := program.Flags{File: l.Config, Fallback: program.DefaultFile(), Beside: true}
 	live, err := flags.Load()
 	if err != nil {
-		return accountStore{}, fmt.Errorf("the settings do not say where the credentials are; correct them, or name the file with --store:\n%w", err)
+		return accountStore{}, fmt.Errorf(
+			"the settings do not say where the credentials are; correct them, or name the file with --store:\n%w", err)
 	}
 	file := program.CredentialFile(live.Now().Auth, flags.Path())
 	cluster, err := l.Cluster(live.Now())
@@ -65,7 +67,9 @@ func (l *storeLocation) OpenBoth() (file authn.File, cluster app.Options, err er
 		return file, cluster, err
 	}
 	if cluster.Identity == nil {
-		return file, cluster, errors.New("this gateway is in no cluster: 'adgateway cluster init' makes one, and 'adgateway cluster join' joins one")
+		return file, cluster, errors.New(
+			"this gateway is in no cluster: 'adgateway cluster init' makes one, and 'adgateway cluster join' joins " +
+				"one")
 	}
 	file = program.CredentialFile(live.Now().Auth, flags.Path())
 	if l.Store != "" {
@@ -157,7 +161,9 @@ func (s accountStore) Add(ctx context.Context, k accountKind, a *authn.Account) 
 }
 
 // Edit changes the account with a name and returns it as saved.
-func (s accountStore) Edit(ctx context.Context, k accountKind, name string, change func(*authn.Account) error) (edited *authn.Account, err error) {
+func (s accountStore) Edit(
+	ctx context.Context, k accountKind, name string, change func(*authn.Account) error,
+) (edited *authn.Account, err error) {
 	err = s.in.Edit(ctx, func(d *authn.Document) error {
 		a, err := k.Find(*k.list(d), name)
 		if err != nil {

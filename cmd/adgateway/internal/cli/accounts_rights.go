@@ -28,21 +28,30 @@ type rightsFlags struct {
 
 // AddTo declares the flags. expires is the default of --expires.
 func (r *rightsFlags) AddTo(flags *pflag.FlagSet, expires string) {
-	flags.StringSliceVar(&r.scopes, "scope", nil, "`SCOPE,...` it has: what it may do, such as user:read,user:write; * is everything (repeatable)")
+	flags.StringSliceVar(&r.scopes, "scope", nil,
+		"`SCOPE,...` it has: what it may do, such as user:read,user:write; * is everything (repeatable)")
 	flags.StringVar(&r.expires, "expires", expires, "when it expires: 90d, 12h, 2027-01-31 or never")
-	flags.StringSliceVar(&r.networks, "network", nil, "`ADDRESS` or network it may be used from (repeatable; default: any)")
-	flags.StringArrayVar(&r.ous, "ou", nil, "`DN` of an OU it is limited to, including everything below (repeatable)")
+	flags.StringSliceVar(&r.networks, "network", nil,
+		"`ADDRESS` or network it may be used from (repeatable; default: any)")
+	flags.StringArrayVar(&r.ous, "ou", nil,
+		"`DN` of an OU it is limited to, including everything below (repeatable)")
 	flags.StringSliceVar(&r.zones, "zone", nil, "DNS `ZONE` it is limited to (repeatable)")
 	flags.StringArrayVar(&r.groups, "group", nil, "`GROUP` it is limited to: name, DN, GUID or SID (repeatable)")
-	flags.StringSliceVar(&r.names, "name", nil, "DNS `NAME` it is limited to when it changes records, including all names below (repeatable)")
-	flags.StringVar(&r.dialect, "dialect", "", "shape of its responses: standard or classic (default: the server's)")
-	flags.BoolVar(&r.secretsInQuery, "secrets-in-query", false, "accept passwords in the query, for older clients")
-	flags.StringSliceVar(&r.requireGuard, "require-guard", nil, "`SCOPE,...` whose changes it may make only with If-Match, If-None-Match or a plan; * is every change (repeatable)")
+	flags.StringSliceVar(&r.names, "name", nil,
+		"DNS `NAME` it is limited to when it changes records, including all names below (repeatable)")
+	flags.StringVar(&r.dialect, "dialect", "",
+		"shape of its responses: standard or classic (default: the server's)")
+	flags.BoolVar(&r.secretsInQuery, "secrets-in-query", false,
+		"accept passwords in the query, for older clients")
+	flags.StringSliceVar(&r.requireGuard, "require-guard", nil,
+		"`SCOPE,...` whose changes it may make only with If-Match, If-None-Match or a plan; * is every change "+
+			"(repeatable)")
 	flags.StringVar(&r.rate, "rate", "", "requests it may send, such as 10/s, 600/m or 5000/h")
 	flags.IntVar(&r.concurrency, "concurrency", 0, "requests it may run at once")
 	flags.IntVar(&r.deletions, "max-deletions", 0, "objects it may delete per hour")
 	flags.IntVar(&r.resets, "max-password-resets", 0, "passwords it may reset per hour")
-	flags.IntVar(&r.changes, "max-changes", 0, "objects it may disable, rename, move or take out of groups per hour")
+	flags.IntVar(&r.changes, "max-changes", 0,
+		"objects it may disable, rename, move or take out of groups per hour")
 	flags.IntVar(&r.reveals, "max-reveals", 0, "secrets of computers it may see per hour")
 	r.given = flags.Changed
 }
@@ -56,13 +65,15 @@ func (r *rightsFlags) Parse(now time.Time) (authn.Rights, error) {
 		}
 		return &n
 	}
-	parsed := authn.Rights{Scopes: r.scopes, Networks: r.networks, Dialect: identity.Dialect(r.dialect), InQuery: r.secretsInQuery, Guarded: r.requireGuard}
+	parsed := authn.Rights{Scopes: r.scopes, Networks: r.networks, Dialect: identity.Dialect(r.dialect),
+		InQuery: r.secretsInQuery, Guarded: r.requireGuard}
 	parsed.Limits = limitsOrNil(identity.Limits{OUs: r.ous, Zones: r.zones, Groups: r.groups, Names: r.names})
 	parsed.Quota = quotaOrNil(identity.Quota{
 		Rate: identity.Rate(r.rate), Concurrency: optional("concurrency", r.concurrency),
-		DeletionsPerHour: optional("max-deletions", r.deletions), PasswordResetsPerHour: optional("max-password-resets", r.resets),
-		ChangesPerHour: optional("max-changes", r.changes),
-		RevealsPerHour: optional("max-reveals", r.reveals),
+		DeletionsPerHour:      optional("max-deletions", r.deletions),
+		PasswordResetsPerHour: optional("max-password-resets", r.resets),
+		ChangesPerHour:        optional("max-changes", r.changes),
+		RevealsPerHour:        optional("max-reveals", r.reveals),
 	})
 	var err error
 	parsed.Expires, err = program.ParseExpiry(r.expires, now)
@@ -100,7 +111,8 @@ func (r *rightsFlags) Change(rights *authn.Rights, clear []string, now time.Time
 		switch {
 		case setters[name] == nil:
 			names := slices.Sorted(maps.Keys(setters))
-			faults = append(faults, fmt.Errorf("--clear %s: it takes %s%s", name, strings.Join(names, ", "), program.DidYouMean(name, "", names)))
+			faults = append(faults, fmt.Errorf("--clear %s: it takes %s%s", name, strings.Join(names, ", "),
+				program.DidYouMean(name, "", names)))
 		case r.given(name):
 			faults = append(faults, fmt.Errorf("--%s and --clear %s contradict each other", name, name))
 		}

@@ -15,7 +15,9 @@ type certificateName struct{ Subject, Issuer string }
 // CreateToken adds an account of this name and returns its token, which is stored nowhere.
 // With a client certificate there is no token: the certificate alone gives the rights. The
 // error joins all mistakes in the arguments with invalid, the error of [rightsFlags.Parse].
-func (s accountStore) CreateToken(ctx context.Context, name string, of certificateName, rights authn.Rights, invalid error, now time.Time) (a *authn.Account, token string, err error) {
+func (s accountStore) CreateToken(
+	ctx context.Context, name string, of certificateName, rights authn.Rights, invalid error, now time.Time,
+) (a *authn.Account, token string, err error) {
 	a = authn.NewAccount(name, now, rights)
 	if a.Subject, a.Issuer = of.Subject, of.Issuer; of == (certificateName{}) {
 		token = a.AddToken(now, now)
@@ -37,7 +39,9 @@ type rotation struct {
 }
 
 // Rotate replaces the token of an account and returns the new one.
-func (s accountStore) Rotate(ctx context.Context, name string, r rotation, now time.Time) (a *authn.Account, token string, err error) {
+func (s accountStore) Rotate(
+	ctx context.Context, name string, r rotation, now time.Time,
+) (a *authn.Account, token string, err error) {
 	a, err = s.Edit(ctx, tokenKind, name, func(a *authn.Account) error {
 		if a.Subject != "" {
 			return fmt.Errorf("'%s' authenticates with a client certificate: renew the certificate instead", a.Name)
@@ -46,7 +50,8 @@ func (s accountStore) Rotate(ctx context.Context, name string, r rotation, now t
 			a.Expires = r.Expires
 		}
 		if a.Expires != nil && !a.Expires.After(now) {
-			return fmt.Errorf("'%s' expired at %s, and so would the new token: set a new expiry with --expires, such as 90d",
+			return fmt.Errorf("'%s' expired at %s, and so would the new token: set a new expiry with --expires, "+
+				"such as 90d",
 				a.Name, a.Expires.Format(time.RFC3339))
 		}
 		token = a.AddToken(now, now.Add(r.Grace))

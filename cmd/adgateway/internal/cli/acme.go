@@ -33,8 +33,9 @@ func acmeAddCommand() *cobra.Command {
 		Long: "Adds an account to acme.accounts in the settings file and prints the JSON that clients\n" +
 			"of acme-dns store, such as cert-manager. It lets one credential, which needs the scope\n" +
 			"dns:acme, write the challenges of one name. A running gateway knows it within seconds.",
-		Example: "  adgateway acme account add --credential site --name _acme-challenge.www.corp.example > acmedns.json",
-		Args:    cobra.NoArgs,
+		Example: "  adgateway acme account add --credential site --name _acme-challenge.www.corp.example > " +
+			"acmedns.json",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			key := ""
 			if secret {
@@ -52,7 +53,8 @@ func acmeAddCommand() *cobra.Command {
 	f.AddTo(c.Flags())
 	c.Flags().StringVar(&account.Credential, "credential", "", "`NAME` of the token or user")
 	c.Flags().StringVar(&account.Name, "name", "", "`NAME` of the record, in full")
-	c.Flags().BoolVar(&secret, "secret-stdin", false, "read the credential's token or password from standard input, to print it with the rest")
+	c.Flags().BoolVar(&secret, "secret-stdin", false,
+		"read the credential's token or password from standard input, to print it with the rest")
 	for _, name := range []string{"credential", "name"} {
 		_ = c.MarkFlagRequired(name) // fails only for unknown flags
 	}
@@ -85,7 +87,8 @@ func addAccount(f *program.Flags, account *config.ACMEAccount) error {
 // knownCredential finds the token or user that --credential names. It returns its name, and
 // how the settings refer to it so that a later credential of the same name is not meant.
 func knownCredential(f *program.Flags, cfg *config.Settings, given string) (kept, name string, err error) {
-	if slices.ContainsFunc(cfg.Sandbox.Users, func(u config.User) bool { return strings.EqualFold(u.Name, given) }) {
+	if slices.ContainsFunc(cfg.Sandbox.Users,
+		func(u config.User) bool { return strings.EqualFold(u.Name, given) }) {
 		return given, given, nil // a credential of the sandbox has no id
 	}
 	meant, err := identity.ParseReference(given)
@@ -131,5 +134,6 @@ func printClientAccount(c *cobra.Command, account config.ACMEAccount, key string
 	encoder := json.NewEncoder(c.OutOrStdout())
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(map[string]stored{host: {account.Credential, key, account.Name, account.Subdomain, []string{}}})
+	return encoder.Encode(map[string]stored{host: {account.Credential, key, account.Name, account.Subdomain,
+		[]string{}}})
 }

@@ -23,7 +23,9 @@ func TestAcmeAccountAdd(t *testing.T) {
 	add := func(name string) (subdomain string) {
 		t.Helper()
 		var stored map[string]map[string]any
-		require.NoError(t, json.Unmarshal([]byte(command(t, "acme", "account", "add", "--config", file, "--credential", "Site", "--name", name+".")), &stored))
+		require.NoError(t, json.Unmarshal(
+			[]byte(command(t, "acme", "account", "add", "--config", file, "--credential", "Site", "--name", name+".")),
+			&stored))
 		host := stored["www.corp.example"]
 		assert.Equal(t, "site", host["username"], "the name as it is")
 		assert.Equal(t, "<the secret of site>", host["password"])

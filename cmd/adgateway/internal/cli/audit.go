@@ -24,8 +24,10 @@ func (f *auditFlags) add(c *cobra.Command) {
 	f.Fallback, f.Beside = program.DefaultFile(), true
 	f.AddTo(c.Flags(),
 		program.Spelling{Flag: "file", Key: "audit.file", Placeholder: "FILE", Doc: "the audit log"},
-		program.Spelling{Flag: "key-file", Key: "audit.keyFile", Placeholder: "FILE", Doc: "the key of its hash chain"},
-		program.Spelling{Flag: "anchor-file", Key: "audit.anchorFile", Placeholder: "FILE", Doc: "the record of its end elsewhere; without it, that of the settings unless --file is given"})
+		program.Spelling{Flag: "key-file", Key: "audit.keyFile", Placeholder: "FILE",
+			Doc: "the key of its hash chain"},
+		program.Spelling{Flag: "anchor-file", Key: "audit.anchorFile", Placeholder: "FILE",
+			Doc: "the record of its end elsewhere; without it, that of the settings unless --file is given"})
 }
 
 // check returns the path, the key and the anchor of the audit log to verify or read. The
@@ -37,7 +39,8 @@ func (f *auditFlags) check(c *cobra.Command, files []string) (audit.Check, error
 	}
 	s := live.Now().Audit
 	if s.File == config.AuditOff && len(files) == 0 {
-		return audit.Check{}, errors.New("the settings switch the audit log off; name one with --file, or pass its files as arguments")
+		return audit.Check{}, errors.New(
+			"the settings switch the audit log off; name one with --file, or pass its files as arguments")
 	}
 	check := audit.Check{File: s.File, Files: files, Anchor: s.Anchor()}
 	if (c.Flags().Changed("file") || len(files) > 0) && !c.Flags().Changed("anchor-file") {
@@ -95,7 +98,8 @@ func auditVerifyCommand() *cobra.Command {
 		},
 	}
 	f.add(c)
-	c.Flags().StringVar(&last, "last", "", "an end of the log that was recorded elsewhere: `NUMBER[:HASH]` of a line that must exist")
+	c.Flags().StringVar(&last, "last", "",
+		"an end of the log that was recorded elsewhere: `NUMBER[:HASH]` of a line that must exist")
 	jsonFlag(c, &asJSON)
 	return c
 }
@@ -144,11 +148,14 @@ func auditShowCommand() *cobra.Command {
 	}
 	f.add(c)
 	flags := c.Flags()
-	flags.StringVar(&since, "since", "", "from this `TIME` on: 2006-01-02, 2006-01-02T15:04:05Z, or how long ago, such as 12h or 7d")
+	flags.StringVar(&since, "since", "",
+		"from this `TIME` on: 2006-01-02, 2006-01-02T15:04:05Z, or how long ago, such as 12h or 7d")
 	flags.StringVar(&until, "until", "", "before this `TIME`, in the same formats")
 	flags.StringVar(&filter.Who, "who", "", "callers whose name contains this `TEXT`")
-	flags.StringVar(&filter.Target, "target", "", "objects whose DN, GUID or given name contains this `TEXT`, or the request or change with this id")
-	flags.StringVar(&filter.Outcome, "outcome", "", "calls with this `OUTCOME`: "+strings.Join(audit.Outcomes(), ", "))
+	flags.StringVar(&filter.Target, "target", "",
+		"objects whose DN, GUID or given name contains this `TEXT`, or the request or change with this id")
+	flags.StringVar(&filter.Outcome, "outcome", "",
+		"calls with this `OUTCOME`: "+strings.Join(audit.Outcomes(), ", "))
 	flags.StringVar(&filter.Operation, "operation", "", "operations that match this `PATTERN`, such as user.*")
 	flags.BoolVar(&asJSON, "json", false, "print the lines themselves, as JSON")
 	return c

@@ -15,14 +15,17 @@ import (
 // The commands show and verify the changes that a sandbox was asked for, and they find an altered byte.
 func TestAuditCommands(t *testing.T) {
 	folder := t.TempDir()
-	file, key, settings := filepath.Join(folder, "audit.jsonl"), filepath.Join(folder, "key"), filepath.Join(folder, "s.yaml")
+	file, key, settings := filepath.Join(folder, "audit.jsonl"), filepath.Join(folder,
+		"key"), filepath.Join(folder, "s.yaml")
 	require.NoError(t, os.WriteFile(key, []byte(strings.Repeat("k", 40)+"\n"), 0o600))
 	require.NoError(t, os.WriteFile(settings, []byte("audit:\n  file: "+file+"\n  keyFile: "+key+"\n"), 0o600))
 	s := startSandbox(t, "--token", "t", "--token", "reader=user:read", "--config", settings)
 	for token, status := range map[string]int{"t": http.StatusOK, "reader": http.StatusForbidden} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.url+"/api/ADUser/aschmidt", strings.NewReader("City=Bonn"))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.url+"/api/ADUser/aschmidt",
+			strings.NewReader("City=Bonn"))
 		require.NoError(t, err)
-		request.Header = http.Header{"Auth-Token": {"Bearer " + token}, "Content-Type": {"application/x-www-form-urlencoded"}}
+		request.Header = http.Header{"Auth-Token": {"Bearer " + token},
+			"Content-Type": {"application/x-www-form-urlencoded"}}
 		response, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())
@@ -44,8 +47,10 @@ func TestAuditCommands(t *testing.T) {
 	assert.NotContains(t, stdout, "not checked:")
 	code, stdout, _ = runCommand(t, "audit", "verify", "--file", file, "--key-file", key)
 	require.Zero(t, code, stdout)
-	assert.Contains(t, stdout, "not checked: neither an anchor (audit.anchorFile) nor an end from elsewhere (--last)")
-	code, stdout, _ = runCommand(t, "audit", "show", "--config", settings, "--operation", "user.*", "--since", "7d")
+	assert.Contains(t, stdout, "not checked: neither an anchor (audit.anchorFile) nor an end from elsewhere "+
+		"(--last)")
+	code, stdout, _ = runCommand(t, "audit", "show", "--config", settings, "--operation", "user.*", "--since",
+		"7d")
 	require.Zero(t, code)
 	assert.Regexp(t, `token 1 +127\.0\.0\.1 +user\.update +done +200 +CN=Anna Schmidt,`, stdout)
 	assert.Regexp(t, `token 2 +127\.0\.0\.1 +user\.update +refused +403 forbidden +Username=aschmidt`, stdout)

@@ -22,7 +22,8 @@ func backupCommand() *cobra.Command {
 		Short: "Copy all that a gateway keeps, also while it runs",
 		Long: "Copies the settings, the credentials, the audit log with its rotated files, the store with\n" +
 			"its key, the folder cluster of a gateway of a cluster, and the files that the settings name,\n" +
-			"with a manifest, into a new folder or zip file. A gateway that runs makes the copy of its store itself. Who has the backup has the\n" +
+			"with a manifest, into a new folder or zip file. A gateway that runs makes the copy of its store " +
+			"itself. Who has the backup has the\n" +
 			"keys of the gateway: keep it where nobody else can read it.",
 		Example: "  adgateway backup --to 'D:\\Backups\\adgateway-2026-11-27.zip'",
 		Args:    cobra.NoArgs,
@@ -34,7 +35,8 @@ func backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			m, err := backup.Write(c.Context(), backup.Options{Settings: live.Now(), File: f.Path(), Version: buildVersion(), Wait: wait}, to)
+			m, err := backup.Write(c.Context(),
+				backup.Options{Settings: live.Now(), File: f.Path(), Version: buildVersion(), Wait: wait}, to)
 			if err != nil {
 				return err
 			}
@@ -46,7 +48,8 @@ func backupCommand() *cobra.Command {
 	}
 	f.AddTo(c.Flags())
 	c.Flags().StringVar(&to, "to", "", "new folder, or new `FILE` that ends in .zip")
-	c.Flags().DurationVar(&wait, "wait", 5*time.Minute, "`TIME` that a gateway which runs may take to copy its store")
+	c.Flags().DurationVar(&wait, "wait", 5*time.Minute,
+		"`TIME` that a gateway which runs may take to copy its store")
 	jsonFlag(c, &asJSON)
 	return c
 }
@@ -87,13 +90,17 @@ func restoreCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return output.JSON(c.OutOrStdout(), map[string]any{"settings": r.Settings, "replaced": append([]string{}, r.Replaced...), "backup": r.Manifest})
+				return output.JSON(c.OutOrStdout(),
+					map[string]any{"settings": r.Settings, "replaced": append([]string{}, r.Replaced...),
+						"backup": r.Manifest})
 			}
 			return printRestored(c.OutOrStdout(), r)
 		},
 	}
 	c.Flags().StringVar(&from, "from", "", "folder or zip `FILE` of the backup")
-	c.Flags().StringVar(&file, "config", file, "settings `FILE` of the gateway; what the backup has goes beside it, unless its settings name another place")
+	c.Flags().StringVar(&file, "config", file,
+		"settings `FILE` of the gateway; what the backup has goes beside it, unless its settings name another "+
+			"place")
 	jsonFlag(c, &asJSON)
 	return c
 }
@@ -116,7 +123,8 @@ What was sent since the backup with an Idempotency-Key or a plan must not be rep
 `
 
 func printRestored(w io.Writer, r *backup.Restored) error {
-	fmt.Fprintf(w, "restored: %d files of %s, settings %s\n", len(r.Manifest.Files), r.Manifest.Made.Format(time.RFC3339), r.Settings)
+	fmt.Fprintf(w, "restored: %d files of %s, settings %s\n", len(r.Manifest.Files),
+		r.Manifest.Made.Format(time.RFC3339), r.Settings)
 	for _, folder := range r.Replaced {
 		fmt.Fprintf(w, "what was there before: %s\n", folder)
 	}

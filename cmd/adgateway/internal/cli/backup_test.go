@@ -18,7 +18,9 @@ func keeping(t *testing.T) (folder, config string) {
 	folder = t.TempDir()
 	file := filepath.Join(folder, "adgateway.yaml")
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "audit.key"), []byte(strings.Repeat("k", 40)), 0o600))
-	require.NoError(t, os.WriteFile(file, []byte("auth:\n  store: credentials.json\naudit:\n  file: audit.jsonl\n  keyFile: audit.key\nstore:\n  file: state.db\nlog:\n  level: error\n"), 0o600))
+	require.NoError(t, os.WriteFile(file,
+		[]byte("auth:\n  store: credentials.json\naudit:\n  file: audit.jsonl\n  keyFile: audit.key\nstore:\n"+
+			"  file: state.db\nlog:\n  level: error\n"), 0o600))
 	return folder, "--config=" + file
 }
 
@@ -93,7 +95,8 @@ func TestBackupOfAGatewayThatRuns(t *testing.T) {
 	for _, path := range replaced {
 		names = append(names, filepath.Base(path))
 	}
-	for _, name := range []string{"adgateway.yaml", "audit.jsonl", "audit.key", "credentials.json", "state.db", "state.db.key"} {
+	for _, name := range []string{"adgateway.yaml", "audit.jsonl", "audit.key", "credentials.json", "state.db",
+		"state.db.key"} {
 		assert.Contains(t, names, name)
 	}
 }

@@ -55,7 +55,8 @@ type benchTarget struct {
 func newBenchTarget(url, token string, clients int) *benchTarget {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = clients + 1
-	return &benchTarget{URL: strings.TrimSuffix(url, "/"), Token: token, Client: &http.Client{Transport: transport}}
+	return &benchTarget{URL: strings.TrimSuffix(url, "/"), Token: token,
+		Client: &http.Client{Transport: transport}}
 }
 
 // Do sends one request and returns the size of the answer. Any status but 2xx is an error.
@@ -111,7 +112,9 @@ func (t *benchTarget) Ready(ctx context.Context) error {
 
 // Measure sends requests of one kind from the given number of clients until the duration has
 // passed, at least one from each client.
-func (t *benchTarget) Measure(ctx context.Context, r benchRequest, clients int, duration time.Duration) (measurement, error) {
+func (t *benchTarget) Measure(
+	ctx context.Context, r benchRequest, clients int, duration time.Duration,
+) (measurement, error) {
 	m := measurement{Request: r.Name, Clients: clients}
 	// not measured, because the first call of a kind compiles the script
 	if _, err := t.Do(ctx, r, -1); err != nil {
@@ -147,11 +150,14 @@ func (t *benchTarget) Measure(ctx context.Context, r benchRequest, clients int, 
 	for _, one := range all {
 		sum += one
 	}
-	m.Requests, m.PerSecond, m.Bytes = len(all), float64(len(all))/elapsed.Seconds(), bytes.Load()/int64(len(all))
-	m.P50, m.P99, m.Longest = milliseconds(all[len(all)/2]), milliseconds(all[len(all)*99/100]), milliseconds(all[len(all)-1])
+	m.Requests, m.PerSecond, m.Bytes = len(all), float64(len(all))/elapsed.Seconds(), bytes.Load()/int64(
+		len(all))
+	m.P50, m.P99, m.Longest = milliseconds(all[len(all)/2]), milliseconds(all[len(all)*99/100]), milliseconds(
+		all[len(all)-1])
 	if after, ok := t.readCounters(ctx); ok && known && after.runs > before.runs {
 		n := after.runs - before.runs
-		p := benchParts{Queue: 1000 * (after.waited - before.waited) / n, Session: 1000 * (after.ran - before.ran) / n}
+		p := benchParts{Queue: 1000 * (after.waited - before.waited) / n,
+			Session: 1000 * (after.ran - before.ran) / n}
 		p.Gateway = max(milliseconds(sum)/float64(len(all))-p.Queue-p.Session, 0)
 		m.Parts = &p
 	}

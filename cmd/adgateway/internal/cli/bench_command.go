@@ -40,7 +40,8 @@ func benchCommand() *cobra.Command {
 			"Without --url it starts a sandbox of its own for each number of sessions. With --url\n" +
 			"it measures a running gateway with as many clients, and only reads: details of --user,\n" +
 			"and the list of the users below --ou if that is given.",
-		Example: "  adgateway bench --set sandbox.generatedUsers=10000\n  adgateway bench --engine pwsh --sessions 1,2\n" +
+		Example: "  adgateway bench --set sandbox.generatedUsers=10000\n" +
+			"  adgateway bench --engine pwsh --sessions 1,2\n" +
 			"  adgateway bench --url https://adgateway.corp.example --token-file token.txt --user jdoe",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
@@ -49,11 +50,13 @@ func benchCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.StringVar(&f.url, "url", "", "`URL` of a running gateway to measure instead of a sandbox")
-	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token for --url; it needs user:read, and ops:read for the shares")
+	flags.StringVar(&f.tokenFile, "token-file", "",
+		"`FILE` with the token for --url; it needs user:read, and ops:read for the shares")
 	flags.StringVar(&f.user, "user", "", "account `NAME` that is read with --url")
 	flags.StringVar(&f.ou, "ou", "", "`DN` of the OU that is listed with --url")
 	flags.DurationVar(&f.duration, "time", 2*time.Second, "how long each measurement takes")
-	flags.IntSliceVar(&f.steps, "sessions", []int{1, 2, 4}, "numbers of sessions of the sandbox, or of clients with --url")
+	flags.IntSliceVar(&f.steps, "sessions", []int{1, 2, 4},
+		"numbers of sessions of the sandbox, or of clients with --url")
 	return c
 }
 
@@ -92,9 +95,11 @@ func (f *benchFlags) running(ctx context.Context) (*benchReport, error) {
 	}
 	target := newBenchTarget(f.url, strings.TrimSpace(string(token)), slices.Max(f.steps))
 	defer target.Client.CloseIdleConnections()
-	requests := []benchRequest{{Name: "read", Method: http.MethodGet, Path: "/api/ADUser/" + url.PathEscape(f.user) + "/Details"}}
+	requests := []benchRequest{{Name: "read", Method: http.MethodGet,
+		Path: "/api/ADUser/" + url.PathEscape(f.user) + "/Details"}}
 	if f.ou != "" {
-		requests = append(requests, benchRequest{Name: "list", Method: http.MethodGet, Path: "/api/ADUser/ListUsers?OUPath=" + url.QueryEscape(f.ou)})
+		requests = append(requests, benchRequest{Name: "list", Method: http.MethodGet,
+			Path: "/api/ADUser/ListUsers?OUPath=" + url.QueryEscape(f.ou)})
 	}
 	r := &benchReport{Gateway: f.url}
 	for _, clients := range f.steps {
@@ -124,16 +129,19 @@ func (f *benchFlags) sandbox(ctx context.Context) (*benchReport, error) {
 func (f *benchFlags) sandboxOf(ctx context.Context, sessions int, r *benchReport) (err error) {
 	flags := f.Flags
 	flags.Sandbox = true
-	flags.Set = slices.Concat([]string{"http.listen=127.0.0.1:0", "log.level=error"}, f.Set, []string{fmt.Sprintf("pool.directorySessions=%d", sessions)})
+	flags.Set = slices.Concat([]string{"http.listen=127.0.0.1:0", "log.level=error"}, f.Set,
+		[]string{fmt.Sprintf("pool.directorySessions=%d", sessions)})
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	started := time.Now()
-	s, err := app.PrepareSandbox(ctx, app.ServerOptions{Flags: &flags, Version: buildVersion(), Stderr: io.Discard})
+	s, err := app.PrepareSandbox(ctx,
+		app.ServerOptions{Flags: &flags, Version: buildVersion(), Stderr: io.Discard})
 	if err != nil {
 		return err
 	}
 	if s.Token == "" {
-		err = errors.New("the benchmark starts a sandbox with a token of its own; leave out settings with credentials")
+		err = errors.New("the benchmark starts a sandbox with a token of its own; leave out settings with " +
+			"credentials")
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()

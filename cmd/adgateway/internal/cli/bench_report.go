@@ -29,18 +29,22 @@ func (r *benchReport) Text(w io.Writer) error {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "sessions\tclients\trequest\trequests\tper second\tbytes\tp50\tp99\tlongest\tgateway\tqueue\tsession\t")
+	fmt.Fprintln(table, "sessions\tclients\trequest\trequests\tper "+
+		"second\tbytes\tp50\tp99\tlongest\tgateway\tqueue\tsession\t")
 	for _, m := range r.Measurements {
 		gateway, queue, session := "-", "-", "-"
 		if m.Parts != nil {
-			gateway, queue, session = shortMilliseconds(m.Parts.Gateway), shortMilliseconds(m.Parts.Queue), shortMilliseconds(m.Parts.Session)
+			gateway, queue, session = shortMilliseconds(m.Parts.Gateway), shortMilliseconds(
+				m.Parts.Queue), shortMilliseconds(m.Parts.Session)
 		}
 		sessions := "-"
 		if m.Sessions > 0 {
 			sessions = strconv.Itoa(m.Sessions)
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%.4g\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t\n", sessions, m.Clients, m.Request, m.Requests,
-			m.PerSecond, m.Bytes, shortMilliseconds(m.P50), shortMilliseconds(m.P99), shortMilliseconds(m.Longest), gateway, queue, session)
+		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%.4g\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t\n", sessions, m.Clients, m.Request,
+			m.Requests,
+			m.PerSecond, m.Bytes, shortMilliseconds(m.P50), shortMilliseconds(m.P99), shortMilliseconds(m.Longest),
+			gateway, queue, session)
 	}
 	return table.Flush()
 }

@@ -60,7 +60,8 @@ func TestBenchOnlyReadsARunningGateway(t *testing.T) {
 	run := func(token string, more ...string) (code int, report benchReport, stderr string) {
 		file := filepath.Join(t.TempDir(), "token")
 		require.NoError(t, os.WriteFile(file, []byte(token+"\n"), 0o600))
-		args := append([]string{"bench", "--json", "--time", "1ms", "--sessions", "1,2", "--url", front.URL + "/", "--token-file", file}, more...)
+		args := append([]string{"bench", "--json", "--time", "1ms", "--sessions", "1,2", "--url", front.URL + "/",
+			"--token-file", file}, more...)
 		code, stdout, stderr := runCommand(t, args...)
 		if code == 0 {
 			require.NoError(t, json.Unmarshal([]byte(stdout), &report))
@@ -75,7 +76,8 @@ func TestBenchOnlyReadsARunningGateway(t *testing.T) {
 		assert.Zero(t, m.Sessions)
 	}
 	for request := range asked {
-		assert.Contains(t, []string{"GET /metrics", "GET /api/ADUser/aschmidt/Details", "GET /api/ADUser/ListUsers"}, request)
+		assert.Contains(t, []string{"GET /metrics", "GET /api/ADUser/aschmidt/Details",
+			"GET /api/ADUser/ListUsers"}, request)
 	}
 
 	code, report, stderr = run("plain", "--user", "aschmidt")

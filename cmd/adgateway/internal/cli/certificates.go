@@ -54,10 +54,13 @@ func (f certificateFolder) write(name string, text []byte) error {
 
 // SelfSigned writes a self-signed certificate and its key. Without force, existing files are an
 // error.
-func (f certificateFolder) SelfSigned(names []string, days int, force bool, now time.Time) (certificateFiles, error) {
+func (f certificateFolder) SelfSigned(
+	names []string, days int, force bool, now time.Time,
+) (certificateFiles, error) {
 	for _, name := range []string{certificateFile, certificateKeyFile} {
 		if f.has(name) && !force {
-			return certificateFiles{}, fmt.Errorf("%s is there already: --force replaces it, with its key", f.path(name))
+			return certificateFiles{}, fmt.Errorf("%s is there already: --force replaces it, with its key",
+				f.path(name))
 		}
 	}
 	certificate, key, err := tlscert.SelfSigned(names, days, now)
@@ -71,14 +74,17 @@ func (f certificateFolder) SelfSigned(names []string, days int, force bool, now 
 	if err := errors.Join(f.write(certificateKeyFile, key), f.write(certificateFile, certificate)); err != nil {
 		return certificateFiles{}, err
 	}
-	return certificateFiles{Certificate: f.path(certificateFile), Key: f.path(certificateKeyFile), CertificateDescription: describeCertificate(leaf, nil, now)}, nil
+	return certificateFiles{Certificate: f.path(certificateFile), Key: f.path(certificateKeyFile),
+		CertificateDescription: describeCertificate(leaf, nil, now)}, nil
 }
 
 // Request writes a certificate request and its key. An existing key is not replaced and
 // stays in use until the answer is imported. Without force, an existing request is an error.
 func (f certificateFolder) Request(names []string, template string, force bool) (certificateFiles, error) {
 	if f.has(certificateRequestFile) && !force {
-		return certificateFiles{}, fmt.Errorf("%s is there already, and waits for its answer: --force replaces it, and the answer to it is of no use then", f.path(certificateRequestFile))
+		return certificateFiles{}, fmt.Errorf(
+			"%s is there already, and waits for its answer: --force replaces it, and the answer to it is of no use "+
+				"then", f.path(certificateRequestFile))
 	}
 	request, key, err := tlscert.Request(names, template)
 	if err != nil {
@@ -139,10 +145,12 @@ func (f certificateFolder) Import(answers []string, names []string, now time.Tim
 				return certificateFiles{}, err
 			}
 		}
-		return certificateFiles{Certificate: f.path(certificateFile), Key: f.path(certificateKeyFile), CertificateDescription: describeCertificate(leaf, nil, now)}, nil
+		return certificateFiles{Certificate: f.path(certificateFile), Key: f.path(certificateKeyFile),
+			CertificateDescription: describeCertificate(leaf, nil, now)}, nil
 	}
 	if len(faults) == 0 {
-		return certificateFiles{}, fmt.Errorf("there is no key in %s: 'adgateway tls request' writes one with the request", f)
+		return certificateFiles{}, fmt.Errorf(
+			"there is no key in %s: 'adgateway tls request' writes one with the request", f)
 	}
 	return certificateFiles{}, errors.Join(faults...)
 }

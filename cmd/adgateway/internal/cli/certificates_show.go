@@ -33,11 +33,15 @@ type CertificateDescription struct {
 	Chain      []string  `json:"chain"`      // SHA-1, the identifier that Windows uses
 }
 
-func describeCertificate(leaf *x509.Certificate, chain []*x509.Certificate, now time.Time) *CertificateDescription {
+func describeCertificate(
+	leaf *x509.Certificate, chain []*x509.Certificate, now time.Time,
+) *CertificateDescription {
 	sum := sha256.Sum256(leaf.Raw)
 	d := &CertificateDescription{
-		Subject: leaf.Subject.String(), Issuer: leaf.Issuer.String(), Names: tlscert.Names(leaf), Key: leaf.PublicKeyAlgorithm.String(),
-		NotBefore: leaf.NotBefore.UTC(), NotAfter: leaf.NotAfter.UTC(), Days: int(leaf.NotAfter.Sub(now).Hours() / 24),
+		Subject: leaf.Subject.String(), Issuer: leaf.Issuer.String(), Names: tlscert.Names(leaf),
+		Key:       leaf.PublicKeyAlgorithm.String(),
+		NotBefore: leaf.NotBefore.UTC(), NotAfter: leaf.NotAfter.UTC(),
+		Days:   int(leaf.NotAfter.Sub(now).Hours() / 24),
 		SHA256: hex.EncodeToString(sum[:]), Thumbprint: tlscert.Thumbprint(leaf), Chain: []string{},
 	}
 	for _, c := range chain {
@@ -75,7 +79,9 @@ type shownCertificate struct {
 }
 
 // errNoCertificate means that the settings name no certificate.
-var errNoCertificate = errors.New("the settings name no certificate: 'adgateway tls selfsigned' writes one, 'adgateway tls request' asks an authority")
+var errNoCertificate = errors.New(
+	"the settings name no certificate: 'adgateway tls selfsigned' writes one, 'adgateway tls request' asks " +
+		"an authority")
 
 // showCertificate reads the certificate of the settings and its key, with the rights of the
 // current account, and asks the gateway at http.listen for the one that it serves.

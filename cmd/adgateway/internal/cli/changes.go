@@ -32,7 +32,8 @@ func changesRebuildCommand() *cobra.Command {
 				return err
 			}
 			if live.Now().Store.File == "" {
-				return errors.New("the settings name no store.file, so that there is no history to add to: without it, it is in memory")
+				return errors.New("the settings name no store.file, so that there is no history to add to: without " +
+					"it, it is in memory")
 			}
 			o, err := clusterOptions(c.ErrOrStderr(), live.Now())
 			if err != nil {
@@ -48,7 +49,9 @@ func changesRebuildCommand() *cobra.Command {
 			if asJSON {
 				return output.JSON(c.OutOrStdout(), found)
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "changes added: %d, there already: %d, older than changes.keep: %d\n", found.Added, found.Present, found.Expired)
+			_, err = fmt.Fprintf(c.OutOrStdout(),
+				"changes added: %d, there already: %d, older than changes.keep: %d\n", found.Added, found.Present,
+				found.Expired)
 			return err
 		},
 	}

@@ -17,8 +17,10 @@ import (
 
 func clusterCommand() *cobra.Command {
 	return group("cluster", "Set up and look after a cluster: several gateways, one of which leads",
-		clusterInitCommand(), clusterInviteCommand(), clusterJoinCommand(), clusterAloneCommand(), clusterStatusCommand(),
-		clusterPinCommand(), clusterVerifyCommand(), clusterRotateKeyCommand(), clusterLeaveCommand(), clusterRecoverCommand(), clusterMigrateCommand())
+		clusterInitCommand(), clusterInviteCommand(), clusterJoinCommand(), clusterAloneCommand(),
+		clusterStatusCommand(),
+		clusterPinCommand(), clusterVerifyCommand(), clusterRotateKeyCommand(), clusterLeaveCommand(),
+		clusterRecoverCommand(), clusterMigrateCommand())
 }
 
 // inCluster returns a command that works on this gateway's cluster.
@@ -35,7 +37,8 @@ func inCluster(c *cobra.Command, do func(context.Context, *cobra.Command, app.Op
 			return err
 		}
 		if o.Identity == nil {
-			return errors.New("this gateway is in no cluster: 'adgateway cluster init' makes one, and 'adgateway cluster join' joins one")
+			return errors.New("this gateway is in no cluster: 'adgateway cluster init' makes one, and 'adgateway " +
+				"cluster join' joins one")
 		}
 		return do(c.Context(), c, o)
 	}
@@ -81,15 +84,18 @@ func clusterPinCommand() *cobra.Command {
 		Long: "Lets all gateways of the cluster use another server from the next call on, such as before the\n" +
 			"one that they use is restarted. They stay with it until the gateway that leads cannot use it\n" +
 			"any more, or this command is run again.",
-		Example: "  adgateway cluster pin --server dc2.corp.example\n  adgateway cluster pin --lane dns --server dns1.corp.example",
+		Example: "  adgateway cluster pin --server dc2.corp.example\n" +
+			"  adgateway cluster pin --lane dns --server dns1.corp.example",
 	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
 		if err := app.MoveChoice(ctx, o, lane, server); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(c.OutOrStdout(), "The gateways of the cluster %s use %s.\n", o.Identity.Cluster, server)
+		_, err := fmt.Fprintf(c.OutOrStdout(), "The gateways of the cluster %s use %s.\n", o.Identity.Cluster,
+			server)
 		return err
 	})
-	c.Flags().StringVar(&lane, "lane", "directory", "directory for the domain controller, dns for the DNS server")
+	c.Flags().StringVar(&lane, "lane", "directory",
+		"directory for the domain controller, dns for the DNS server")
 	c.Flags().StringVar(&server, "server", "", "its DNS name")
 	_ = c.MarkFlagRequired("server") // fails only for unknown flags
 	return c

@@ -28,7 +28,8 @@ func clusterVerifyCommand() *cobra.Command {
 			"written anew or replaced with an older one are found, even with the key of the log. Files\n" +
 			"that were copied from other hosts must be newer than what is witnessed, or their ends\n" +
 			"seem to be missing: run this on each gateway instead.",
-		Example: "  adgateway cluster verify\n  adgateway cluster verify gw1=audit1.jsonl gw2=audit2.jsonl --no-store",
+		Example: "  adgateway cluster verify\n  adgateway cluster verify gw1=audit1.jsonl gw2=audit2.jsonl " +
+			"--no-store",
 		RunE: func(c *cobra.Command, files []string) error {
 			live, err := f.Load()
 			if err != nil {
@@ -67,14 +68,18 @@ func clusterVerifyCommand() *cobra.Command {
 		},
 	}
 	f.add(c)
-	c.Flags().BoolVar(&noStore, "no-store", false, "compare just the files, without the copies that the cluster keeps")
-	c.Flags().StringArrayVar(&keys, "key-of", nil, "the key of the log of one gateway, as `NAME=FILE`, if it is not that of --key-file (repeatable)")
+	c.Flags().BoolVar(&noStore, "no-store", false,
+		"compare just the files, without the copies that the cluster keeps")
+	c.Flags().StringArrayVar(&keys, "key-of", nil,
+		"the key of the log of one gateway, as `NAME=FILE`, if it is not that of --key-file (repeatable)")
 	jsonFlag(c, &asJSON)
 	return c
 }
 
 // chains returns the logs to verify: the given ones, or the log of the settings.
-func (f *auditFlags) chains(c *cobra.Command, o app.Options, files, keys []string) (chains []auditmirror.Chain, key []byte, err error) {
+func (f *auditFlags) chains(
+	c *cobra.Command, o app.Options, files, keys []string,
+) (chains []auditmirror.Chain, key []byte, err error) {
 	if key, err = app.AuditKey(o.Settings.Audit.KeyFile); err != nil {
 		return nil, nil, err
 	}

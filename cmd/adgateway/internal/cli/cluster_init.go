@@ -27,12 +27,15 @@ func clusterInitCommand() *cobra.Command {
 			"With cluster.servers the log is in a NATS of your own, which the command examines. It makes the\n" +
 			"log there, if the user of this gateway may, and prints what the users of the gateways must be\n" +
 			"permitted. Two gateways or more are named then, and no host has a node.",
-		Example: "  adgateway cluster init --name corp --gateway gw1=host1.corp.example --gateway gw2=host2.corp.example --gateway gw3=host3.corp.example",
+		Example: "  adgateway cluster init --name corp --gateway gw1=host1.corp.example --gateway " +
+			"gw2=host2.corp.example --gateway gw3=host3.corp.example",
 	}, func(c *cobra.Command, o setup.Options) error {
 		return initCluster(c, o, name, gateways)
 	})
 	c.Flags().StringVar(&name, "name", "", "`NAME` of the cluster")
-	c.Flags().StringArrayVar(&gateways, "gateway", nil, "`NAME=HOST` of a gateway, HOST as the others reach it (repeatable, this host's first); a port is that of engine.cluster there")
+	c.Flags().StringArrayVar(&gateways, "gateway", nil,
+		"`NAME=HOST` of a gateway, HOST as the others reach it (repeatable, this host's first); a port is that "+
+			"of engine.cluster there")
 	return c
 }
 
@@ -53,7 +56,8 @@ func initCluster(c *cobra.Command, o setup.Options, name string, gateways []stri
 		return err
 	}
 	w := c.OutOrStdout()
-	fmt.Fprintf(w, "The cluster %s is made, and %s is its first gateway. Start it now: adgateway service start\n", name, created.Self.Name)
+	fmt.Fprintf(w, "The cluster %s is made, and %s is its first gateway. Start it now: adgateway service "+
+		"start\n", name, created.Self.Name)
 	printMade(w, created, created.Log)
 	return nil
 }

@@ -26,7 +26,8 @@ func clusterLeaveCommand() *cobra.Command {
 		w := c.OutOrStdout()
 		fmt.Fprintf(w, "%s is no gateway of the cluster %s any more.\n", left, list.Cluster)
 		if slices.Contains(list.Nodes, left) {
-			fmt.Fprintf(w, "Its host had one of the %d nodes: let another one take its place soon, by\n  adgateway cluster invite --gateway %s=HOST\n", len(list.Nodes), left)
+			fmt.Fprintf(w, "Its host had one of the %d nodes: let another one take its place soon, by\n"+
+				"  adgateway cluster invite --gateway %s=HOST\n", len(list.Nodes), left)
 		}
 		return nil
 	})

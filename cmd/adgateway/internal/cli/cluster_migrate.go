@@ -33,8 +33,9 @@ func clusterMigrateCommand() *cobra.Command {
 			"The files of the earlier version stay as they are. If it was interrupted, run it again.\n\n" +
 			"Changes that this gateway made while it could not reach the store (cluster.loss) are added to\n" +
 			"the history, and those of another one if --journal and --journal-key name its files.",
-		Example: "  adgateway cluster migrate --gateway gw1=host1.corp.example --gateway gw2=host2.corp.example --gateway gw3=host3.corp.example",
-		Args:    cobra.NoArgs,
+		Example: "  adgateway cluster migrate --gateway gw1=host1.corp.example --gateway gw2=host2.corp.example " +
+			"--gateway gw3=host3.corp.example",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			live, err := f.Load()
 			if err != nil {
@@ -43,7 +44,8 @@ func clusterMigrateCommand() *cobra.Command {
 			s := live.Now()
 			o := setup.Options{Settings: s, KeyGroup: app.KeyGroup, Accounts: program.CredentialFile(s.Auth, f.Path())}
 			if o.Settings.Former.Name == "" {
-				return errors.New("the settings name no cluster (cluster.name): run it with those that the gateway of the " +
+				return errors.New("the settings name no cluster (cluster.name): run it with those that the gateway of " +
+					"the " +
 					"earlier version had; the store of a gateway that was alone needs no migration")
 			}
 			m, err := migrationOf(from, gateways, journals, keys)
@@ -62,10 +64,14 @@ func clusterMigrateCommand() *cobra.Command {
 	}
 	f.AddTo(c.Flags())
 	flags := c.Flags()
-	flags.StringArrayVar(&gateways, "gateway", nil, "`NAME=HOST` of a gateway, HOST as the others reach it (repeatable, this host's first); a port is that of engine.cluster there")
+	flags.StringArrayVar(&gateways, "gateway", nil,
+		"`NAME=HOST` of a gateway, HOST as the others reach it (repeatable, this host's first); a port is that "+
+			"of engine.cluster there")
 	flags.StringVar(&from, "from", "", "`FILE` of the mirror (default: the one of this gateway)")
-	flags.StringArrayVar(&journals, "journal", nil, "`FILE` with changes that another gateway made without the store (repeatable)")
-	flags.StringArrayVar(&keys, "journal-key", nil, "`FILE` of the key of --journal: store.file of that gateway, with .key")
+	flags.StringArrayVar(&journals, "journal", nil,
+		"`FILE` with changes that another gateway made without the store (repeatable)")
+	flags.StringArrayVar(&keys, "journal-key", nil,
+		"`FILE` of the key of --journal: store.file of that gateway, with .key")
 	_ = c.MarkFlagRequired("gateway") // fails only for unknown flags
 	jsonFlag(c, &asJSON)
 	return c
@@ -97,19 +103,24 @@ func showMigration(w io.Writer, o setup.Options, done *setup.Migrated) error {
 		done.At.UTC().Format(time.RFC3339))
 	if done.Made == nil {
 		printLog(w, done.Log)
-		_, err := fmt.Fprintf(w, "The cluster %s was made of it before; nothing was changed. Start the gateway, and run "+
+		_, err := fmt.Fprintf(w, "The cluster %s was made of it before; nothing was changed. Start the gateway, "+
+			"and run "+
 			"'adgateway cluster invite' for each host that is to join.\n", cluster)
 		return err
 	}
-	fmt.Fprintf(w, "The cluster %s is made of it: %d values, %d entries of logs, %d changes that were made without the "+
+	fmt.Fprintf(w, "The cluster %s is made of it: %d values, %d entries of logs, %d changes that were made "+
+		"without the "+
 		"store.\nChanges that were cut off, and are settled at the start: %d.\n",
 		cluster, done.Values, done.Entries, done.Added, done.Open)
 	if done.Aside != "" {
 		fmt.Fprintf(w, "The store that this gateway had before it was of a cluster is %s now.\n", done.Aside)
 	}
-	fmt.Fprintf(w, "If the mirror of another gateway goes further, remove the folder %s, and run the command with --from.\n\n"+
-		"Take these settings out of the file, here and on the other hosts: cluster.name, cluster.gateway, cluster.keyFile,\n"+
-		"cluster.certificate, cluster.key, cluster.ca, engine.node, engine.peers, engine.gateways, engine.certificate,\n"+
+	fmt.Fprintf(w, "If the mirror of another gateway goes further, remove the folder %s, and run the command "+
+		"with --from.\n\n"+
+		"Take these settings out of the file, here and on the other hosts: cluster.name, cluster.gateway, "+
+		"cluster.keyFile,\n"+
+		"cluster.certificate, cluster.key, cluster.ca, engine.node, engine.peers, engine.gateways, "+
+		"engine.certificate,\n"+
 		"engine.key, engine.ca, and cluster.servers unless the nodes are a NATS of your own. Then start it:\n"+
 		"adgateway service start\n", folder)
 	printMade(w, done.Made, done.Log)

@@ -24,7 +24,8 @@ func formerGateway(t *testing.T) (folder, file string) {
 	require.NoError(t, os.CopyFS(folder, zipped))
 	require.NoError(t, zipped.Close())
 	file = filepath.Join(folder, "adgateway.yaml")
-	text := fmt.Sprintf("cluster:\n  name: corp\n  gateway: gw1\n  servers: [\"nats://127.0.0.1:4222\"]\n  keyFile: ring.key\nstore:\n  file: %q\n",
+	text := fmt.Sprintf("cluster:\n  name: corp\n  gateway: gw1\n  servers: [\"nats://127.0.0.1:4222\"]\n"+
+		"  keyFile: ring.key\nstore:\n  file: %q\n",
 		filepath.Join(folder, "state.db"))
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	return folder, file
@@ -42,15 +43,18 @@ func TestAClusterIsMigrated(t *testing.T) {
 	assert.EqualValues(t, codeFailed, code)
 	assert.Contains(t, stderr, "in no cluster")
 
-	other := []string{"cluster", "migrate", config, "--gateway", "gw2=h2", "--gateway", "gw1=h1", "--gateway", "gw3=h3"}
+	other := []string{"cluster", "migrate", config, "--gateway", "gw2=h2", "--gateway", "gw1=h1", "--gateway",
+		"gw3=h3"}
 	code, _, stderr = runCommand(t, other...)
 	assert.EqualValues(t, codeFailed, code)
 	assert.Contains(t, stderr, "this gateway is gw1 (cluster.gateway), and gw2 is named first")
-	migrate := []string{"cluster", "migrate", config, "--gateway", "gw1=h1.corp.example", "--gateway", "gw2=10.0.0.2", "--gateway", "gw3=h3"}
+	migrate := []string{"cluster", "migrate", config, "--gateway", "gw1=h1.corp.example", "--gateway",
+		"gw2=10.0.0.2", "--gateway", "gw3=h3"}
 	out := command(t, migrate...)
 	assert.Regexp(t, `The mirror .*cluster-corp-gw1.mirror goes up to change \d+ of the store, of 20`, out)
 	assert.Regexp(t, `The cluster corp is made of it: [1-9]\d* values, `, out)
-	assert.Contains(t, out, "adgateway cluster join --cluster corp --gateway gw2 --address h1.corp.example:7443 ")
+	assert.Contains(t, out, "adgateway cluster join --cluster corp --gateway gw2 --address "+
+		"h1.corp.example:7443 ")
 	out = command(t, migrate...)
 	assert.Contains(t, out, "The cluster corp was made of it before; nothing was changed.")
 	var found struct {

@@ -77,7 +77,8 @@ func clusterInviteCommand() *cobra.Command {
 		printJoin(c.OutOrStdout(), i)
 		return nil
 	})
-	c.Flags().StringVar(&gateway, "gateway", "", "`NAME[=HOST]` of the gateway, HOST as the others reach it (default: what its host is called)")
+	c.Flags().StringVar(&gateway, "gateway", "",
+		"`NAME[=HOST]` of the gateway, HOST as the others reach it (default: what its host is called)")
 	_ = c.MarkFlagRequired("gateway") // fails only for unknown flags
 	return c
 }
@@ -91,7 +92,8 @@ func clusterJoinCommand() *cobra.Command {
 		Long: "Lets the gateway of this host, which is stopped, join a cluster, and writes its certificate, the\n" +
 			"key of the cluster and the list of its gateways into the folder cluster beside store.file. The\n" +
 			"secret works once. If the command was interrupted, run it again.",
-		Example: "  adgateway cluster join --cluster corp --gateway gw2 --address host1.corp.example:7443 --authority SHA256 --secret SECRET",
+		Example: "  adgateway cluster join --cluster corp --gateway gw2 --address host1.corp.example:7443 " +
+			"--authority SHA256 --secret SECRET",
 	}, func(c *cobra.Command, o setup.Options) error {
 		id, list, err := setup.Join(c.Context(), o, i, replace)
 		if err != nil {
@@ -112,7 +114,8 @@ func clusterJoinCommand() *cobra.Command {
 	for _, name := range []string{"cluster", "gateway", "address", "authority", "secret"} {
 		_ = c.MarkFlagRequired(name) // fails only for unknown flags
 	}
-	flags.StringVar(&i.Host, "host", "", "name or address by which the other gateways reach this `HOST` (default: its name)")
+	flags.StringVar(&i.Host, "host", "",
+		"name or address by which the other gateways reach this `HOST` (default: its name)")
 	flags.BoolVar(&replace, "replace", false, "give up the store that this gateway has of its own")
 	return c
 }
@@ -132,7 +135,8 @@ func clusterAloneCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(c.OutOrStdout(), "This gateway is alone: start it. The files of the cluster are in %s.\n", old)
+		_, err = fmt.Fprintf(c.OutOrStdout(),
+			"This gateway is alone: start it. The files of the cluster are in %s.\n", old)
 		return err
 	})
 	c.Flags().BoolVar(&force, "force", false, "do it although other gateways of the cluster run")
@@ -160,7 +164,8 @@ func clusterRecoverCommand() *cobra.Command {
 			next = "Start this gateway, and then the others."
 		}
 		w := c.OutOrStdout()
-		fmt.Fprintf(w, "The copy of this gateway goes to entry %d of the log (%s). %s\n", at.Sequence, at.Hash, next)
+		fmt.Fprintf(w, "The copy of this gateway goes to entry %d of the log (%s). %s\n", at.Sequence, at.Hash,
+			next)
 		printLog(w, log)
 		return nil
 	})

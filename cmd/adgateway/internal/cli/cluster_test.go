@@ -44,7 +44,8 @@ func TestAGatewayIsAloneAgain(t *testing.T) {
 		require.Equal(t, http.StatusOK, response.StatusCode, string(text))
 	}
 	change("alone")
-	command(t, "cluster", "init", config, "--name", "corp", "--gateway", "gw1=localhost", "--gateway", "gw2=localhost", "--gateway", "gw3=localhost")
+	command(t, "cluster", "init", config, "--name", "corp", "--gateway", "gw1=localhost", "--gateway",
+		"gw2=localhost", "--gateway", "gw3=localhost")
 	change("of a cluster")
 	code, _, stderr := runCommand(t, "changes", "rebuild", config)
 	assert.EqualValues(t, codeFailed, code)
@@ -105,7 +106,8 @@ func restoredInCluster(t *testing.T, from, backup string) {
 func TestAHostIsNotRestoredWhileAnotherGatewayRuns(t *testing.T) {
 	folder, config := keeping(t)
 	command(t, "token", "create", "portal", config, "--scope", "*")
-	command(t, "cluster", "init", config, "--name", "corp", "--gateway", "gw1=localhost", "--gateway", "gw2=localhost", "--gateway", "gw3=localhost")
+	command(t, "cluster", "init", config, "--name", "corp", "--gateway", "gw1=localhost", "--gateway",
+		"gw2=localhost", "--gateway", "gw3=localhost")
 	other := httptest.NewTLSServer(nil)
 	defer other.Close()
 	path := filepath.Join(folder, "cluster", "gateways.json")
@@ -119,7 +121,8 @@ func TestAHostIsNotRestoredWhileAnotherGatewayRuns(t *testing.T) {
 	backup := filepath.Join(t.TempDir(), "backup")
 	command(t, "backup", "--to", backup, config)
 	fresh := t.TempDir()
-	code, _, stderr := runCommand(t, "restore", "--from", backup, "--config="+filepath.Join(fresh, "adgateway.yaml"))
+	code, _, stderr := runCommand(t, "restore", "--from", backup,
+		"--config="+filepath.Join(fresh, "adgateway.yaml"))
 	assert.EqualValues(t, codeFailed, code)
 	assert.Contains(t, stderr, "gateway gw2 of the cluster corp runs")
 	assert.Empty(t, everyFile(t, fresh))

@@ -28,7 +28,8 @@ func buildVersion() string {
 
 // group returns a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: knownCommand, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c := &cobra.Command{Use: use, Short: short, Args: knownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(commands...)
 	return c
 }
@@ -107,7 +108,8 @@ func addUsage(c *cobra.Command) {
 }
 
 // typeNames describes the types of flags.
-var typeNames = map[string]string{"int": "a whole number", "bool": "true or false", "duration": "a duration such as 30s or 5m"}
+var typeNames = map[string]string{"int": "a whole number", "bool": "true or false",
+	"duration": "a duration such as 30s or 5m"}
 
 // knownFlag suggests the nearest flag for an unknown one, and adds the expected type if the
 // value of a flag is invalid.
@@ -115,7 +117,8 @@ func knownFlag(c *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		if name, ok := typeNames[invalid.GetFlag().Value.Type()]; ok {
-			return fmt.Errorf("--%s: %q is not allowed here: it takes %s", invalid.GetFlag().Name, invalid.GetValue(), name)
+			return fmt.Errorf("--%s: %q is not allowed here: it takes %s", invalid.GetFlag().Name, invalid.GetValue(),
+				name)
 		}
 	}
 	var unknown *pflag.NotExistError

@@ -13,7 +13,8 @@ import (
 )
 
 func configCommand() *cobra.Command {
-	return group("config", "Create, check and show the settings", configInitCommand(), configCheckCommand(), configShowCommand())
+	return group("config", "Create, check and show the settings", configInitCommand(), configCheckCommand(),
+		configShowCommand())
 }
 
 func configInitCommand() *cobra.Command {
@@ -26,7 +27,8 @@ func configInitCommand() *cobra.Command {
 			if err := program.WriteTemplate(file, force); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(c.OutOrStdout(), "%s was created; it lists every setting as a comment with its default\n", file)
+			_, err := fmt.Fprintf(c.OutOrStdout(),
+				"%s was created; it lists every setting as a comment with its default\n", file)
 			return err
 		},
 	}

@@ -22,7 +22,8 @@ func TestConfigInitWritesWhatCheckAccepts(t *testing.T) {
 	code, stdout, stderr := runCommand(t, "config", "init", "--config", file)
 	require.Zero(t, code, stderr)
 	assert.Contains(t, stdout, file)
-	code, stdout, stderr = runCommand(t, "config", "check", "--config", file, "--set", "powershell.path="+executable(t))
+	code, stdout, stderr = runCommand(t, "config", "check", "--config", file, "--set",
+		"powershell.path="+executable(t))
 	require.Zero(t, code, stderr)
 	assert.Contains(t, stdout, "no mistakes; 1 of ")
 
@@ -47,7 +48,8 @@ func TestConfigCheckWarnsOfMoreSessionsThanConnections(t *testing.T) {
 		warns    bool
 	}{{"4", false}, {"5", false}, {"6", true}} {
 		require.NoError(t, os.WriteFile(file, []byte("pool:\n  directorySessions: "+tt.sessions+"\n"), 0o600))
-		code, stdout, stderr := runCommand(t, "config", "check", "--config", file, "--set", "powershell.path="+executable(t))
+		code, stdout, stderr := runCommand(t, "config", "check", "--config", file, "--set",
+			"powershell.path="+executable(t))
 		require.Zero(t, code, stderr)
 		assert.Contains(t, stdout, "no mistakes")
 		if tt.warns {
@@ -61,7 +63,8 @@ func TestConfigCheckWarnsOfMoreSessionsThanConnections(t *testing.T) {
 
 func TestConfigShowPrintsValuesAndSources(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "adgateway.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("log:\n  format: json\nsandbox:\n  tokens:\n  - value: s3cret\n"), 0o600))
+	require.NoError(t, os.WriteFile(file,
+		[]byte("log:\n  format: json\nsandbox:\n  tokens:\n  - value: s3cret\n"), 0o600))
 	t.Setenv("ADGATEWAY_HTTP_READ_TIMEOUT", "45s")
 	args := []string{"config", "show", "--config", file, "--set", "limits.bulkDelete=7"}
 	code, stdout, stderr := runCommand(t, args...)
@@ -114,7 +117,8 @@ func executable(t *testing.T) string {
 
 // hook returns settings with a webhook.
 func hook(name, secret, more string) string {
-	return "events:\n  # told of changes\n  webhooks:\n    - {name: " + name + ", url: 'https://a/', secretFile: " + secret + more + "}\n"
+	return "events:\n  # told of changes\n  webhooks:\n    - {name: " + name +
+		", url: 'https://a/', secretFile: " + secret + more + "}\n"
 }
 
 // TestConfigCheckFindsWhatServeRefuses: 'config check' also finds missing files and
@@ -122,7 +126,9 @@ func hook(name, secret, more string) string {
 func TestConfigCheckFindsWhatServeRefuses(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "adgateway.yaml")
-	for name, text := range map[string]string{"file": "", "short.db.key": "short", "hook.secret": "whsec_c2hvcnQ=", "accounts.json": "{\n  \"version\": 1,\n  \"tokens\": [{\"name\": \"\"}]\n}\n"} {
+	for name, text := range map[string]string{"file": "", "short.db.key": "short",
+		"hook.secret":   "whsec_c2hvcnQ=",
+		"accounts.json": "{\n  \"version\": 1,\n  \"tokens\": [{\"name\": \"\"}]\n}\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	for name, c := range map[string]struct{ text, want string }{

@@ -104,7 +104,8 @@ func setCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	rights.AddTo(c.Flags(), "never")
 	jsonFlag(c, &asJSON)
 	c.Flags().Lookup("expires").DefValue = ""
-	c.Flags().StringSliceVar(&clear, "clear", nil, "`LIMIT,...` to remove, by the names of their flags, such as ou,rate")
+	c.Flags().StringSliceVar(&clear, "clear", nil,
+		"`LIMIT,...` to remove, by the names of their flags, such as ou,rate")
 	return c
 }
 

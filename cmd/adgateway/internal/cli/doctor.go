@@ -30,7 +30,8 @@ type doctorFlags struct {
 }
 
 func doctorCommand() *cobra.Command {
-	f := doctorFlags{Flags: program.Flags{Fallback: program.DefaultFile(), Beside: true, LogBeside: runtime.GOOS == "windows"}}
+	f := doctorFlags{Flags: program.Flags{Fallback: program.DefaultFile(), Beside: true,
+		LogBeside: runtime.GOOS == "windows"}}
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check what an installation needs, and say how to fix what is missing",
@@ -58,9 +59,12 @@ func doctorCommand() *cobra.Command {
 	f.AddTo(c.Flags())
 	flags := c.Flags()
 	flags.BoolVar(&f.json, "json", false, "print JSON")
-	flags.BoolVar(&f.list, "list", false, "print all checks, what they can find and what to do about it, and check nothing")
-	flags.BoolVar(&f.sandbox, "sandbox", false, "examine the sandbox instead of the PowerShell and the domain of this computer")
-	flags.StringArrayVar(&f.ous, "ou", nil, "`DN` of an OU whose rights are checked (repeatable), or the scratch OU of --live")
+	flags.BoolVar(&f.list, "list", false,
+		"print all checks, what they can find and what to do about it, and check nothing")
+	flags.BoolVar(&f.sandbox, "sandbox", false,
+		"examine the sandbox instead of the PowerShell and the domain of this computer")
+	flags.StringArrayVar(&f.ous, "ou", nil,
+		"`DN` of an OU whose rights are checked (repeatable), or the scratch OU of --live")
 	flags.DurationVar(&f.timeout, "timeout", 0, "time limit of each check, such as 5s; 0: each has its own")
 	flags.BoolVar(&f.live, "live", false, "walk through what only a real domain can show")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask before --live creates what it removes again")
@@ -82,7 +86,8 @@ func (f *doctorFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 		return errors.New("--zone, --out, --answers, --names and --yes can only be used with --live")
 	}
 	if f.live && (len(f.ous) > 0 || f.zone != "") && (len(f.ous) != 1 || f.zone == "") {
-		return errors.New("--live tries the domain with one --ou and a --zone: a scratch OU and a scratch zone that are empty or do not exist yet")
+		return errors.New("--live tries the domain with one --ou and a --zone: a scratch OU and a scratch zone " +
+			"that are empty or do not exist yet")
 	}
 	var out *os.File
 	// open it first, so that no run is wasted, but do not truncate it: an older report stays

@@ -31,11 +31,14 @@ func installation(t *testing.T, text string) string {
 
 func TestDoctorExaminesTheSandbox(t *testing.T) {
 	file := installation(t, "http:\n  listen: 127.0.0.1:0\n")
-	code, stdout, stderr := runCommand(t, "doctor", "--sandbox", "--json", "--config", file, "--ou", "OU=Staff,DC=corp,DC=example")
+	code, stdout, stderr := runCommand(t, "doctor", "--sandbox", "--json", "--config", file, "--ou",
+		"OU=Staff,DC=corp,DC=example")
 	require.Empty(t, stderr)
 	var report doctor.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
-	for _, name := range []string{"settings", "powershell", "language-mode", "modules", "data-channel", "domain-controllers", "adws", "ldap", "dns-server", "clock", "recycle-bin", "dns-rights", "port", "files", "credentials"} {
+	for _, name := range []string{"settings", "powershell", "language-mode", "modules", "data-channel",
+		"domain-controllers", "adws", "ldap", "dns-server", "clock", "recycle-bin", "dns-rights", "port", "files",
+		"credentials"} {
 		at := slices.IndexFunc(report.Results, func(r doctor.Result) bool { return r.Check == name })
 		require.GreaterOrEqual(t, at, 0, name)
 		assert.Equal(t, doctor.OK, report.Results[at].Status, "%+v", report.Results[at])
@@ -51,7 +54,8 @@ func TestDoctorContinuesWithFaultySettings(t *testing.T) {
 	assert.Equal(t, 2, code)
 	assert.Contains(t, stdout, file+":2: unknown setting http.listn; did you mean http.listen?")
 	assert.Contains(t, stdout, "ok       data-channel")
-	code, _, stderr := runCommand(t, "doctor", "--live", "--sandbox", "--config", file, "--ou", "OU=S,DC=corp,DC=example", "--zone", "s.example")
+	code, _, stderr := runCommand(t, "doctor", "--live", "--sandbox", "--config", file, "--ou",
+		"OU=S,DC=corp,DC=example", "--zone", "s.example")
 	assert.Equal(t, 2, code, "--live does not run with settings that nobody intended")
 	assert.Contains(t, stderr, "http.listn")
 }
@@ -69,13 +73,15 @@ func TestDoctorAsksARunningGateway(t *testing.T) {
 	}
 	result := asked()
 	assert.Equal(t, doctor.Skipped, result.Status)
-	assert.Contains(t, result.Found, "no gateway with these settings is running or has run; the checks below start sessions as ")
+	assert.Contains(t, result.Found,
+		"no gateway with these settings is running or has run; the checks below start sessions as ")
 
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
 	var stderr strings.Builder
 	go func() { ended <- Run(ctx, []string{"sandbox", "--config", file}, io.Discard, &stderr) }()
-	require.Eventually(t, func() bool { result = asked(); return result.Status != doctor.Skipped }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { result = asked(); return result.Status != doctor.Skipped }, patience,
+		time.Millisecond)
 	assert.Equal(t, doctor.OK, result.Status, "%+v", result)
 	assert.Regexp(t, `^as the service sees it, account .+; in PowerShell SANDBOX\\sandbox; .*directory: ActiveDirectory .*directory server dc1.corp.example; dns server`, result.Found)
 	stop()
@@ -88,7 +94,8 @@ func TestDoctorAsksARunningGateway(t *testing.T) {
 
 func TestDoctorLive(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "live.json")
-	code, stdout, _ := runCommand(t, "doctor", "--live", "--sandbox", "--ou", "OU=Scratch,DC=corp,DC=example", "--zone", "scratch.corp.example", "--out", out)
+	code, stdout, _ := runCommand(t, "doctor", "--live", "--sandbox", "--ou", "OU=Scratch,DC=corp,DC=example",
+		"--zone", "scratch.corp.example", "--out", out)
 	assert.Zero(t, code, stdout)
 	assert.Contains(t, stdout, "Everything that was created has been removed.")
 	text, err := os.ReadFile(out)

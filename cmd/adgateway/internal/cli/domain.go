@@ -36,11 +36,14 @@ func domainCommand() *cobra.Command {
 			"ticket file, which this account alone can read. With --orders-file tests can stop controllers,\n" +
 			"delay replication and read what was written, see 'adgateway sandbox order'.",
 		Example: "  adgateway sandbox domain --ticket-file ticket\n" +
-			"  adgateway sandbox --domain " + defaultDomain + " --ticket-file ticket --gateway-name gw1 --listen 127.0.0.1:8081",
+			"  adgateway sandbox --domain " + defaultDomain +
+			" --ticket-file ticket --gateway-name gw1 --listen 127.0.0.1:8081",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return app.Domain(c.Context(), &f, files, buildVersion(), c.ErrOrStderr(), func(address, name string) {
-				fmt.Fprintf(c.OutOrStdout(), "the domain %s listens on %s\n\nadgateway sandbox --domain %s --ticket-file %s --gateway-name gw1 --listen 127.0.0.1:8081\n",
+				fmt.Fprintf(c.OutOrStdout(),
+					"the domain %s listens on %s\n\nadgateway sandbox --domain %s --ticket-file %s --gateway-name gw1 "+
+						"--listen 127.0.0.1:8081\n",
 					name, address, address, files.Ticket)
 			})
 		},
@@ -48,9 +51,11 @@ func domainCommand() *cobra.Command {
 	spellings := slices.DeleteFunc(program.Common(), func(s program.Spelling) bool { return s.Flag == "listen" })
 	f.AddTo(c.Flags(), slices.Concat(spellings, worldSpellings())...)
 	flags := c.Flags()
-	flags.StringVar(&files.Listen, "listen", defaultDomain, "loopback address to listen on, as `HOST:PORT`; port 0 is any free one")
+	flags.StringVar(&files.Listen, "listen", defaultDomain,
+		"loopback address to listen on, as `HOST:PORT`; port 0 is any free one")
 	flags.StringVar(&files.Ticket, "ticket-file", "", "write the ticket for gateways to this `FILE`")
-	flags.StringVar(&files.Orders, "orders-file", "", "take orders of tests, and write their ticket to this `FILE`")
+	flags.StringVar(&files.Orders, "orders-file", "",
+		"take orders of tests, and write their ticket to this `FILE`")
 	flags.StringArrayVar(&ldif, "ldif", nil, "load this LDIF `FILE` into the directory (repeatable)")
 	flags.StringArrayVar(&zones, "zone", nil, "load this zone `FILE` into the DNS server (repeatable)")
 	return c
@@ -134,18 +139,22 @@ func orderCommand() *cobra.Command {
 		fmt.Fprintf(&long, "\n  %-34s %s", o.usage, o.doc)
 	}
 	c := &cobra.Command{
-		Use:     "order ORDER [ARGUMENTS]",
-		Short:   "Disturb the domain of 'sandbox domain', or see what was written to it",
-		Long:    long.String(),
-		Example: "  adgateway sandbox order --orders-file orders stop dc1\n  adgateway sandbox order --orders-file orders find dc1 '(sAMAccountName=aschmidt)' description",
-		Args:    cobra.MinimumNArgs(1),
+		Use:   "order ORDER [ARGUMENTS]",
+		Short: "Disturb the domain of 'sandbox domain', or see what was written to it",
+		Long:  long.String(),
+		Example: "  adgateway sandbox order --orders-file orders stop dc1\n" +
+			"  adgateway sandbox order --orders-file orders find dc1 '(sAMAccountName=aschmidt)' description",
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if file == "" {
-				return errors.New("--orders-file is missing: the file that 'adgateway sandbox domain --orders-file' has written")
+				return errors.New("--orders-file is missing: the file that 'adgateway sandbox domain --orders-file' " +
+					"has written")
 			}
-			i := slices.IndexFunc(orders, func(o order) bool { name, _, _ := strings.Cut(o.usage, " "); return name == args[0] })
+			i := slices.IndexFunc(orders,
+				func(o order) bool { name, _, _ := strings.Cut(o.usage, " "); return name == args[0] })
 			if i < 0 || len(args)-1 < orders[i].least {
-				return fmt.Errorf("%q is no order with all that it needs; 'adgateway sandbox order --help' lists them", strings.Join(args, " "))
+				return fmt.Errorf("%q is no order with all that it needs; 'adgateway sandbox order --help' lists them",
+					strings.Join(args, " "))
 			}
 			o, err := app.DialOrders(c.Context(), address, file)
 			if err != nil {
@@ -159,6 +168,7 @@ func orderCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&address, "domain", defaultDomain, "address of the domain, as `HOST:PORT`")
-	c.Flags().StringVar(&file, "orders-file", "", "`FILE` with the ticket for orders, which the domain has written")
+	c.Flags().StringVar(&file, "orders-file", "",
+		"`FILE` with the ticket for orders, which the domain has written")
 	return c
 }

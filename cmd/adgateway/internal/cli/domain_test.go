@@ -65,7 +65,8 @@ func sendTo(t *testing.T, method, url, body string) (int, []map[string]any) {
 func TestGatewaysOverOneDomain(t *testing.T) {
 	dir := t.TempDir()
 	ticket, orders := filepath.Join(dir, "ticket"), filepath.Join(dir, "orders")
-	address, stop := startProcess(t, "the domain corp.example listens on ", "sandbox", "domain", "--listen", "127.0.0.1:0", "--ticket-file", ticket, "--orders-file", orders, "--log-level", "error")
+	address, stop := startProcess(t, "the domain corp.example listens on ", "sandbox", "domain", "--listen",
+		"127.0.0.1:0", "--ticket-file", ticket, "--orders-file", orders, "--log-level", "error")
 	for _, file := range []string{ticket, orders} {
 		info, err := os.Stat(file)
 		require.NoError(t, err)
@@ -73,13 +74,15 @@ func TestGatewaysOverOneDomain(t *testing.T) {
 	}
 	order := func(args ...string) string {
 		t.Helper()
-		code, stdout, stderr := runCommand(t, append([]string{"sandbox", "order", "--domain", address, "--orders-file", orders}, args...)...)
+		code, stdout, stderr := runCommand(t,
+			append([]string{"sandbox", "order", "--domain", address, "--orders-file", orders}, args...)...)
 		require.Zero(t, code, stderr)
 		return stdout
 	}
 	var urls []string
 	for _, name := range []string{"gw1", "gw2"} {
-		url, _ := startProcess(t, "listening on ", "sandbox", "--domain", address, "--ticket-file", ticket, "--gateway-name", name,
+		url, _ := startProcess(t, "listening on ", "sandbox", "--domain", address, "--ticket-file", ticket,
+			"--gateway-name", name,
 			"--listen", "127.0.0.1:0", "--token", "t", "--log-level", "error")
 		urls = append(urls, url)
 	}
@@ -115,7 +118,8 @@ func TestGatewaysOverOneDomain(t *testing.T) {
 
 	stop()
 	require.Eventually(t, ready(http.StatusServiceUnavailable), 3*time.Minute, 10*time.Millisecond)
-	startProcess(t, "the domain corp.example listens on ", "sandbox", "domain", "--listen", address, "--ticket-file", ticket, "--log-level", "error")
+	startProcess(t, "the domain corp.example listens on ", "sandbox", "domain", "--listen", address,
+		"--ticket-file", ticket, "--log-level", "error")
 	require.Eventually(t, ready(http.StatusOK), 3*time.Minute, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
 		status, records = sendTo(t, http.MethodGet, urls[1]+"/api/ADUser/aschmidt/Details", "")
@@ -131,7 +135,8 @@ func TestADomainTakesItsFilesAway(t *testing.T) {
 	out, in := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- Run(ctx, []string{"sandbox", "domain", "--listen", "127.0.0.1:0", "--ticket-file", ticket}, in, io.Discard)
+		ended <- Run(ctx, []string{"sandbox", "domain", "--listen", "127.0.0.1:0", "--ticket-file", ticket}, in,
+			io.Discard)
 	}()
 	_, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
@@ -150,7 +155,8 @@ func TestDomainsThatCannotBeUsed(t *testing.T) {
 	require.NoError(t, os.WriteFile(ticket, []byte("guessed\n"), 0o600))
 	nowhere := freeport.Addresses(t, 1)[0]
 	real := filepath.Join(dir, "real")
-	address, _ := startProcess(t, "the domain corp.example listens on ", "sandbox", "domain", "--listen", "127.0.0.1:0", "--ticket-file", real, "--log-level", "error")
+	address, _ := startProcess(t, "the domain corp.example listens on ", "sandbox", "domain", "--listen",
+		"127.0.0.1:0", "--ticket-file", real, "--log-level", "error")
 	for _, c := range []struct {
 		args []string
 		want string

@@ -61,7 +61,9 @@ func TestSandboxOnAPowerShell(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the stand-in is a shell script")
 	}
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\ntest -f \"$PSModulePath/ActiveDirectory/ActiveDirectory.psd1\" || exit 9\nexec '"+self+"' engine \"$@\"\n"), 0o700))
+	require.NoError(t, os.WriteFile(path,
+		[]byte("#!/bin/sh\ntest -f \"$PSModulePath/ActiveDirectory/ActiveDirectory.psd1\" || exit 9\nexec '"+self+
+			"' engine \"$@\"\n"), 0o700))
 	t.Setenv("TMPDIR", t.TempDir())
 	s := startSandbox(t, "--engine", path, "--token", "t")
 	assert.Equal(t, path, s.engine)

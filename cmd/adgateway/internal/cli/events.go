@@ -34,7 +34,8 @@ func eventsCommand() *cobra.Command {
 				return output.JSON(c.OutOrStdout(), all)
 			}
 			for _, e := range all {
-				if _, err := fmt.Fprintf(c.OutOrStdout(), "%d  %-11s  %-25s  %s\n", e.ID, e.Level, e.Name, e.About); err != nil {
+				if _, err := fmt.Fprintf(c.OutOrStdout(), "%d  %-11s  %-25s  %s\n", e.ID, e.Level, e.Name,
+					e.About); err != nil {
 					return err
 				}
 			}

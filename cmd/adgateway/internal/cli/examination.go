@@ -50,7 +50,8 @@ type examination struct {
 // newExamination loads the settings. If they contain mistakes, the other checks use
 // defaults, unless the options are strict.
 func newExamination(ctx context.Context, o examinationOptions) (*examination, error) {
-	e := &examination{options: o, engine: "powershell", dial: (&net.Dialer{}).DialContext, end: func() error { return nil }}
+	e := &examination{options: o, engine: "powershell", dial: (&net.Dialer{}).DialContext,
+		end: func() error { return nil }}
 	src, cfg, _, err := o.Flags.Read()
 	if e.faults = err; err != nil {
 		if o.Strict {
@@ -89,7 +90,8 @@ func (e *examination) useSandbox(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	world, err := app.NewWorld(ctx, cfg, program.NewLog(config.Log{Level: "warn", Format: "text"}, e.options.Stderr))
+	world, err := app.NewWorld(ctx, cfg,
+		program.NewLog(config.Log{Level: "warn", Format: "text"}, e.options.Stderr))
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,8 @@ func (e *examination) session(ctx context.Context, lane ps.Lane) (doctor.Session
 	}
 	ready, took, err := runner.Open(ctx, lane)
 	return doctor.Session{
-		PowerShell: ready.PowerShell, Edition: ready.Edition, Module: ready.Module, ModuleVersion: ready.ModuleVersion, Took: took,
+		PowerShell: ready.PowerShell, Edition: ready.Edition, Module: ready.Module,
+		ModuleVersion: ready.ModuleVersion, Took: took,
 	}, err
 }
 
@@ -129,7 +130,8 @@ func certificateOf(cfg *config.Settings) (doctor.Certificate, error) {
 		return doctor.Certificate{}, err
 	}
 	leaf := served.Leaf
-	return doctor.Certificate{Subject: leaf.Subject.String(), Names: tlscert.Names(leaf), Ends: leaf.NotAfter}, nil
+	return doctor.Certificate{Subject: leaf.Subject.String(), Names: tlscert.Names(leaf), Ends: leaf.NotAfter},
+		nil
 }
 
 // namesInKeytab returns the names for which a keytab contains keys.

@@ -45,7 +45,8 @@ func exitTable() []exitRow {
 // addExits adds the exit codes of each command to its help, and all of them to the help of root.
 func addExits(root *cobra.Command) {
 	for _, row := range exitTable() {
-		help := fmt.Sprintf("Exit code 0: %s. 1: %s. 2: %s.", row.meaning[codeDone], row.meaning[codeFailed], row.meaning[codeMisuse])
+		help := fmt.Sprintf("Exit code 0: %s. 1: %s. 2: %s.", row.meaning[codeDone], row.meaning[codeFailed],
+			row.meaning[codeMisuse])
 		help = strings.ReplaceAll(help, "`", "")
 		if len(row.commands) == 0 {
 			root.Long = root.Short + ".\n\n" + help

@@ -64,11 +64,14 @@ func TestJSON(t *testing.T) {
 	assert.NotEmpty(t, ask(0, "version")["version"])
 
 	good := ask(0, slices.Concat([]string{"config", "check"}, at, program)...)
-	assert.Equal(t, []any{file, true, true, []any{}, 2.0}, []any{good["file"], good["exists"], good["ok"], good["faults"], good["set"]})
+	assert.Equal(t, []any{file, true, true, []any{}, 2.0},
+		[]any{good["file"], good["exists"], good["ok"], good["faults"], good["set"]})
 	assert.Len(t, good["warnings"], 1)
 	bad := ask(1, slices.Concat([]string{"config", "check", "--set", "http.settlePause=9s"}, at, program)...)
-	assert.Equal(t, []any{"http.settlePause: http.settlePause (9s) is not shorter than http.settleTimeout (5s): no time would be left for the second look after the pause"}, bad["faults"])
-	bad = ask(1, slices.Concat([]string{"config", "check", "--set", "powershell.path=/nope", "--set", "log.file=" + file + "/x"}, at)...)
+	assert.Equal(t, []any{"http.settlePause: http.settlePause (9s) is not shorter than http.settleTimeout " +
+		"(5s): no time would be left for the second look after the pause"}, bad["faults"])
+	bad = ask(1, slices.Concat([]string{"config", "check", "--set", "powershell.path=/nope", "--set",
+		"log.file=" + file + "/x"}, at)...)
 	assert.Equal(t, []any{false, 2}, []any{bad["ok"], len(bad["faults"].([]any))}, bad)
 
 	token := ask(0, append([]string{"token", "create", "portal", "--scope", "user:read"}, at...)...)
@@ -85,7 +88,8 @@ func TestJSON(t *testing.T) {
 	s := startSandbox(t, "--set", "audit.file="+log)
 	require.Zero(t, s.stop())
 	verified := ask(0, "audit", "verify", "--file", log)
-	assert.Equal(t, []any{true, []any{}, []any{}, 2.0, []any{log}}, []any{verified["ok"], verified["faults"], verified["interrupted"], verified["lines"], verified["files"]})
+	assert.Equal(t, []any{true, []any{}, []any{}, 2.0, []any{log}},
+		[]any{verified["ok"], verified["faults"], verified["interrupted"], verified["lines"], verified["files"]})
 	assert.Regexp(t, `^2:[0-9a-f]{64}$`, verified["end"])
 	text, err := os.ReadFile(log)
 	require.NoError(t, err)
@@ -120,7 +124,8 @@ func TestExitCodes(t *testing.T) {
 	}
 
 	folder := t.TempDir()
-	file, log, accounts := filepath.Join(folder, "adgateway.yaml"), filepath.Join(folder, "audit.jsonl"), filepath.Join(folder, "accounts.json")
+	file, log, accounts := filepath.Join(folder, "adgateway.yaml"), filepath.Join(folder,
+		"audit.jsonl"), filepath.Join(folder, "accounts.json")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	s := startSandbox(t, "--set", "audit.file="+log)
 	assert.Equal(t, int(codeDone), s.stop(), "sandbox")

@@ -178,7 +178,8 @@ func formatList(text *strings.Builder, names []string, objects []any) {
 		text.WriteByte('\n')
 		row := cells(names, o)[0]
 		for i, name := range names {
-			fmt.Fprintf(text, "%s%s : %s\n", name, strings.Repeat(" ", width-utf8.RuneCountInString(name)), shown(row[i]))
+			fmt.Fprintf(text, "%s%s : %s\n", name, strings.Repeat(" ", width-utf8.RuneCountInString(name)),
+				shown(row[i]))
 		}
 	}
 	text.WriteByte('\n')

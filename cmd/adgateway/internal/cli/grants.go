@@ -167,7 +167,8 @@ func grantLines(scopes []string, t grantTarget) ([]grantLine, error) {
 		}
 	}
 	if len(unknown) > 0 {
-		return nil, fmt.Errorf("no rights belong to %s; scopes that need some are %s", strings.Join(unknown, ", "), strings.Join(grantScopes(), ", "))
+		return nil, fmt.Errorf("no rights belong to %s; scopes that need some are %s", strings.Join(unknown, ", "),
+			strings.Join(grantScopes(), ", "))
 	}
 	lines := []grantLine{}
 	for _, g := range grants {
@@ -187,7 +188,9 @@ func grantLines(scopes []string, t grantTarget) ([]grantLine, error) {
 func (g grant) lines(scopes []string, t grantTarget) (lines []grantLine) {
 	_, name, _ := strings.Cut(t.Account, `\`)
 	if g.On == onGroup {
-		return []grantLine{{scopes, g.Rights[0], "member", fmt.Sprintf("Add-ADGroupMember -Identity '%s' -Members '%s'", g.Rights[0], name), fmt.Sprintf("Remove-ADGroupMember -Identity '%s' -Members '%s'", g.Rights[0], name)}}
+		return []grantLine{{scopes, g.Rights[0], "member",
+			fmt.Sprintf("Add-ADGroupMember -Identity '%s' -Members '%s'", g.Rights[0], name),
+			fmt.Sprintf("Remove-ADGroupMember -Identity '%s' -Members '%s'", g.Rights[0], name)}}
 	}
 	for _, object := range t.objects(g.On) {
 		revoke := fmt.Sprintf(`dsacls "%s" /R "%s"`, object, t.Account)
@@ -195,8 +198,10 @@ func (g grant) lines(scopes []string, t grantTarget) (lines []grantLine) {
 			lines = append(lines, grantLine{scopes, object, "owner", fmt.Sprintf(`dsacls "%s" /takeownership`, object), ""})
 		}
 		for _, right := range g.Rights {
-			words := slices.DeleteFunc([]string{g.Inherit, "/G", fmt.Sprintf(`"%s:%s"`, t.Account, right)}, func(word string) bool { return word == "" })
-			lines = append(lines, grantLine{scopes, object, right, fmt.Sprintf(`dsacls "%s" %s`, object, strings.Join(words, " ")), revoke})
+			words := slices.DeleteFunc([]string{g.Inherit, "/G", fmt.Sprintf(`"%s:%s"`, t.Account, right)},
+				func(word string) bool { return word == "" })
+			lines = append(lines, grantLine{scopes, object, right,
+				fmt.Sprintf(`dsacls "%s" %s`, object, strings.Join(words, " ")), revoke})
 		}
 	}
 	return lines
@@ -224,7 +229,8 @@ func grantScript() string {
 		if i > 0 {
 			rows.WriteString("\n    ")
 		}
-		fmt.Fprintf(&rows, "@{ Scopes = %s; On = '%s'; Inherit = '%s'; Rights = %s }", quotedList(g.Scopes), g.On, g.Inherit, quotedList(g.Rights))
+		fmt.Fprintf(&rows, "@{ Scopes = %s; On = '%s'; Inherit = '%s'; Rights = %s }", quotedList(g.Scopes), g.On,
+			g.Inherit, quotedList(g.Rights))
 	}
 	return strings.ReplaceAll(strings.Replace(grantScriptText, "# GRANTS", rows.String(), 1), "\n", "\r\n")
 }

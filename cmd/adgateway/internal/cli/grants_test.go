@@ -17,11 +17,13 @@ import (
 	"adgateway/scripts"
 )
 
-var target = grantTarget{Account: `CORP\adgateway-rights`, Domain: "DC=corp,DC=example", OUs: []string{"OU=A,DC=corp,DC=example", "OU=B,DC=corp,DC=example"}, Zones: []string{"corp.example"}}
+var target = grantTarget{Account: `CORP\adgateway-rights`, Domain: "DC=corp,DC=example",
+	OUs: []string{"OU=A,DC=corp,DC=example", "OU=B,DC=corp,DC=example"}, Zones: []string{"corp.example"}}
 
 func TestEveryScopeHasItsRights(t *testing.T) {
 	// these need no rights, or must get none
-	without := []identity.Scope{identity.ChangeRead, identity.ChangeUndo, identity.JobRead, identity.JobSubmit, identity.OpsRead, identity.Privileged, identity.All}
+	without := []identity.Scope{identity.ChangeRead, identity.ChangeUndo, identity.JobRead, identity.JobSubmit,
+		identity.OpsRead, identity.Privileged, identity.All}
 	for _, scope := range identity.Scopes() {
 		assert.Equal(t, !slices.Contains(without, scope), slices.Contains(grantScopes(), string(scope)), scope)
 	}
@@ -81,8 +83,10 @@ func TestScript(t *testing.T) {
 	assert.Equal(t, strings.Count(text, "\n"), strings.Count(text, "\r\n"))
 	assert.Equal(t, len(grants), strings.Count(text, "@{ Scopes = "))
 	options := scripts.CheckOptions{
-		Types: []string{"PSCustomObject", "Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException"}, Prelude: []ps.Source{{Name: "automatic", Text: "$LASTEXITCODE = 0"}},
-		Commands: []string{"dsacls.exe", "Get-KdsRootKey", "Add-KdsRootKey", "New-NetFirewallRule", "Remove-NetFirewallRule", "Get-NetFirewallRule"},
+		Types:   []string{"PSCustomObject", "Microsoft.ActiveDirectory.Management.ADIdentityNotFoundException"},
+		Prelude: []ps.Source{{Name: "automatic", Text: "$LASTEXITCODE = 0"}},
+		Commands: []string{"dsacls.exe", "Get-KdsRootKey", "Add-KdsRootKey", "New-NetFirewallRule",
+			"Remove-NetFirewallRule", "Get-NetFirewallRule"},
 	}
 	assert.Empty(t, scripts.Check(ps.Source{Name: "script.ps1", Text: text}, options))
 }
@@ -114,7 +118,8 @@ func changesOutsideSteps(script *syntax.Script) (found []string) {
 			return false
 		}
 		verb, _, _ := strings.Cut(name.Value, "-")
-		if slices.Contains([]string{"Add", "New", "Remove", "Set", "Install", "Uninstall", "dsacls.exe"}, verb) && !slices.Contains(own, name.Value) {
+		if slices.Contains([]string{"Add", "New", "Remove", "Set", "Install", "Uninstall", "dsacls.exe"}, verb) &&
+			!slices.Contains(own, name.Value) {
 			found = append(found, name.Value)
 		}
 		return true
@@ -137,7 +142,8 @@ func TestEveryWrittenAttributeIsGranted(t *testing.T) {
 	for _, line := range lines {
 		granted = append(granted, line.Right)
 	}
-	for _, attribute := range append(written, []string{"", "userParameters"}, []string{"", "userPrincipalName"}) {
+	for _, attribute := range append(written, []string{"", "userParameters"},
+		[]string{"", "userPrincipalName"}) {
 		assert.Contains(t, granted, "RPWP;"+attribute[1]+";user")
 	}
 }

@@ -42,7 +42,8 @@ func TestFileHandlesThatEnd(t *testing.T) {
 	require.True(t, found, line)
 
 	describe := func(client *http.Client, text string) (int, error) {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url+"/api/ADUser/aschmidt", strings.NewReader(`{"Description":"`+text+`"}`))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url+"/api/ADUser/aschmidt",
+			strings.NewReader(`{"Description":"`+text+`"}`))
 		require.NoError(t, err)
 		request.Header.Set("Auth-Token", "Bearer t")
 		request.Header.Set("Content-Type", "application/json")

@@ -46,7 +46,8 @@ func jobCommand() *cobra.Command {
 		jobSubmitCommand(f), jobListCommand(f), jobShowCommand(f), jobWatchCommand(f),
 		jobActCommand(f, "pause", "Pause a job between two items", jobclient.Pause),
 		jobActCommand(f, "resume", "Let a paused job go on", jobclient.Resume),
-		jobActCommand(f, "cancel", "Cancel a job: what has begun is finished, the rest is not run", jobclient.Cancel),
+		jobActCommand(f, "cancel", "Cancel a job: what has begun is finished, the rest is not run",
+			jobclient.Cancel),
 		jobActCommand(f, "remove", "Remove a job that has ended, with its list and its results", jobclient.Remove),
 		jobStartCommand(f), jobRetryCommand(f), jobUndoCommand(f), jobResultCommand(f))
 	c.Long = "Runs lists of changes, such as a spreadsheet saved as CSV, as jobs of a running gateway.\n" +
@@ -71,7 +72,8 @@ func (f *jobFlags) client() (*jobclient.Client, error) {
 	}
 	token = strings.TrimPrefix(strings.TrimSpace(token), "Bearer ")
 	if token == "" || strings.ContainsAny(token, "\r\n") {
-		return nil, fmt.Errorf("a token is missing: give a file with one line by --token-file, or set %s; 'adgateway token create NAME --scope job:submit,job:read,...' creates one", config.TokenVariable)
+		return nil, fmt.Errorf("a token is missing: give a file with one line by --token-file, or set %s; "+
+			"'adgateway token create NAME --scope job:submit,job:read,...' creates one", config.TokenVariable)
 	}
 	address := cmp.Or(f.url, os.Getenv(config.URLVariable))
 	if address == "" {
@@ -98,7 +100,8 @@ func interrupted(c *cobra.Command, id string, err error) error {
 	if err == nil || c.Context().Err() == nil || !errors.Is(c.Context().Err(), context.Canceled) {
 		return err
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "The job goes on. Follow it: adgateway job watch %s\nEnd it: adgateway job cancel %s\n", id, id)
+	fmt.Fprintf(c.ErrOrStderr(), "The job goes on. Follow it: adgateway job watch %s\n"+
+		"End it: adgateway job cancel %s\n", id, id)
 	return codeInterrupted
 }
 
@@ -186,7 +189,8 @@ type stopFlags struct {
 
 func (f *stopFlags) add(c *cobra.Command) {
 	c.Flags().IntVar(&f.after, "stop-after", 20, "stop when `N` items have failed; 0: never")
-	c.Flags().StringVar(&f.onUnknown, "on-unknown", "", "`WHAT` to do when it is not known what became of an item: stop (default) or continue")
+	c.Flags().StringVar(&f.onUnknown, "on-unknown", "",
+		"`WHAT` to do when it is not known what became of an item: stop (default) or continue")
 }
 
 // query returns the flags as parameters of a call.
@@ -296,7 +300,9 @@ func jobActCommand(f *jobFlags, name, short string, action jobclient.Action) *co
 }
 
 // act performs an action on a job. With watch it then follows the job.
-func (f *jobFlags) act(c *cobra.Command, id string, action jobclient.Action, query url.Values, watch bool) error {
+func (f *jobFlags) act(
+	c *cobra.Command, id string, action jobclient.Action, query url.Values, watch bool,
+) error {
 	client, err := f.client()
 	if err != nil {
 		return err
@@ -311,9 +317,10 @@ func (f *jobFlags) act(c *cobra.Command, id string, action jobclient.Action, que
 func jobStartCommand(f *jobFlags) *cobra.Command {
 	watch := false
 	c := &cobra.Command{
-		Use:     "start ID",
-		Short:   "Run the items of a job that was validated or dry run",
-		Long:    "Runs the items of a job that was submitted with --validate or --dry-run. After a dry run\neach item does what it has shown, or fails with 'drifted' if that has changed meanwhile.",
+		Use:   "start ID",
+		Short: "Run the items of a job that was validated or dry run",
+		Long: "Runs the items of a job that was submitted with --validate or --dry-run. After a dry run\n" +
+			"each item does what it has shown, or fails with 'drifted' if that has changed meanwhile.",
 		Example: "  adgateway job start jb_019ab3f0-0000-7000-8000-000000000000 --watch",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -344,7 +351,8 @@ func jobRetryCommand(f *jobFlags) *cobra.Command {
 			return f.act(c, args[0], jobclient.Retry, query, watch)
 		},
 	}
-	c.Flags().StringVar(&states, "state", "", "`STATES` of the items: failed, unknown, not_run (default failed,not_run)")
+	c.Flags().StringVar(&states, "state", "",
+		"`STATES` of the items: failed, unknown, not_run (default failed,not_run)")
 	stop.add(c)
 	watchFlag(c, &watch)
 	jsonFlag(c, &f.json)

@@ -47,11 +47,13 @@ func TestJobsOfAGateway(t *testing.T) {
 	people := list(t, "people.csv", "\ufeffUsername;FirstName;LastName;OUPath;Id;After\r\n"+
 		"jb1;Max;\"Müller; \"\"M\"\"\";"+jobOU+";a;\r\n;;;;;\r\njb2;Anna;Groß;"+jobOU+";b;a\r\n")
 
-	code, stdout, _ := runCommand(t, "job", "submit", list(t, "bad.csv", "Username;City\njb1;x\n;y\n"), "--operation", "user.create")
+	code, stdout, _ := runCommand(t, "job", "submit", list(t, "bad.csv", "Username;City\njb1;x\n;y\n"),
+		"--operation", "user.create")
 	assert.Equal(t, int(codeMisuse), code)
 	assert.Contains(t, stdout, "the list is rejected")
 	assert.Regexp(t, `(?m)^  line 3, .*Username`, stdout)
-	code, _, stderr := runCommand(t, "job", "submit", list(t, "ansi.csv", "Username\nM\xfcller\n"), "--operation", "user.create")
+	code, _, stderr := runCommand(t, "job", "submit", list(t, "ansi.csv", "Username\nM\xfcller\n"),
+		"--operation", "user.create")
 	assert.Equal(t, int(codeMisuse), code)
 	assert.Contains(t, stderr, "line 2, character 2: this is not UTF-8")
 
@@ -68,7 +70,8 @@ func TestJobsOfAGateway(t *testing.T) {
 
 	passwords := filepath.Join(t.TempDir(), "passwords.csv")
 	reset := list(t, "reset.csv", "Username\njb1\njb2\n")
-	assert.Equal(t, "rejected", ofJob(t, codeMisuse, "submit", reset, "--operation", "user.resetPassword").State, "nobody could read the passwords")
+	assert.Equal(t, "rejected", ofJob(t, codeMisuse, "submit", reset, "--operation", "user.resetPassword").State,
+		"nobody could read the passwords")
 	ofJob(t, codeDone, "submit", reset, "--operation", "user.resetPassword", "--passwords-to", passwords)
 	text, err := os.ReadFile(passwords)
 	require.NoError(t, err)
@@ -82,7 +85,8 @@ func TestJobsOfAGateway(t *testing.T) {
 	status, _ := s.get("/api/ADUser/jb1/Details", "Bearer job-token")
 	assert.Equal(t, 200, status)
 
-	fresh := ofJob(t, codeDone, "submit", list(t, "fresh.csv", "Username;OUPath\r\njb3;"+jobOU+"\r\njb4;"+jobOU+"\r\n"),
+	fresh := ofJob(t, codeDone, "submit",
+		list(t, "fresh.csv", "Username;OUPath\r\njb3;"+jobOU+"\r\njb4;"+jobOU+"\r\n"),
 		"--operation", "user.create", "--watch")
 	undone := ofJob(t, codeDone, "undo", fresh.ID, "--watch")
 	assert.Equal(t, []any{"done", 2}, []any{undone.State, undone.Done})
@@ -90,7 +94,8 @@ func TestJobsOfAGateway(t *testing.T) {
 	assert.Equal(t, 404, status)
 
 	later := list(t, "later.csv", "Username;OUPath\r\njb5;"+jobOU+"\r\n")
-	held := ofJob(t, codeDone, "submit", later, "--operation", "user.create", "--not-before", "2099-01-01T00:00:00Z")
+	held := ofJob(t, codeDone, "submit", later, "--operation", "user.create", "--not-before",
+		"2099-01-01T00:00:00Z")
 	assert.Equal(t, "held", held.State)
 	assert.Equal(t, "cancelled", ofJob(t, codeDone, "cancel", held.ID).State)
 	code, stdout, _ = runCommand(t, "job", "list", "--state", "cancelled")
@@ -102,7 +107,8 @@ func TestJobsOfAGateway(t *testing.T) {
 func TestJobIsWatchedThroughARestart(t *testing.T) {
 	listen := freeport.Addresses(t, 1)[0]
 	start := func(folder string) *runningSandbox {
-		return startSandbox(t, "--listen", listen, "--token", "job-token", "--set", "store.file="+filepath.Join(folder, "store.db"))
+		return startSandbox(t, "--listen", listen, "--token", "job-token", "--set",
+			"store.file="+filepath.Join(folder, "store.db"))
 	}
 	folder := t.TempDir()
 	s := start(folder)
@@ -112,7 +118,8 @@ func TestJobIsWatchedThroughARestart(t *testing.T) {
 	for i := range total {
 		fmt.Fprintf(&items, `{"parameters":{"Username":"aschmidt","City":"City %d"}}`+"\n", i)
 	}
-	submitted := ofJob(t, codeDone, "submit", list(t, "cities.ndjson", items.String()), "--operation", "user.update", "--on-unknown", "continue")
+	submitted := ofJob(t, codeDone, "submit", list(t, "cities.ndjson", items.String()), "--operation",
+		"user.update", "--on-unknown", "continue")
 	ended := make(chan int, 1)
 	var stdout, stderr systemtest.LogBuffer
 	go func() { ended <- Run(t.Context(), []string{"job", "watch", submitted.ID}, &stdout, &stderr) }()
@@ -122,7 +129,8 @@ func TestJobIsWatchedThroughARestart(t *testing.T) {
 	start(folder)
 	select {
 	case code := <-ended:
-		assert.Contains(t, []int{int(codeDone), int(codeSomeUnknown)}, code, "%s%s", stdout.String(), stderr.String())
+		assert.Contains(t, []int{int(codeDone), int(codeSomeUnknown)}, code, "%s%s", stdout.String(),
+			stderr.String())
 	case <-time.After(patience):
 		t.Fatal("watching does not end")
 	}

@@ -48,31 +48,38 @@ func jobSubmitCommand(common *jobFlags) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.operation, "operation", "", "`OPERATION` of the items that name none, such as user.update")
+	flags.StringVar(&f.operation, "operation", "",
+		"`OPERATION` of the items that name none, such as user.update")
 	flags.StringVar(&f.name, "name", "", "`NAME` of the job (default: that of FILE)")
-	flags.StringVar(&f.format, "format", "", "`FORMAT` of the list: csv, ndjson or json (default: by the extension)")
+	flags.StringVar(&f.format, "format", "",
+		"`FORMAT` of the list: csv, ndjson or json (default: by the extension)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "dry run each item; 'adgateway job start' runs them then")
 	flags.BoolVar(&f.validate, "validate", false, "only check the list; 'adgateway job start' runs it then")
 	f.stop.add(c)
 	flags.StringVar(&f.notBefore, "not-before", "", "begin at this `TIME`, such as 2027-01-31T22:00:00Z")
-	flags.BoolVar(&f.skipInvalid, "skip-invalid", false, "leave out items with mistakes instead of rejecting the list")
-	flags.StringVar(&f.passwords, "passwords-to", "", "new `FILE` for the result with the generated passwords, which only you can read; waits for the job")
+	flags.BoolVar(&f.skipInvalid, "skip-invalid", false,
+		"leave out items with mistakes instead of rejecting the list")
+	flags.StringVar(&f.passwords, "passwords-to", "",
+		"new `FILE` for the result with the generated passwords, which only you can read; waits for the job")
 	watchFlag(c, &f.watch)
 	jsonFlag(c, &f.json)
 	return c
 }
 
 // mediaTypes maps the formats of lists to media types.
-var mediaTypes = map[string]string{"csv": "text/csv", "ndjson": "application/x-ndjson", "json": "application/json"}
+var mediaTypes = map[string]string{"csv": "text/csv", "ndjson": "application/x-ndjson",
+	"json": "application/json"}
 
 // formats maps file extensions to formats.
-var formats = map[string]string{".csv": "csv", ".tsv": "csv", ".txt": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json"}
+var formats = map[string]string{".csv": "csv", ".tsv": "csv", ".txt": "csv", ".ndjson": "ndjson",
+	".jsonl": "ndjson", ".json": "json"}
 
 // formatOf returns the format of a list.
 func (f *submitFlags) formatOf(file string, list []byte) (string, error) {
 	if f.format != "" {
 		if _, known := mediaTypes[f.format]; !known {
-			return "", fmt.Errorf("--format: %q is not allowed here: it takes one of %s", f.format, strings.Join(slices.Sorted(maps.Keys(mediaTypes)), ", "))
+			return "", fmt.Errorf("--format: %q is not allowed here: it takes one of %s", f.format,
+				strings.Join(slices.Sorted(maps.Keys(mediaTypes)), ", "))
 		}
 		return f.format, nil
 	}
@@ -91,7 +98,8 @@ func (f *submitFlags) formatOf(file string, list []byte) (string, error) {
 	extension := strings.ToLower(filepath.Ext(file))
 	format, known := formats[extension]
 	if !known {
-		return "", fmt.Errorf("%s: the extension says no format of lists; save a spreadsheet as \"CSV UTF-8\", or name the format with --format", file)
+		return "", fmt.Errorf("%s: the extension says no format of lists; save a spreadsheet as \"CSV UTF-8\", "+
+			"or name the format with --format", file)
 	}
 	return format, nil
 }
@@ -174,7 +182,8 @@ func (f *submitFlags) run(c *cobra.Command, file string) error {
 		err = errors.Join(err, os.Remove(keyFile(f.passwords)))
 	}
 	var refused *jobclient.Refused
-	if errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusRequestEntityTooLarge) {
+	if errors.As(err, &refused) &&
+		(refused.Status == http.StatusBadRequest || refused.Status == http.StatusRequestEntityTooLarge) {
 		fmt.Fprintf(c.ErrOrStderr(), "adgateway: %v\n", err)
 		return codeMisuse // the list was rejected
 	}
@@ -198,11 +207,13 @@ func (f *submitFlags) fetchWhenEnded(c *cobra.Command, client *jobclient.Client,
 	id := job.ID
 	job, err := f.follow(c, client, id)
 	if err != nil {
-		fmt.Fprintf(c.ErrOrStderr(), "Fetch the passwords when it has ended: adgateway job result %s --passwords-to %s\n", id, f.passwords)
+		fmt.Fprintf(c.ErrOrStderr(),
+			"Fetch the passwords when it has ended: adgateway job result %s --passwords-to %s\n", id, f.passwords)
 		return err
 	}
 	if !job.Ended() {
-		fmt.Fprintf(c.ErrOrStderr(), "Fetch the passwords when it has run: adgateway job result %s --passwords-to %s\n", id, f.passwords)
+		fmt.Fprintf(c.ErrOrStderr(),
+			"Fetch the passwords when it has run: adgateway job result %s --passwords-to %s\n", id, f.passwords)
 		return f.finish(c, job)
 	}
 	if err := fetchPasswords(c, client, job, f.passwords); err != nil {
@@ -256,7 +267,9 @@ func fetchPasswords(c *cobra.Command, client *jobclient.Client, job *jobclient.J
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "%s has %d passwords; only you can read it.\n", file, n)
 	if job.Failed+job.Unknown+job.NotRun > 0 {
-		fmt.Fprintf(c.ErrOrStderr(), "%s is kept: passwords of a retry are sealed to it, too. Move %s away, and fetch them as of this job; or remove the key.\n", keyFile(file), file)
+		fmt.Fprintf(c.ErrOrStderr(),
+			"%s is kept: passwords of a retry are sealed to it, too. Move %s away, and fetch them as of this job; "+
+				"or remove the key.\n", keyFile(file), file)
 		return nil
 	}
 	return os.Remove(keyFile(file))
@@ -264,7 +277,9 @@ func fetchPasswords(c *cobra.Command, client *jobclient.Client, job *jobclient.J
 
 // openResult fetches a result and decrypts its passwords. It retries an interrupted
 // transfer, because the gateway returns the passwords until a result was sent completely.
-func openResult(ctx context.Context, client *jobclient.Client, id string, key *jobclient.Passwords, opened *bytes.Buffer) (n int, err error) {
+func openResult(
+	ctx context.Context, client *jobclient.Client, id string, key *jobclient.Passwords, opened *bytes.Buffer,
+) (n int, err error) {
 	const tries = 3
 	for range tries {
 		var result io.ReadCloser
@@ -297,7 +312,8 @@ func jobResultCommand(f *jobFlags) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if passwords != "" && (out != "" || format != "") {
-				return errors.New("--passwords-to takes neither --out nor --format: the result is written to its FILE, in the format of the list")
+				return errors.New("--passwords-to takes neither --out nor --format: the result is written to its " +
+					"FILE, in the format of the list")
 			}
 			client, err := f.client()
 			if err != nil {
@@ -332,6 +348,7 @@ func jobResultCommand(f *jobFlags) *cobra.Command {
 	}
 	c.Flags().StringVar(&format, "format", "", "`FORMAT`: csv or ndjson (default: that of the list)")
 	c.Flags().StringVar(&out, "out", "", "write to this `FILE` instead of standard output")
-	c.Flags().StringVar(&passwords, "passwords-to", "", "`FILE` of the submission, for the result with the generated passwords")
+	c.Flags().StringVar(&passwords, "passwords-to", "",
+		"`FILE` of the submission, for the result with the generated passwords")
 	return c
 }

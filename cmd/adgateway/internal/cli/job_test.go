@@ -166,20 +166,25 @@ func TestJobSubmitSends(t *testing.T) {
 		root.SetArgs(append([]string{"job", "submit"}, args...))
 		require.NoError(t, root.ExecuteContext(t.Context()))
 	}
-	for name, media := range map[string]string{"a.csv": "text/csv", "a.TSV": "text/csv", "a.txt": "text/csv", "a.ndjson": "application/x-ndjson", "a.jsonl": "application/x-ndjson", "a.json": "application/json"} {
+	for name, media := range map[string]string{"a.csv": "text/csv", "a.TSV": "text/csv", "a.txt": "text/csv",
+		"a.ndjson": "application/x-ndjson", "a.jsonl": "application/x-ndjson", "a.json": "application/json"} {
 		submit("", list(t, name, "\ufeffsome text"))
 		assert.Equal(t, media, f.media, name)
 		assert.Equal(t, "\ufeffsome text", f.body)
 		assert.Equal(t, url.Values{"Name": {name}, "StopAfter": {"20"}}, f.query)
 	}
-	for text, media := range map[string]string{"A;B\n": "text/csv", "\ufeff{\"id\":1}\n": "application/x-ndjson", "{ \"items\" : []}": "application/json"} {
+	for text, media := range map[string]string{"A;B\n": "text/csv", "\ufeff{\"id\":1}\n": "application/x-ndjson",
+		"{ \"items\" : []}": "application/json"} {
 		submit(text, "-")
 		assert.Equal(t, media, f.media, text)
 		assert.Equal(t, url.Values{"StopAfter": {"20"}}, f.query)
 	}
-	submit("x", "-", "--format", "json", "--operation", "user.update", "--name", "n", "--dry-run", "--stop-after", "0", "--skip-invalid", "--on-unknown", "continue", "--not-before", "2027-01-31T22:00:00Z")
+	submit("x", "-", "--format", "json", "--operation", "user.update", "--name", "n", "--dry-run",
+		"--stop-after", "0", "--skip-invalid", "--on-unknown", "continue", "--not-before", "2027-01-31T22:00:00Z")
 	assert.Equal(t, "application/json", f.media)
-	assert.Equal(t, url.Values{"Operation": {"user.update"}, "Name": {"n"}, "Mode": {"dryRun"}, "StopAfter": {"0"}, "SkipInvalid": {"true"}, "OnUnknown": {"continue"}, "NotBefore": {"2027-01-31T22:00:00Z"}}, f.query)
+	assert.Equal(t, url.Values{"Operation": {"user.update"}, "Name": {"n"}, "Mode": {"dryRun"},
+		"StopAfter": {"0"}, "SkipInvalid": {"true"}, "OnUnknown": {"continue"},
+		"NotBefore": {"2027-01-31T22:00:00Z"}}, f.query)
 	for _, c := range []struct {
 		args  []string
 		query url.Values
@@ -257,7 +262,8 @@ func TestJobInterrupted(t *testing.T) {
 	f.streamed = cancel
 	passwords := filepath.Join(t.TempDir(), "passwords.csv")
 	var stdout, stderr strings.Builder
-	code := Run(ctx, []string{"job", "submit", list(t, "a.csv", "A\n1\n"), "--passwords-to", passwords}, &stdout, &stderr)
+	code := Run(ctx, []string{"job", "submit", list(t, "a.csv", "A\n1\n"), "--passwords-to", passwords}, &stdout,
+		&stderr)
 	assert.Equal(t, int(codeInterrupted), code)
 	assert.Contains(t, stderr.String(), "The job goes on. Follow it: adgateway job watch jb_1\n")
 	assert.Contains(t, stderr.String(), "adgateway job result jb_1 --passwords-to "+passwords)

@@ -35,7 +35,8 @@ func TestKilledAtTheAnswer(t *testing.T) {
 	ldif := filepath.Join(t.TempDir(), "computers.ldif")
 	var computers strings.Builder
 	for i := range killedComputers {
-		fmt.Fprintf(&computers, "dn: CN=killed%02d,DC=corp,DC=example\nchangetype: add\nobjectClass: computer\nsAMAccountName: KILLED%02d$\nuserAccountControl: 4096\n\n", i, i)
+		fmt.Fprintf(&computers, "dn: CN=killed%02d,DC=corp,DC=example\nchangetype: add\nobjectClass: computer\n"+
+			"sAMAccountName: KILLED%02d$\nuserAccountControl: 4096\n\n", i, i)
 	}
 	require.NoError(t, os.WriteFile(ldif, []byte(computers.String()), 0o600))
 	for i := range kills {
@@ -49,7 +50,8 @@ func killOnce(t *testing.T, ldif string, first bool) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	self, err := os.Executable()
 	require.NoError(t, err)
-	gateway := exec.CommandContext(t.Context(), self, "command", "sandbox", "--listen", "127.0.0.1:0", "--token", "t", "--ldif", ldif,
+	gateway := exec.CommandContext(t.Context(), self, "command", "sandbox", "--listen", "127.0.0.1:0", "--token",
+		"t", "--ldif", ldif,
 		"--set", "limits.bulkDelete=100", "--set", "audit.file="+file)
 	output, err := gateway.StdoutPipe()
 	require.NoError(t, err)
@@ -60,7 +62,8 @@ func killOnce(t *testing.T, ldif string, first bool) {
 	url, found := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
 	require.True(t, found, line)
 
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, url+"/api/Computers/Remove?WildCard=killed*&OUPath=DC=corp,DC=example", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete,
+		url+"/api/Computers/Remove?WildCard=killed*&OUPath=DC=corp,DC=example", nil)
 	require.NoError(t, err)
 	request.Header.Set("Auth-Token", "Bearer t")
 	transport := &http.Transport{ReadBufferSize: 1 << 10}
@@ -78,15 +81,16 @@ func killOnce(t *testing.T, ldif string, first bool) {
 	_ = gateway.Wait() // it was killed
 
 	outcomes := 0
-	require.NoError(t, audit.Read(file, nil, audit.Filter{Operation: "computer.deleteMany"}, func(r *audit.Record) error {
-		assert.Equal(t, "done", r.State())
-		require.NotNil(t, r.Intent)
-		require.NotNil(t, r.Outcome, "the answer left before its evidence was on disk")
-		assert.Len(t, r.Outcome.Changes, killedComputers)
-		assert.Equal(t, http.StatusOK, r.Outcome.Status)
-		outcomes++
-		return nil
-	}))
+	require.NoError(t, audit.Read(file, nil, audit.Filter{Operation: "computer.deleteMany"},
+		func(r *audit.Record) error {
+			assert.Equal(t, "done", r.State())
+			require.NotNil(t, r.Intent)
+			require.NotNil(t, r.Outcome, "the answer left before its evidence was on disk")
+			assert.Len(t, r.Outcome.Changes, killedComputers)
+			assert.Equal(t, http.StatusOK, r.Outcome.Status)
+			outcomes++
+			return nil
+		}))
 	assert.Equal(t, 1, outcomes)
 	report, err := audit.Verify(audit.Check{File: file})
 	require.NoError(t, err)

@@ -60,7 +60,8 @@ type behind struct {
 func newBehind(t *testing.T, pair tls.Certificate) *behind {
 	b := &behind{seen: map[string]int{}, left: make(chan struct{}, 1), goOn: make(chan struct{})}
 	for i := range b.unready {
-		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.answer(i, w, r) }))
+		s := httptest.NewUnstartedServer(
+			http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.answer(i, w, r) }))
 		s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 		s.StartTLS()
 		t.Cleanup(func() { stopServing(s) })
@@ -126,7 +127,8 @@ func (b *behind) start(t *testing.T, name, block, folder string, roots *x509.Cer
 		text = strings.ReplaceAll(text, fmt.Sprintf("gw%d.corp.example:8443", i+1), s.Listener.Addr().String())
 	}
 	_, port, _ := strings.Cut(own, ":")
-	text = strings.NewReplacer("FOLDER", folder, "api.corp.example:443", "api.corp.example:"+port, "listen 443", "listen "+own, "bind :443", "bind "+own).Replace(text)
+	text = strings.NewReplacer("FOLDER", folder, "api.corp.example:443", "api.corp.example:"+port, "listen 443",
+		"listen "+own, "bind :443", "bind "+own).Replace(text)
 	text = regexp.MustCompile(`([ \t])((?:ca|api|api-with-key)\.(?:pem|key))`).ReplaceAllString(text, "${1}"+folder+"/$2")
 	file := filepath.Join(folder, name+".conf")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
@@ -164,7 +166,8 @@ func TestManualBalancers(t *testing.T) {
 	folder := t.TempDir()
 	certificate, key, err := tlscert.SelfSigned([]string{"api.corp.example"}, 2, time.Now())
 	require.NoError(t, err)
-	for name, text := range map[string][]byte{"api.pem": certificate, "ca.pem": certificate, "api.key": key, "api-with-key.pem": append(certificate[:len(certificate):len(certificate)], key...)} {
+	for name, text := range map[string][]byte{"api.pem": certificate, "ca.pem": certificate, "api.key": key,
+		"api-with-key.pem": append(certificate[:len(certificate):len(certificate)], key...)} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
 	}
 	pair, err := tls.X509KeyPair(certificate, key)
@@ -183,7 +186,8 @@ func TestManualBalancers(t *testing.T) {
 // check checks the manual's statements about every balancer.
 func (b *behind) check(t *testing.T, name string, client *http.Client) {
 	ask := func(method, path string, body int) (status int, gateway string) {
-		request, err := http.NewRequestWithContext(t.Context(), method, "https://api.corp.example"+path, strings.NewReader(strings.Repeat("x", body)))
+		request, err := http.NewRequestWithContext(t.Context(), method, "https://api.corp.example"+path,
+			strings.NewReader(strings.Repeat("x", body)))
 		require.NoError(t, err)
 		response, err := client.Do(request)
 		if err != nil {
@@ -220,7 +224,8 @@ func (b *behind) check(t *testing.T, name string, client *http.Client) {
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
 		status, _ := ask(method, "/unanswered", 1)
 		assert.Equal(t, http.StatusBadGateway, status)
-		assert.Equal(t, 1, b.count(method+" /unanswered"), "%s: what was not answered is not repeated elsewhere", method)
+		assert.Equal(t, 1, b.count(method+" /unanswered"), "%s: what was not answered is not repeated elsewhere",
+			method)
 	}
 	b.deaf.Store(false)
 	require.Eventually(t, works(http.MethodGet), patience, 20*time.Millisecond, "nginx has passed over them")
@@ -244,7 +249,8 @@ func (b *behind) check(t *testing.T, name string, client *http.Client) {
 	}
 	b.unready[1].Store(true)
 	require.Eventually(t, allChangesAt("2"), patience, 20*time.Millisecond, "changes go where they can be made")
-	require.Eventually(t, func() bool { _, gateway := ask(http.MethodGet, "/read", 0); return gateway == "1" }, patience, 20*time.Millisecond, "reads go on")
+	require.Eventually(t, func() bool { _, gateway := ask(http.MethodGet, "/read", 0); return gateway == "1" },
+		patience, 20*time.Millisecond, "reads go on")
 	b.follows[1].Store(true)
 	b.unready[1].Store(false)
 	before := b.checked[1].Load()

@@ -191,8 +191,11 @@ func documents(t *testing.T, text string) []any {
 
 // The blocks, answers and comments of a page are recognised.
 func TestBlocksOfAPage(t *testing.T) {
-	page := manual.Page{Path: "p", Text: "# P\n\n```sh\na\n```\n\n```text\nb\n```\n\n```text\nno answer\n```\n\nwords\n\n   <!-- not run: x -->\n   ```sh\n   c\n   ```\n\n" +
-		"<!-- in a second console -->\n```sh\nd\n```\n\n```text\nno answer\n```\n\n```sh\ne\n```\n\n<!-- says -->\n```text\nf\n```\n\n```sh\ng\n```\n\nwords\n\n```text\nno answer\n```\n"}
+	page := manual.Page{Path: "p",
+		Text: "# P\n\n```sh\na\n```\n\n```text\nb\n```\n\n```text\nno answer\n```\n\nwords\n\n" +
+			"   <!-- not run: x -->\n   ```sh\n   c\n   ```\n\n" +
+			"<!-- in a second console -->\n```sh\nd\n```\n\n```text\nno answer\n```\n\n```sh\ne\n```\n\n" +
+			"<!-- says -->\n```text\nf\n```\n\n```sh\ng\n```\n\nwords\n\n```text\nno answer\n```\n"}
 	var got []string
 	for _, b := range blocks(t, page) {
 		line := fmt.Sprint(b.line, " ", b.language, " ", strings.TrimSpace(b.text), " ", b.mark)

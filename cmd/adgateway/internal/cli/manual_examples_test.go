@@ -184,7 +184,8 @@ func startShell(t *testing.T, dir string) *shell {
 	s := &shell{dir: programs, err: &lockedBuilder{}}
 	command := exec.CommandContext(t.Context(), "sh", "-eu")
 	command.Dir = dir
-	command.Env = append(os.Environ(), "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", "token="+pageToken)
+	command.Env = append(os.Environ(), "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"GORACE=atexit_sleep_ms=0", "token="+pageToken)
 	command.Stderr = s.err
 	s.stdin, err = command.StdinPipe()
 	require.NoError(t, err)
@@ -256,7 +257,9 @@ const invokeRestMethod = `function Invoke-RestMethod {
 // PowerShell and PowerShell 7 parse them differently. No example shows one.
 var dates = regexp.MustCompile(`"\d{4}-\d{2}-\d{2}T[0-9:.]+Z"`)
 
-func send(ctx context.Context, method, url string, header http.Header, body string) (status int, answer string, err error) {
+func send(
+	ctx context.Context, method, url string, header http.Header, body string,
+) (status int, answer string, err error) {
 	response, answer, err := exchange(ctx, method, url, header, body)
 	if err != nil {
 		return 0, "", err
@@ -265,7 +268,9 @@ func send(ctx context.Context, method, url string, header http.Header, body stri
 }
 
 // exchange sends a request and returns the response and its body.
-func exchange(ctx context.Context, method, url string, header http.Header, body string) (*http.Response, string, error) {
+func exchange(
+	ctx context.Context, method, url string, header http.Header, body string,
+) (*http.Response, string, error) {
 	request, err := http.NewRequestWithContext(ctx, strings.ToUpper(method), url, strings.NewReader(body))
 	if err != nil {
 		return nil, "", err

@@ -291,7 +291,8 @@ func TestManualNamesWhatExists(t *testing.T) {
 		}
 	}
 	settings, sections := map[string]bool{}, map[string]bool{}
-	variables := map[string]bool{config.URLVariable: true, config.TokenVariable: true, config.CAPathVariable: true}
+	variables := map[string]bool{config.URLVariable: true, config.TokenVariable: true,
+		config.CAPathVariable: true}
 	for _, row := range config.Rows() {
 		settings[row.Key] = true
 		variables[row.Variable()] = true
@@ -331,7 +332,8 @@ func TestManualNamesWhatExists(t *testing.T) {
 		word(s.page, s.text)
 		// otherwise it is a name in Go
 		name := regexp.MustCompile(`^[a-zA-Z]+(?:\.[a-z][a-zA-Z]*)+`).FindString(s.text)
-		if section, _, _ := strings.Cut(name, "."); sections[section] && !slices.Contains(files, name) && !slices.Contains(former, s.page) {
+		if section, _, _ := strings.Cut(name, "."); sections[section] && !slices.Contains(files, name) &&
+			!slices.Contains(former, s.page) {
 			check("setting", settings[name], s.page, name)
 		}
 		if regexp.MustCompile(`^[a-z]+:[a-z-]+$`).MatchString(s.text) {
@@ -341,7 +343,8 @@ func TestManualNamesWhatExists(t *testing.T) {
 			check("metric", strings.Contains(metrics, `"`+metric+`"`), s.page, metric)
 		}
 	}
-	for kind, least := range map[string]int{"target of make": 20, "variable": 150, "route": 250, "setting": 250, "scope": 250, "metric": 50} {
+	for kind, least := range map[string]int{"target of make": 20, "variable": 150, "route": 250, "setting": 250,
+		"scope": 250, "metric": 50} {
 		assert.Greater(t, found[kind], least, kind)
 	}
 }

@@ -68,7 +68,8 @@ func settingsTable() string {
 		if row.Live() {
 			effect = "at once"
 		}
-		fmt.Fprintf(&b, "| `%s`<br>`%s` | `%s` | %s | %s Takes %s. |\n", row.Key, row.Variable(), row.Default, effect, cell(row.Doc), cell(row.Allowed()))
+		fmt.Fprintf(&b, "| `%s`<br>`%s` | `%s` | %s | %s Takes %s. |\n", row.Key, row.Variable(), row.Default,
+			effect, cell(row.Doc), cell(row.Allowed()))
 	}
 	return b.String()
 }
@@ -119,7 +120,8 @@ func rightsTable() string {
 		if g.Inherit != "" {
 			inherit = "`" + g.Inherit + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` |\n", strings.Join(g.Scopes, "`, `"), places[g.On], inherit, strings.Join(g.Rights, "`, `"))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` |\n", strings.Join(g.Scopes, "`, `"), places[g.On], inherit,
+			strings.Join(g.Rights, "`, `"))
 	}
 	return b.String()
 }
@@ -135,7 +137,8 @@ func eventsTable() string {
 
 func boundsTable() string {
 	var b strings.Builder
-	b.WriteString("| what | of one caller | in all | settings | beyond that | to make room |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| what | of one caller | in all | settings | beyond that | to make room |\n" +
+		"|---|---|---|---|---|---|\n")
 	for _, row := range bounds.Table() {
 		var settings []string
 		for _, name := range row.Settings {
@@ -211,7 +214,11 @@ foreach ($key in @($GatewayGuards.Keys)) { $key + '|' + $GatewayGuards[$key].wha
 foreach ($group in $GatewayGuardedGroups) { '|' + $group.name + ' and all its members|' + $group.why }
 `
 	var lines []string
-	out := engine.Streams{Output: func(value any) error { lines = append(lines, dotnet.ToText(value)); return nil }}
+	out := engine.Streams{Output: func(
+		value any) error {
+		lines = append(lines, dotnet.ToText(value))
+		return nil
+	}}
 	session := engine.NewEngine(engine.Options{}).NewSession(engine.Console{})
 	require.NoError(t, session.Run(t.Context(), "guards", scripts.Prelude(ps.DNS).Text+list, out))
 	from := map[string]string{}

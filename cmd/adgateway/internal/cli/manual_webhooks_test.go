@@ -57,8 +57,10 @@ func TestTheRelayOfTheManual(t *testing.T) {
 		return err == nil
 	}, patience, 10*time.Millisecond, "%v", relay.Stderr)
 
-	s := startSandbox(t, "--token", "t", "--set", fmt.Sprintf("events.webhooks=[{name: chat, url: 'http://%s/', secretFile: '%s'}]", address, secret))
-	status, body, err := send(t.Context(), http.MethodPut, s.url+"/api/ADUser/aschmidt/Disable", http.Header{"Auth-Token": {"Bearer t"}}, "")
+	s := startSandbox(t, "--token", "t", "--set",
+		fmt.Sprintf("events.webhooks=[{name: chat, url: 'http://%s/', secretFile: '%s'}]", address, secret))
+	status, body, err := send(t.Context(), http.MethodPut, s.url+"/api/ADUser/aschmidt/Disable",
+		http.Header{"Auth-Token": {"Bearer t"}}, "")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status, body)
 	select {
@@ -68,7 +70,8 @@ func TestTheRelayOfTheManual(t *testing.T) {
 		assert.Fail(t, "nothing was posted", "%v", relay.Stderr)
 	}
 
-	forged, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/", strings.NewReader(`{"type":"change"}`))
+	forged, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/",
+		strings.NewReader(`{"type":"change"}`))
 	require.NoError(t, err)
 	forged.Header.Set("webhook-timestamp", fmt.Sprint(time.Now().Unix()))
 	forged.Header.Set("webhook-signature", "v1,AAAA")

@@ -38,7 +38,8 @@ func addChild(c *cobra.Command) *bool {
 func gatewayAlone(c *cobra.Command, f *program.Flags) winsvc.Prepare {
 	return func(ctx context.Context, write events.Write) (func(context.Context) error, string, error) {
 		prepare := func(ctx context.Context) (*app.Server, error) {
-			return app.Prepare(ctx, app.ServerOptions{Flags: f, Version: buildVersion(), Stderr: c.ErrOrStderr(), Event: write})
+			return app.Prepare(ctx, app.ServerOptions{Flags: f, Version: buildVersion(), Stderr: c.ErrOrStderr(),
+				Event: write})
 		}
 		s, err := prepare(ctx)
 		if err != nil {
@@ -132,7 +133,8 @@ func programs() (self, node string, err error) {
 		node += ".exe"
 	}
 	if _, err := os.Stat(node); errors.Is(err, fs.ErrNotExist) {
-		return "", "", fmt.Errorf("this gateway has a node, whose program is not beside this one: put %s there, of the same version", node)
+		return "", "", fmt.Errorf("this gateway has a node, whose program is not beside this one: put %s there, "+
+			"of the same version", node)
 	}
 	return self, node, nil
 }

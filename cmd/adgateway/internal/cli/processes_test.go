@@ -51,7 +51,8 @@ func TestLinesOfProcesses(t *testing.T) {
 	s := &config.Settings{}
 	assert.Equal(t, []string{"run", "--child"}, nodeLine(&program.Flags{}, s))
 	s.Log.File = "gw.log"
-	assert.Equal(t, []string{"run", "--child", "--config=a.yaml", "--set=engine.listen=:1", "--set=log.file=gw.log"},
+	assert.Equal(t, []string{"run", "--child", "--config=a.yaml", "--set=engine.listen=:1",
+		"--set=log.file=gw.log"},
 		nodeLine(&program.Flags{File: "a.yaml", Set: []string{"engine.listen=:1"}}, s))
 	assert.Equal(t, "gw-service.log", beside(s.Log.File, "-service"))
 	assert.Empty(t, beside("", "-service"))
@@ -63,8 +64,10 @@ func TestAGatewayOfACluster(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "adgateway.yaml")
 	hop := freeport.Addresses(t, 1)[0]
-	require.NoError(t, os.WriteFile(file, []byte("http:\n  listen: 127.0.0.1:0\ncluster:\n  listen: "+hop+"\nstore:\n  file: state.db\n"), 0o600))
-	make := []string{"cluster", "init", "--config", file, "--name", "corp", "--gateway", "gw1=127.0.0.1", "--gateway", "gw2=127.0.0.2", "--gateway", "gw3=127.0.0.3:16222"}
+	require.NoError(t, os.WriteFile(file,
+		[]byte("http:\n  listen: 127.0.0.1:0\ncluster:\n  listen: "+hop+"\nstore:\n  file: state.db\n"), 0o600))
+	make := []string{"cluster", "init", "--config", file, "--name", "corp", "--gateway", "gw1=127.0.0.1",
+		"--gateway", "gw2=127.0.0.2", "--gateway", "gw3=127.0.0.3:16222"}
 	code, stdout, stderr := runCommand(t, make...)
 	require.Zero(t, code, stderr)
 	assert.Regexp(t, `--gateway gw2 --address `+regexp.QuoteMeta(hop)+` --authority [0-9a-f]{64} --secret [a-z0-9]+ --host 127\.0\.0\.2\n`, stdout)
@@ -90,7 +93,8 @@ func TestAGatewayOfACluster(t *testing.T) {
 		"of an earlier version": {[]string{"init", "--set", "cluster.name=corp", "--set", "cluster.gateway=gw1", "--set", "cluster.servers=nats://127.0.0.1:4222",
 			"--name", "corp", "--gateway", "gw1=h1", "--gateway", "gw2=h2", "--gateway", "gw3=h3"}, "adgateway cluster migrate"},
 	} {
-		code, _, stderr := runCommand(t, append([]string{"cluster", try.args[0], "--config", file}, try.args[1:]...)...)
+		code, _, stderr := runCommand(t,
+			append([]string{"cluster", try.args[0], "--config", file}, try.args[1:]...)...)
 		assert.Equal(t, 1, code, name)
 		assert.Contains(t, stderr, try.text, name)
 	}

@@ -22,8 +22,9 @@ func rightsCommand() *cobra.Command {
 			"for each change of permissions, and how each is taken back. Nothing is read or changed.\n" +
 			"With --script it prints a PowerShell script that does the same step by step: it asks before\n" +
 			"each change, shows all of them with -WhatIf, and takes back what it gave with -Revoke.",
-		Example: "  adgateway rights --scope user:read,user:password --ou 'OU=Staff,DC=corp,DC=example'\n  adgateway rights --script | Set-Content -Path Set-AdgatewayAccess.ps1",
-		Args:    cobra.NoArgs,
+		Example: "  adgateway rights --scope user:read,user:password --ou 'OU=Staff,DC=corp,DC=example'\n" +
+			"  adgateway rights --script | Set-Content -Path Set-AdgatewayAccess.ps1",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if script {
 				if name := firstGiven(c, "scope", "account", "domain", "ou", "zone", "json"); name != "" {

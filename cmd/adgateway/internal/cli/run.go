@@ -63,8 +63,10 @@ func rootCommand() (root *cobra.Command, started *bool) {
 	root.Version = buildVersion()
 	root.SetVersionTemplate("adgateway {{.Version}}\n")
 	root.SetFlagErrorFunc(knownFlag)
-	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), tokenCommand(), userCommand(), acmeCommand(), tlsCommand(), changesCommand(), clusterCommand(),
-		auditCommand(), doctorCommand(), benchCommand(), jobCommand(), eventsCommand(), rightsCommand(), backupCommand(), restoreCommand(), versionCommand(), engineCommand())
+	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), tokenCommand(),
+		userCommand(), acmeCommand(), tlsCommand(), changesCommand(), clusterCommand(),
+		auditCommand(), doctorCommand(), benchCommand(), jobCommand(), eventsCommand(), rightsCommand(),
+		backupCommand(), restoreCommand(), versionCommand(), engineCommand())
 	addUsage(root)
 	addExits(root)
 	addHelp(root)

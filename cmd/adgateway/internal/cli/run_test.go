@@ -28,7 +28,8 @@ const patience = 3 * time.Minute
 // free port, so that the tests do not depend on the default port.
 func runCommand(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	if (args[0] == "serve" || args[0] == "sandbox") && !slices.Contains(args, "--listen") && !slices.Contains(args, "order") {
+	if (args[0] == "serve" || args[0] == "sandbox") && !slices.Contains(args, "--listen") &&
+		!slices.Contains(args, "order") {
 		args = append(slices.Clone(args), "--listen", "127.0.0.1:0")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -65,9 +66,13 @@ func TestCommandsPrintNothingHidden(t *testing.T) {
 
 func TestCommandsThatEnd(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken.ldif")
-	require.NoError(t, os.WriteFile(broken, []byte("version: 1\n\ndn: CN=a,DC=corp,DC=example\nobjectClass: user\nno colon here\n\ndn: CN=b,OU=missing,DC=corp,DC=example\nchangetype: delete\n"), 0o600))
+	require.NoError(t, os.WriteFile(broken,
+		[]byte("version: 1\n\ndn: CN=a,DC=corp,DC=example\nobjectClass: user\nno colon here\n\n"+
+			"dn: CN=b,OU=missing,DC=corp,DC=example\nchangetype: delete\n"), 0o600))
 	zone := filepath.Join(t.TempDir(), "broken.zone")
-	require.NoError(t, os.WriteFile(zone, []byte("$ORIGIN own.example.\n@ 3600 IN SOA ns hostmaster 1 2 3 4 5\n@ IN NS ns\nwww IN CNAME a\nwww IN A 10.0.0.1\n"), 0o600))
+	require.NoError(t, os.WriteFile(zone,
+		[]byte("$ORIGIN own.example.\n@ 3600 IN SOA ns hostmaster 1 2 3 4 5\n@ IN NS ns\nwww IN CNAME a\n"+
+			"www IN A 10.0.0.1\n"), 0o600))
 	settings := filepath.Join(t.TempDir(), "adgateway.yaml")
 	require.NoError(t, os.WriteFile(settings, []byte("http:\n  listen: nowhere\nlog:\n  colour: red\n"), 0o600))
 	for name, c := range map[string]struct {
@@ -137,8 +142,10 @@ func TestServiceCommandsOutsideWindowsNameAnAlternative(t *testing.T) {
 	for _, command := range []string{"install", "uninstall", "start", "stop", "restart", "status"} {
 		code, _, stderr := runCommand(t, "service", command)
 		assert.Equal(t, 1, code, command)
-		assert.Equal(t, "adgateway: the service is only available on Windows. Here run 'adgateway serve' under this system's own service manager, "+
-			"such as a systemd unit with ExecStart=/usr/local/bin/adgateway serve --config /etc/adgateway/adgateway.yaml\nSee 'adgateway help install'.\n", stderr, command)
+		assert.Equal(t, "adgateway: the service is only available on Windows. Here run 'adgateway serve' under "+
+			"this system's own service manager, "+
+			"such as a systemd unit with ExecStart=/usr/local/bin/adgateway serve --config "+
+			"/etc/adgateway/adgateway.yaml\nSee 'adgateway help install'.\n", stderr, command)
 	}
 }
 
@@ -154,7 +161,8 @@ type runningSandbox struct {
 }
 
 // unhurried are flags that keep requests from failing only because the machine is busy.
-var unhurried = []string{"--set=pool.maxWait=3m", "--set=pool.startTimeout=3m", "--set=http.readTimeout=3m", "--set=http.writeTimeout=3m"}
+var unhurried = []string{"--set=pool.maxWait=3m", "--set=pool.startTimeout=3m", "--set=http.readTimeout=3m",
+	"--set=http.writeTimeout=3m"}
 
 func startSandbox(t *testing.T, args ...string) *runningSandbox {
 	t.Helper()
@@ -163,7 +171,8 @@ func startSandbox(t *testing.T, args ...string) *runningSandbox {
 	s := &runningSandbox{t: t, log: &lockedBuilder{}}
 	ended := make(chan int, 1)
 	go func() {
-		code := Run(ctx, slices.Concat([]string{"sandbox", "--listen", "127.0.0.1:0"}, unhurried, args), writer, s.log)
+		code := Run(ctx, slices.Concat([]string{"sandbox", "--listen", "127.0.0.1:0"}, unhurried, args), writer,
+			s.log)
 		writer.Close()
 		ended <- code
 	}()
@@ -292,14 +301,16 @@ func TestDebugLevelLogsEveryScriptRun(t *testing.T) {
 		status, body := s.get("/api/OU/All", "Bearer t")
 		require.Equal(t, http.StatusOK, status, body)
 		require.Zero(t, s.stop())
-		for _, text := range []string{"a script was run", "script=Get-GatewayOUList", " waited_ms=", "the domain controllers were discovered"} {
+		for _, text := range []string{"a script was run", "script=Get-GatewayOUList", " waited_ms=",
+			"the domain controllers were discovered"} {
 			assert.Equal(t, want, strings.Contains(s.log.String(), text), "%s: %s", text, s.log)
 		}
 	}
 }
 
 func TestSandboxAcceptsTokensAndUsers(t *testing.T) {
-	s := startSandbox(t, "--token", "abc==", "--token", "reader=user:read,ou:read", "--user", "anna:pa:ss=ou:read")
+	s := startSandbox(t, "--token", "abc==", "--token", "reader=user:read,ou:read", "--user",
+		"anna:pa:ss=ou:read")
 	for _, c := range []struct {
 		credential, path string
 		status           int

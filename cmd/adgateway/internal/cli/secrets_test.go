@@ -60,7 +60,8 @@ func TestCommandsPrintNoSecrets(t *testing.T) {
 	s := &outputs{t, map[string]string{}}
 
 	var tokens []string
-	for _, args := range [][]string{{"token", "create", "portal", "--scope", "*", config}, {"token", "rotate", "portal", "--grace", "1h", config}} {
+	for _, args := range [][]string{{"token", "create", "portal", "--scope", "*", config},
+		{"token", "rotate", "portal", "--grace", "1h", config}} {
 		token, command := strings.TrimSpace(s.run(0, args...)), strings.Join(args, " ")
 		tokens = append(tokens, token)
 		s.byName[command] = strings.Replace(s.byName[command], token, "", 1) // the one permitted occurrence
@@ -76,7 +77,8 @@ func TestCommandsPrintNoSecrets(t *testing.T) {
 	}
 	require.NotEmpty(t, generated)
 	for _, user := range []string{"anna", "berta"} {
-		status, body := sandbox.get("/api/OU/All", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+canary.Secret(user))))
+		status, body := sandbox.get("/api/OU/All",
+			"Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+canary.Secret(user))))
 		require.Equal(t, http.StatusOK, status, body)
 	}
 	assert.Zero(t, sandbox.stop())
@@ -147,7 +149,8 @@ func TestMistakesAreReportedWithoutSecrets(t *testing.T) {
 		{"--user", secret}, {"--user", "a:" + secret + "=nope:x"}, {"--user", "a:" + secret, "--user", "a:" + secret},
 		{"--set", "sandbox.tokens=" + secret}, {"--set", "sandbox.users=[{name: a, password: [" + secret + "]}]"}, {"--set", "sandbox.tokens=[{value: " + secret},
 	} {
-		code, stdout, stderr := runCommand(t, append([]string{"sandbox", "--set", "audit.keyFile=" + path("none")}, flags...)...)
+		code, stdout, stderr := runCommand(t,
+			append([]string{"sandbox", "--set", "audit.keyFile=" + path("none")}, flags...)...)
 		assert.Equal(t, 1, code)
 		s.byName["flags "+flags[0]+strconv.Itoa(len(s.byName))] = stdout + stderr
 	}
@@ -168,7 +171,8 @@ func TestMistakesAreReportedWithoutSecrets(t *testing.T) {
 			s.run(1, "sandbox", "--set", "auth.store="+path(name))
 		}
 	}
-	s.run(1, "sandbox", "--set", "tls.pfxFile="+path("a.pfx"), "--set", "tls.pfxPasswordFile="+path("wrong.password"))
+	s.run(1, "sandbox", "--set", "tls.pfxFile="+path("a.pfx"), "--set",
+		"tls.pfxPasswordFile="+path("wrong.password"))
 	s.run(1, "sandbox", "--set", "audit.file="+path("a.jsonl"), "--set", "audit.keyFile="+path("short.key"))
 	require.Error(t, typed(t, canary.Mark, "add", "a", "--store", path("new.json"), "--scope", "*"))
 	s.hunt()

@@ -59,7 +59,8 @@ func sandboxCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			prepare := func(ctx context.Context) (*app.Sandbox, error) {
-				return app.PrepareSandbox(ctx, app.ServerOptions{Flags: &f, Version: buildVersion(), Stderr: c.ErrOrStderr()})
+				return app.PrepareSandbox(ctx,
+					app.ServerOptions{Flags: &f, Version: buildVersion(), Stderr: c.ErrOrStderr()})
 			}
 			s, err := prepare(c.Context())
 			if err != nil {
@@ -78,8 +79,10 @@ func sandboxCommand() *cobra.Command {
 	}
 	f.AddTo(c.Flags(), slices.Concat(program.Common(), worldSpellings(), sandboxSpellings())...)
 	flags := c.Flags()
-	flags.StringArrayVar(&more.tokens, "token", nil, "a bearer token as `VALUE[=scope,...]`; without scopes it has all (repeatable)")
-	flags.StringArrayVar(&more.users, "user", nil, "a Basic user as `NAME:PASSWORD[=scope,...]`; without scopes it has all (repeatable)")
+	flags.StringArrayVar(&more.tokens, "token", nil,
+		"a bearer token as `VALUE[=scope,...]`; without scopes it has all (repeatable)")
+	flags.StringArrayVar(&more.users, "user", nil,
+		"a Basic user as `NAME:PASSWORD[=scope,...]`; without scopes it has all (repeatable)")
 	c.AddCommand(domainCommand(), orderCommand())
 	flags.StringArrayVar(&more.ldif, "ldif", nil, "load this LDIF `FILE` into the directory (repeatable)")
 	flags.StringArrayVar(&more.zones, "zone", nil, "load this zone `FILE` into the DNS server (repeatable)")
@@ -147,7 +150,8 @@ func printCalls(c *cobra.Command, s *app.Sandbox, given *sandboxFlags) {
 	if s.Token == "" {
 		credential = given.credential()
 	}
-	for _, path := range []string{"/api/ADUser/" + example.User + "/Details", "/api/ADUser/ListUsers/All?Limit=3", "/api/DnsCNameRecord/" + example.Zone} {
+	for _, path := range []string{"/api/ADUser/" + example.User + "/Details",
+		"/api/ADUser/ListUsers/All?Limit=3", "/api/DnsCNameRecord/" + example.Zone} {
 		printCall(w, url+path, credential)
 	}
 }
@@ -155,7 +159,8 @@ func printCalls(c *cobra.Command, s *app.Sandbox, given *sandboxFlags) {
 // printLink prints the address of the pages for people, with a link that signs in once.
 func printLink(c *cobra.Command, s *app.Sandbox) {
 	if link := s.SignInLink(); link != "" {
-		fmt.Fprintf(c.OutOrStdout(), "\nhelp desk and status: %s/ui/\nsigns you in once, within 10 minutes: %s\n", s.URL(), link)
+		fmt.Fprintf(c.OutOrStdout(), "\nhelp desk and status: %s/ui/\nsigns you in once, within 10 minutes: %s\n",
+			s.URL(), link)
 	}
 }
 

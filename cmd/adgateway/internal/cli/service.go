@@ -17,7 +17,8 @@ func serviceCommand() *cobra.Command {
 			_, _, _, err := (&program.Flags{Fallback: file, Account: account}).Read()
 			return err
 		},
-		Init: "adgateway config init", Ending: "running requests are finished first", Data: "credentials, audit log and logs",
+		Init: "adgateway config init", Ending: "running requests are finished first",
+		Data: "credentials, audit log and logs",
 	})
 	return group("service", "Install and control the Windows service", append(commands, serviceRunCommand())...)
 }

@@ -41,7 +41,8 @@ func TestFilesAreCheckedBeforeListening(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			args = append(args, "--listen", address)
 			code, _, stderr := runCommand(t, append(args,
-				"--set", "tls.certificateFile="+path("no.pem"), "--set", "tls.keyFile="+path("no.key"), "--set", "tls.clientCAFile="+path("no.ca"),
+				"--set", "tls.certificateFile="+path("no.pem"), "--set", "tls.keyFile="+path("no.key"), "--set",
+				"tls.clientCAFile="+path("no.ca"),
 				"--set", "audit.file="+path("file")+"/audit.jsonl", "--set", "audit.keyFile="+path("no-audit.key"),
 				"--set", "auth.store="+path("file")+"/credentials.json", "--set", "log.file="+path("file")+"/a.log")...)
 			assert.Equal(t, 1, code)

@@ -13,7 +13,8 @@ import (
 )
 
 func tlsCommand() *cobra.Command {
-	return group("tls", "Get, renew and show the certificate of the gateway", tlsSelfSignedCommand(), tlsRequestCommand(), tlsImportCommand(), tlsShowCommand())
+	return group("tls", "Get, renew and show the certificate of the gateway", tlsSelfSignedCommand(),
+		tlsRequestCommand(), tlsImportCommand(), tlsShowCommand())
 }
 
 // tlsFlags are the flags of the commands that write certificate files.
@@ -72,7 +73,8 @@ func (f *tlsFlags) print(c *cobra.Command, written certificateFiles, next string
 
 // settingLines are the lines of the settings file that name the files.
 func settingLines(w certificateFiles) string {
-	return fmt.Sprintf("\nin %s; a running gateway that has these settings takes it by itself:\n\ntls:\n  certificateFile: '%s'\n  keyFile: '%s'\n", program.FileName, w.Certificate, w.Key)
+	return fmt.Sprintf("\nin %s; a running gateway that has these settings takes it by itself:\n\ntls:\n"+
+		"  certificateFile: '%s'\n  keyFile: '%s'\n", program.FileName, w.Certificate, w.Key)
 }
 
 func tlsSelfSignedCommand() *cobra.Command {
@@ -97,7 +99,8 @@ func tlsSelfSignedCommand() *cobra.Command {
 			return f.print(c, written, settingLines(written))
 		},
 	}
-	f.add(c, "DNS `NAME` or address that clients use; without it, those of this computer", "replace files that are there")
+	f.add(c, "DNS `NAME` or address that clients use; without it, those of this computer",
+		"replace files that are there")
 	c.Flags().IntVar(&days, "days", tlscert.MaxDays, "life in `DAYS`")
 	return c
 }
@@ -122,12 +125,16 @@ func tlsRequestCommand() *cobra.Command {
 				return err
 			}
 			answer := filepath.Join(string(folder), "gw.cer")
-			next := fmt.Sprintf("\nsend it to the authority, then import its answer:\n\ncertreq -submit '%s' '%s'\nadgateway tls import '%s'\n", written.Request, answer, answer)
+			next := fmt.Sprintf("\nsend it to the authority, then import its answer:\n\ncertreq -submit '%s' '%s'\n"+
+				"adgateway tls import '%s'\n", written.Request, answer, answer)
 			return f.print(c, written, next)
 		},
 	}
-	f.add(c, "DNS `NAME` or address that clients use; without it, those of this computer", "replace a request that is there")
-	c.Flags().StringVar(&template, "template", "WebServer", "`NAME` of the certificate template of AD CS, which must let the requester supply the subject; '' for other authorities")
+	f.add(c, "DNS `NAME` or address that clients use; without it, those of this computer",
+		"replace a request that is there")
+	c.Flags().StringVar(&template, "template", "WebServer",
+		"`NAME` of the certificate template of AD CS, which must let the requester supply the subject; '' for "+
+			"other authorities")
 	return c
 }
 
@@ -153,8 +160,10 @@ func tlsImportCommand() *cobra.Command {
 			return f.print(c, written, settingLines(written))
 		},
 	}
-	f.add(c, "DNS `NAME` or address of which the certificate must be for one; without it, those of this computer", "")
-	c.Flags().StringArrayVar(&chain, "chain", nil, "`FILE` with certificates between it and the root (repeatable)")
+	f.add(c, "DNS `NAME` or address of which the certificate must be for one; without it, those of this "+
+		"computer", "")
+	c.Flags().StringArrayVar(&chain, "chain", nil,
+		"`FILE` with certificates between it and the root (repeatable)")
 	return c
 }
 

@@ -33,9 +33,12 @@ func answered(t *testing.T, requestFile string) []byte {
 	require.NoError(t, err)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	authority := &x509.Certificate{Subject: pkix.Name{CommonName: "corp CA"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0), IsCA: true, BasicConstraintsValid: true}
+	authority := &x509.Certificate{Subject: pkix.Name{CommonName: "corp CA"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0), IsCA: true,
+		BasicConstraintsValid: true}
 	raw, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		Subject: request.Subject, DNSNames: request.DNSNames, IPAddresses: request.IPAddresses, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, 90),
+		Subject: request.Subject, DNSNames: request.DNSNames, IPAddresses: request.IPAddresses,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, 90),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}, authority, request.PublicKey, key)
 	require.NoError(t, err)
@@ -95,7 +98,8 @@ func TestCertificateOfTheGateway(t *testing.T) {
 			assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 		}
 	}
-	settings := []string{"--set", "tls.certificateFile=" + first.Certificate, "--set", "tls.keyFile=" + first.Key, "--set", "http.listen=" + serving(t, folder)}
+	settings := []string{"--set", "tls.certificateFile=" + first.Certificate, "--set",
+		"tls.keyFile=" + first.Key, "--set", "http.listen=" + serving(t, folder)}
 	stdout, _ := tlsRun(0, append([]string{"show"}, settings...)...)
 	assert.Contains(t, stdout, "this certificate")
 	assert.Contains(t, stdout, first.SHA256)
@@ -122,10 +126,12 @@ func TestCertificateOfTheGateway(t *testing.T) {
 	var shown shownCertificate
 	require.NoError(t, json.Unmarshal([]byte(stdout), &shown))
 	assert.Equal(t, renewed.SHA256, shown.Configured.SHA256)
-	assert.Equal(t, first.SHA256, shown.Served.SHA256, "what is served is another one until the gateway takes the new one")
+	assert.Equal(t, first.SHA256, shown.Served.SHA256,
+		"what is served is another one until the gateway takes the new one")
 
 	_, stderr = tlsRun(1, "import", first.Certificate+".none")
-	assert.True(t, strings.HasPrefix(stderr, "the folder of the files is "+program.DataDir()+"; --out names another one\n"), stderr)
+	assert.True(t, strings.HasPrefix(stderr,
+		"the folder of the files is "+program.DataDir()+"; --out names another one\n"), stderr)
 	_, stderr = tlsRun(1, "import", first.Certificate, "--out", t.TempDir())
 	assert.Contains(t, stderr, "there is no key")
 	require.NoError(t, os.WriteFile(first.Key, []byte("broken"), 0o600))

@@ -15,8 +15,10 @@ import (
 func tokenCommand() *cobra.Command {
 	at := location()
 	c := group("token", "Manage the tokens that may call the API",
-		tokenCreateCommand(at), listCommand(at, tokenKind), showCommand(at, tokenKind), setCommand(at, tokenKind), tokenRotateCommand(at),
-		removeCommand(at, tokenKind, "revoke", "Revoke tokens for good; they are rejected within a second", "is revoked"),
+		tokenCreateCommand(at), listCommand(at, tokenKind), showCommand(at, tokenKind), setCommand(at, tokenKind),
+		tokenRotateCommand(at),
+		removeCommand(at, tokenKind, "revoke", "Revoke tokens for good; they are rejected within a second",
+			"is revoked"),
 		tokenMoveCommand(at))
 	c.Long = "Manages the tokens that may call the API. A running gateway applies every\nchange within a second."
 	at.AddTo(c.PersistentFlags())
@@ -58,8 +60,11 @@ func tokenCreateCommand(at *storeLocation) *cobra.Command {
 	}
 	flags.AddTo(c.Flags(), "90d")
 	issued.AddTo(c)
-	c.Flags().StringVar(&certificate.Subject, "certificate-subject", "", "`SUBJECT` of the client certificate to accept instead of a token: CN=portal,O=Example, dns:NAME, uri:URI, email:ADDRESS or sha256:DIGEST")
-	c.Flags().StringVar(&certificate.Issuer, "certificate-issuer", "", "`ISSUER` that this certificate must have: its subject, or sha256:DIGEST of an authority (default: any)")
+	c.Flags().StringVar(&certificate.Subject, "certificate-subject", "",
+		"`SUBJECT` of the client certificate to accept instead of a token: CN=portal,O=Example, dns:NAME, "+
+			"uri:URI, email:ADDRESS or sha256:DIGEST")
+	c.Flags().StringVar(&certificate.Issuer, "certificate-issuer", "",
+		"`ISSUER` that this certificate must have: its subject, or sha256:DIGEST of an authority (default: any)")
 	return c
 }
 
@@ -103,7 +108,8 @@ func tokenRotateCommand(at *storeLocation) *cobra.Command {
 	}
 	issued.AddTo(c)
 	c.Flags().StringVar(&grace, "grace", "0s", "how long the old token remains valid, such as 24h")
-	c.Flags().StringVar(&expires, "expires", "", "new expiry: 90d, 12h, 2027-01-31 or never (default: unchanged)")
+	c.Flags().StringVar(&expires, "expires", "",
+		"new expiry: 90d, 12h, 2027-01-31 or never (default: unchanged)")
 	return c
 }
 
@@ -134,7 +140,8 @@ func tokenMoveCommand(at *storeLocation) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "moved: %d of %d tokens and users; the others were there already\n", moved, len(document.Tokens)+len(document.Users))
+			_, err = fmt.Fprintf(c.OutOrStdout(), "moved: %d of %d tokens and users; the others were there already\n",
+				moved, len(document.Tokens)+len(document.Users))
 			return err
 		},
 	}
@@ -144,5 +151,8 @@ func tokenMoveCommand(at *storeLocation) *cobra.Command {
 
 // location returns the location of the accounts, before its flags are parsed.
 func location() *storeLocation {
-	return &storeLocation{Cluster: func(s *config.Settings) (app.Options, error) { return clusterOptions(os.Stderr, s) }}
+	return &storeLocation{Cluster: func(s *config.Settings) (app.Options,
+		error) {
+		return clusterOptions(os.Stderr, s)
+	}}
 }

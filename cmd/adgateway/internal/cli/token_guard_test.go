@@ -13,7 +13,8 @@ import (
 // one scope, and this need can be removed again.
 func TestATokenThatNeedsAGuard(t *testing.T) {
 	store := "--store=" + filepath.Join(t.TempDir(), "credentials.json")
-	token := "Bearer " + command(t, "token", "create", "sync", store, "--scope", "*", "--require-guard", "user:write")
+	token := "Bearer " + command(t, "token", "create", "sync", store, "--scope", "*", "--require-guard",
+		"user:write")
 	assert.Regexp(t, `guard required +user:write`, command(t, "token", "show", "sync", store))
 	s := startSandbox(t, "--set", "auth.store="+strings.TrimPrefix(store, "--store="))
 	const disable, remove = "/api/ADUser/aschmidt/Disable", "/api/ADUser/aschmidt/Group/VPN%20Users"

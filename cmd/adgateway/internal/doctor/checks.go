@@ -218,7 +218,8 @@ func probeService(_ context.Context, x *exam) verdict {
 		v.hit("missing")
 		return v
 	}
-	v.found = fmt.Sprintf("%s, start %s, %s", map[bool]string{true: "runs", false: "stopped"}[s.Running], s.Start, s.Program)
+	v.found = fmt.Sprintf("%s, start %s, %s", map[bool]string{true: "runs", false: "stopped"}[s.Running],
+		s.Start, s.Program)
 	switch {
 	case s.Start == "disabled":
 		v.hit("disabled")
@@ -233,7 +234,8 @@ func probeService(_ context.Context, x *exam) verdict {
 		v.hit("manual", "start", s.Start)
 	}
 	if s.Restarts < restarts || !s.OnErrors {
-		v.hit("no-recovery", "restarts", strconv.Itoa(s.Restarts), "errors", map[bool]string{true: "yes", false: "no"}[s.OnErrors])
+		v.hit("no-recovery", "restarts", strconv.Itoa(s.Restarts), "errors",
+			map[bool]string{true: "yes", false: "no"}[s.OnErrors])
 	}
 	return v
 }

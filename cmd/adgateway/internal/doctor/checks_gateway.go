@@ -120,7 +120,8 @@ func probeCertificate(_ context.Context, x *exam) verdict {
 	left := c.Ends.Sub(x.Now())
 	v.found = fmt.Sprintf("%s, until %s", c.Subject, c.Ends.UTC().Format(time.DateOnly))
 	if left < endsSoon {
-		v.hit("expires", "subject", c.Subject, "date", c.Ends.UTC().Format(time.DateOnly), "days", strconv.Itoa(int(left.Hours()/24)))
+		v.hit("expires", "subject", c.Subject, "date", c.Ends.UTC().Format(time.DateOnly), "days",
+			strconv.Itoa(int(left.Hours()/24)))
 	}
 	names := x.Names()
 	if len(names) > 0 && !slices.ContainsFunc(names, c.covers) {

@@ -351,7 +351,8 @@ func probeRoutes(ctx context.Context, x *exam) verdict {
 	case err != nil:
 		v.hit("no-page", "address", e.Monitor, "error", oneLine(err))
 	case len(names) < len(x.peers):
-		v.hit("away", "connected", strconv.Itoa(len(names)), "all", strconv.Itoa(len(x.peers)), "names", orNone(v.found))
+		v.hit("away", "connected", strconv.Itoa(len(names)), "all", strconv.Itoa(len(x.peers)), "names",
+			orNone(v.found))
 	}
 	return v
 }

@@ -13,10 +13,12 @@ import (
 )
 
 const (
-	notConstrained = "Sign adgateway.exe or allow its folder in the AppLocker or App Control (WDAC) policy that constrains PowerShell, for the service's account; " +
+	notConstrained = "Sign adgateway.exe or allow its folder in the AppLocker or App Control (WDAC) policy " +
+		"that constrains PowerShell, for the service's account; " +
 		"'Get-AppLockerPolicy -Effective' and the event logs AppLocker and CodeIntegrity name the rule."
 	forServer = "On Windows Server: 'Install-WindowsFeature RSAT-AD-PowerShell,RSAT-DNS-Server'."
-	forClient = "On a Windows client: 'Add-WindowsCapability -Online -Name Rsat.ActiveDirectory.DS-LDS.Tools~~~~0.0.1.0' and " +
+	forClient = "On a Windows client: 'Add-WindowsCapability -Online -Name " +
+		"Rsat.ActiveDirectory.DS-LDS.Tools~~~~0.0.1.0' and " +
 		"'Add-WindowsCapability -Online -Name Rsat.Dns.Tools~~~~0.0.1.0'."
 )
 
@@ -155,7 +157,8 @@ func probeModules(_ context.Context, x *exam) verdict {
 	v := verdict{found: orNone(strings.Join(x.survey.Modules, ", "))}
 	var missing []string
 	for _, name := range []string{"ActiveDirectory", "DnsServer"} {
-		if !slices.ContainsFunc(x.survey.Modules, func(module string) bool { return strings.HasPrefix(module, name+" ") }) {
+		if !slices.ContainsFunc(x.survey.Modules,
+			func(module string) bool { return strings.HasPrefix(module, name+" ") }) {
 			missing = append(missing, name)
 		}
 	}
@@ -186,9 +189,11 @@ func probeSessions(ctx context.Context, x *exam) verdict {
 			v.hit(fault, "lane", string(lane), "error", oneLine(err))
 			continue
 		}
-		found = append(found, fmt.Sprintf("%s: %s %s, PowerShell %s %s, %.1f s", lane, s.Module, s.ModuleVersion, s.PowerShell, s.Edition, s.Took.Seconds()))
+		found = append(found, fmt.Sprintf("%s: %s %s, PowerShell %s %s, %.1f s", lane, s.Module, s.ModuleVersion,
+			s.PowerShell, s.Edition, s.Took.Seconds()))
 		if s.Took > allowed/2 {
-			v.hit("slow", "lane", string(lane), "took", fmt.Sprintf("%.1f s", s.Took.Seconds()), "limit", allowed.String())
+			v.hit("slow", "lane", string(lane), "took", fmt.Sprintf("%.1f s", s.Took.Seconds()), "limit",
+				allowed.String())
 		}
 	}
 	if len(found) > 0 {

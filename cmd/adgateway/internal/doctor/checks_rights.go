@@ -70,7 +70,8 @@ func probeRights(ctx context.Context, x *exam) verdict {
 	if len(x.OUs) > 0 {
 		args["Container"] = ps.List(x.OUs)
 	}
-	found, err := records[container](ctx, x, ps.Request{Script: "Get-GatewayRights", Lane: ps.Directory, Args: args})
+	found, err := records[container](ctx, x,
+		ps.Request{Script: "Get-GatewayRights", Lane: ps.Directory, Args: args})
 	var v verdict
 	if denied(err) {
 		v.hit("denied", "server", server, "account", x.accountName(), "error", oneLine(err))
@@ -95,9 +96,11 @@ func probeRights(ctx context.Context, x *exam) verdict {
 				lacking = append(lacking, class)
 			}
 		}
-		summary = append(summary, fmt.Sprintf("%s: creates %d classes, writes %d attributes", c.Container, len(c.Creates), c.Writes))
+		summary = append(summary, fmt.Sprintf("%s: creates %d classes, writes %d attributes", c.Container,
+			len(c.Creates), c.Writes))
 		if len(lacking) > 0 {
-			v.hit("no-create", "account", x.accountName(), "classes", strings.Join(lacking, ", "), "container", c.Container, "first", lacking[0])
+			v.hit("no-create", "account", x.accountName(), "classes", strings.Join(lacking, ", "), "container",
+				c.Container, "first", lacking[0])
 		}
 		if c.Writes == 0 {
 			v.hit("no-write", "account", x.accountName(), "container", c.Container)
@@ -111,7 +114,8 @@ func probeBin(ctx context.Context, x *exam) verdict {
 	found, err := records[struct {
 		Enabled, CanRead  bool
 		DeletedObjectDays *int
-	}](ctx, x, ps.Request{Script: "Get-GatewayBinStatus", Lane: ps.Directory, Args: ps.Args{"Server": ps.Text(x.controllers[0])}})
+	}](ctx, x, ps.Request{Script: "Get-GatewayBinStatus", Lane: ps.Directory,
+		Args: ps.Args{"Server": ps.Text(x.controllers[0])}})
 	if err == nil && len(found) != 1 {
 		err = fmt.Errorf("%s returned %d records, not one", x.controllers[0], len(found))
 	}
@@ -134,7 +138,9 @@ func probeBin(ctx context.Context, x *exam) verdict {
 }
 
 func probeDNSRights(ctx context.Context, x *exam) verdict {
-	found, err := records[struct{ Zones int }](ctx, x, ps.Request{Script: "Get-GatewayDnsAccess", Lane: ps.DNS, Args: ps.Args{"ComputerName": ps.Text(x.dnsServer)}})
+	found, err := records[struct{ Zones int }](ctx, x,
+		ps.Request{Script: "Get-GatewayDnsAccess", Lane: ps.DNS,
+			Args: ps.Args{"ComputerName": ps.Text(x.dnsServer)}})
 	var v verdict
 	if denied(err) {
 		v.hit("denied", "account", x.accountName(), "server", x.dnsServer, "error", oneLine(err))

@@ -13,13 +13,17 @@ import (
 const selfWait = 3 * time.Minute
 
 // allowProtection is the advice for blocks by endpoint protection.
-const allowProtection = "Allow adgateway.exe and the PowerShell that it starts, as 'gateway/manual/network.md' says; " +
-	"'Get-MpThreatDetection' and the event log 'Microsoft-Windows-Windows Defender/Operational' show what was blocked and by which rule."
+const allowProtection = "Allow adgateway.exe and the PowerShell that it starts, as " +
+	"'gateway/manual/network.md' says; " +
+	"'Get-MpThreatDetection' and the event log 'Microsoft-Windows-Windows Defender/Operational' show what " +
+	"was blocked and by which rule."
 
 var selfCheck = Check{
 	Name: "as-service", Page: "troubleshooting#the-doctor",
-	About: "the running service starts sessions and reaches its servers, as its own account and without a console",
-	How:   "asks the running gateway by a file next to its credentials (or settings), and reads the answer from another",
+	About: "the running service starts sessions and reaches its servers, as its own account and without a " +
+		"console",
+	How: "asks the running gateway by a file next to its credentials (or settings), and reads the answer " +
+		"from another",
 	Limit: selfWait,
 	Faults: []Fault{
 		{"not-running", Warning, "No gateway with these settings is running; this is what the last one saw at {time}.",
@@ -48,7 +52,8 @@ func probeSelf(ctx context.Context, x *exam) verdict {
 	case errors.Is(err, errors.ErrUnsupported):
 		return skipped("a gateway with these settings has no folder of its own to leave how it sees its sessions")
 	case errors.Is(err, ErrNotRunning) && !seen:
-		return skipped("no gateway with these settings is running or has run; the checks below start sessions as %s, without a console window", x.accountName())
+		return skipped("no gateway with these settings is running or has run; the checks below start sessions "+
+			"as %s, without a console window", x.accountName())
 	case errors.Is(err, ErrNotRunning):
 		v.hit("not-running", "time", at)
 	case errors.Is(err, ErrNoAnswer):

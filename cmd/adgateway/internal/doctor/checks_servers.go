@@ -89,10 +89,12 @@ func probeControllers(ctx context.Context, x *exam) verdict {
 		for _, name := range named {
 			all = append(all, candidate{HostName: name, Writable: true})
 		}
-		return verdict{found: strings.Join(named, ", ") + " (servers.controllers)", keep: func(x *exam) { x.candidates = all }}
+		return verdict{found: strings.Join(named, ", ") + " (servers.controllers)",
+			keep: func(x *exam) { x.candidates = all }}
 	}
 	var v verdict
-	found, warnings, err := recordsAndWarnings[candidate](ctx, x, ps.Request{Script: "Get-GatewayServer", Lane: ps.Directory, Args: ps.Args{}})
+	found, warnings, err := recordsAndWarnings[candidate](ctx, x,
+		ps.Request{Script: "Get-GatewayServer", Lane: ps.Directory, Args: ps.Args{}})
 	if err == nil && len(found) == 0 {
 		err = errors.New("discovery returned none")
 	}
@@ -160,7 +162,8 @@ func (x *exam) open(ctx context.Context, servers []string, port string) (open, c
 
 func probeADWS(ctx context.Context, x *exam) verdict {
 	open, closed := x.open(ctx, hosts(x.candidates), portADWS)
-	v := verdict{found: "open at " + orNone(strings.Join(open, ", ")), keep: func(x *exam) { x.controllers = open }}
+	v := verdict{found: "open at " + orNone(strings.Join(open, ", ")),
+		keep: func(x *exam) { x.controllers = open }}
 	switch {
 	case len(open) == 0:
 		v.hit("none", "servers", strings.Join(closed, ", "))
@@ -207,7 +210,8 @@ const (
 func probeClock(ctx context.Context, x *exam) verdict {
 	server := x.controllers[0]
 	asked := x.Now()
-	found, err := records[struct{ Time time.Time }](ctx, x, ps.Request{Script: "Get-GatewayClock", Lane: ps.Directory, Args: ps.Args{"Server": ps.Text(server)}})
+	found, err := records[struct{ Time time.Time }](ctx, x,
+		ps.Request{Script: "Get-GatewayClock", Lane: ps.Directory, Args: ps.Args{"Server": ps.Text(server)}})
 	if denied(err) {
 		v := verdict{}
 		v.hit("refused", "server", server, "account", x.accountName(), "error", oneLine(err))
@@ -253,7 +257,8 @@ func denied(err error) bool {
 		return false
 	}
 	e := ps.AsError(err)
-	return e.Code == "5" || e.Native == "WIN32 5" || e.Category == "PermissionDenied" || e.Category == "AuthenticationError" || e.Category == "SecurityError"
+	return e.Code == "5" || e.Native == "WIN32 5" || e.Category == "PermissionDenied" ||
+		e.Category == "AuthenticationError" || e.Category == "SecurityError"
 }
 
 // records runs a script and returns its records.

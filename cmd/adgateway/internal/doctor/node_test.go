@@ -44,16 +44,19 @@ func healthyNode() *nodeHost {
 		settings: config.Default(),
 		system:   host.System{Windows: true, Name: "Windows Server 2022 Standard", Build: 20348, Server: true},
 		volume:   host.Volume{FileSystem: "NTFS"}, cache: host.WriteCache{Enabled: true, Flushes: true},
-		excluded: []string{storeFolder}, owned: true, peers: []string{"n2:6222", "n3:6222"}, routes: []string{"n2", "n3"}, free: 50 << 30, errs: map[string]error{},
+		excluded: []string{storeFolder}, owned: true, peers: []string{"n2:6222", "n3:6222"},
+		routes: []string{"n2", "n3"}, free: 50 << 30, errs: map[string]error{},
 	}
-	h.settings.Engine = config.Engine{Listen: ":4222", Cluster: "10.0.0.1:6222", Store: storeFolder, MaxStore: 20 << 30, Monitor: "127.0.0.1:8222"}
+	h.settings.Engine = config.Engine{Listen: ":4222", Cluster: "10.0.0.1:6222", Store: storeFolder,
+		MaxStore: 20 << 30, Monitor: "127.0.0.1:8222"}
 	return h
 }
 
 func (h *nodeHost) probes() doctor.Probes {
 	return doctor.Probes{
 		Settings: func() (doctor.Settings, error) {
-			return doctor.Settings{File: "adgateway.yaml", Exists: true, Values: h.settings, Node: "n1", Peers: h.peers}, h.errs["settings"]
+			return doctor.Settings{File: "adgateway.yaml", Exists: true, Values: h.settings, Node: "n1",
+				Peers: h.peers}, h.errs["settings"]
 		},
 		System:  func() (host.System, error) { return h.system, h.errs["system"] },
 		Sleep:   func() (host.Sleep, error) { return h.sleep, h.errs["sleep"] },

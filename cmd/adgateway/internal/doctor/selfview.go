@@ -97,7 +97,9 @@ const watchEvery = 200 * time.Millisecond
 
 // Serve takes and writes a view when ready is closed, and then for each request until ctx
 // ends. failed receives the error if a view cannot be written.
-func (f SelfFiles) Serve(ctx context.Context, ready <-chan struct{}, take func(context.Context) SelfView, failed func(error)) {
+func (f SelfFiles) Serve(
+	ctx context.Context, ready <-chan struct{}, take func(context.Context) SelfView, failed func(error),
+) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	presence := f.presence(os.O_CREATE | os.O_RDWR)
@@ -188,7 +190,11 @@ func (f SelfFiles) Ask(ctx context.Context) (SelfView, error) {
 	if err := os.WriteFile(f.Request(), nil, 0o600); err != nil {
 		return last, err
 	}
-	if !until(ctx, heardWait, func() bool { _, err := os.Stat(f.Request()); return errors.Is(err, fs.ErrNotExist) }) {
+	if !until(ctx, heardWait, func() bool {
+		_,
+			err := os.Stat(f.Request())
+		return errors.Is(err, fs.ErrNotExist)
+	}) {
 		err := os.Remove(f.Request())
 		if err == nil && running {
 			return last, ErrNoAnswer

@@ -25,7 +25,8 @@ func serve(t *testing.T, files doctor.SelfFiles, take func(context.Context, int)
 	go func() {
 		defer close(ended)
 		taken := 0
-		files.Serve(ctx, nil, func(ctx context.Context) doctor.SelfView { taken++; return take(ctx, taken) }, func(err error) { assert.NoError(t, err) })
+		files.Serve(ctx, nil, func(ctx context.Context) doctor.SelfView { taken++; return take(ctx, taken) },
+			func(err error) { assert.NoError(t, err) })
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
 }
@@ -100,12 +101,14 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		_, err = files.Read()
 		assert.NoError(t, err)
 
-		refusing := doctor.SelfFiles{Folder: t.TempDir(), Name: "self", Restrict: func(string) error { return fs.ErrPermission }}
+		refusing := doctor.SelfFiles{Folder: t.TempDir(), Name: "self",
+			Restrict: func(string) error { return fs.ErrPermission }}
 		ready := make(chan struct{})
 		close(ready)
 		failed := make(chan error, 1)
 		ctx, cancel := context.WithCancel(t.Context())
-		go refusing.Serve(ctx, ready, func(context.Context) doctor.SelfView { return doctor.SelfView{} }, func(err error) { failed <- err })
+		go refusing.Serve(ctx, ready, func(context.Context) doctor.SelfView { return doctor.SelfView{} },
+			func(err error) { failed <- err })
 		assert.ErrorIs(t, <-failed, fs.ErrPermission)
 		cancel()
 		synctest.Wait()

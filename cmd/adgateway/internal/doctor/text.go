@@ -32,7 +32,8 @@ func reading(page string) string {
 
 // Summary returns the last line of the text report.
 func (r Report) Summary() string {
-	return fmt.Sprintf("%d ok, %d warnings, %d failures, %d skipped", r.Counts[OK], r.Counts[Warning], r.Counts[Failure], r.Counts[Skipped])
+	return fmt.Sprintf("%d ok, %d warnings, %d failures, %d skipped", r.Counts[OK], r.Counts[Warning],
+		r.Counts[Failure], r.Counts[Skipped])
 }
 
 // List writes a table of checks: the condition, the method and the possible faults of each.

@@ -104,14 +104,16 @@ func NewClient(address, token string) (*Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = 2 * time.Minute
 	transport.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
-	return &Client{URL: strings.TrimRight(address, "/"), Token: token, HTTP: &http.Client{Transport: transport}}, nil
+	return &Client{URL: strings.TrimRight(address, "/"), Token: token, HTTP: &http.Client{Transport: transport}},
+		nil
 }
 
 // CheckAddress returns an error if a URL cannot be the address of a gateway.
 func CheckAddress(address string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		return fmt.Errorf("%q is no address of a gateway: it takes a URL such as https://adgateway.corp.example", address)
+		return fmt.Errorf("%q is no address of a gateway: it takes a URL such as https://adgateway.corp.example",
+			address)
 	}
 	base := strings.TrimRight(address, "/")
 	if before := len(base) - len("/api"); before > 0 && strings.EqualFold(base[before:], "/api") {
@@ -153,7 +155,8 @@ type Unreachable struct {
 func (u *Unreachable) Error() string {
 	var untrusted *tls.CertificateVerificationError
 	if errors.As(u.Cause, &untrusted) {
-		return fmt.Sprintf("the certificate of %s is not trusted: %v; call the gateway by a name in its certificate (--url), whose authority this computer trusts", u.URL, untrusted.Err)
+		return fmt.Sprintf("the certificate of %s is not trusted: %v; call the gateway by a name in its "+
+			"certificate (--url), whose authority this computer trusts", u.URL, untrusted.Err)
 	}
 	return fmt.Sprintf("%s does not answer: %v", u.URL, u.Cause)
 }
@@ -180,7 +183,8 @@ func (c *Client) send(ctx context.Context, call call) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range map[string]string{"Content-Type": call.media, "Idempotency-Key": call.key, "Accept": call.accept} {
+	for name, value := range map[string]string{"Content-Type": call.media, "Idempotency-Key": call.key,
+		"Accept": call.accept} {
 		if value != "" {
 			request.Header.Set(name, value)
 		}
@@ -264,7 +268,8 @@ const tries = 3
 // Submit submits a list. If the answer is lost, it submits the list again under the same key.
 func (c *Client) Submit(ctx context.Context, s Submission) (job *Job, err error) {
 	for try := 1; ; try++ {
-		job, err = c.askOne(ctx, call{method: http.MethodPost, path: "/api/Jobs", query: s.Query, media: s.Media, key: s.Key, body: s.List})
+		job, err = c.askOne(ctx, call{method: http.MethodPost, path: "/api/Jobs", query: s.Query, media: s.Media,
+			key: s.Key, body: s.List})
 		var lost *Unreachable
 		if !errors.As(err, &lost) || try == tries || c.pause(ctx) != nil {
 			return job, err

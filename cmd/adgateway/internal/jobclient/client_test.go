@@ -65,7 +65,8 @@ func TestCalls(t *testing.T) {
 		assert.Equal(t, "Bearer "+token, r.Header.Get("Auth-Token"))
 		answer(w, job("running", 1, 1))
 	})
-	for _, action := range []jobclient.Action{jobclient.Start, jobclient.Pause, jobclient.Resume, jobclient.Cancel, jobclient.Undo} {
+	for _, action := range []jobclient.Action{jobclient.Start, jobclient.Pause, jobclient.Resume,
+		jobclient.Cancel, jobclient.Undo} {
 		_, err := client.Do(limited(t), "jb_1", action, nil)
 		require.NoError(t, err)
 	}
@@ -123,7 +124,8 @@ func TestSubmitAgain(t *testing.T) {
 		}
 		answer(w, job("running", 2, 2))
 	})
-	s := jobclient.Submission{Media: "text/csv", List: []byte("A\n1\n2"), Key: "k1", Query: url.Values{"Name": {"x & y"}}}
+	s := jobclient.Submission{Media: "text/csv", List: []byte("A\n1\n2"), Key: "k1",
+		Query: url.Values{"Name": {"x & y"}}}
 	got, err := client.Submit(limited(t), s)
 	require.NoError(t, err)
 	assert.Equal(t, "jb_1", got.ID)
@@ -175,7 +177,8 @@ func TestFollow(t *testing.T) {
 		}
 		assert.Equal(t, "text/event-stream", r.Header.Get("Accept"))
 		events(w, ": hello\n\nid: 1\nevent: progress\ndata: "+job("running", 9, 5)+"\n\nevent: item\ndata: {}\n\n"+
-			"event: progress\r\ndata: {\r\ndata: "+job("held", 9, 2)[1:]+"\r\n\r\nevent: end\ndata:"+job("done", 9, 0)+"\n\n")
+			"event: progress\r\ndata: {\r\ndata: "+job("held", 9, 2)[1:]+"\r\n\r\nevent: end\ndata:"+job("done", 9, 0)+
+			"\n\n")
 	})
 	shown, err := follow(t, client)
 	require.NoError(t, err)

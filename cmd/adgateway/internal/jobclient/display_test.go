@@ -12,7 +12,8 @@ import (
 
 func seconds(n int) *int { return &n }
 
-var underWay = jobclient.Job{State: "running", Total: 10_000, Waiting: 2580, Running: 8, Failed: 12, Unknown: 3, Rate: 38.2, Remaining: seconds(68)}
+var underWay = jobclient.Job{State: "running", Total: 10_000, Waiting: 2580, Running: 8, Failed: 12,
+	Unknown: 3, Rate: 38.2, Remaining: seconds(68)}
 
 func TestLines(t *testing.T) {
 	for want, job := range map[string]jobclient.Job{
@@ -58,7 +59,8 @@ func TestBar(t *testing.T) {
 	before := out.Len()
 	out.Reset()
 	display.Show(&jobclient.Job{State: "done", Total: 10_000})
-	assert.Equal(t, "10,000 of 10,000  100 %  ["+strings.Repeat("=", 28)+"]", strings.TrimRight(out.String()[1:], " "))
+	assert.Equal(t, "10,000 of 10,000  100 %  ["+strings.Repeat("=", 28)+"]",
+		strings.TrimRight(out.String()[1:], " "))
 	assert.Equal(t, before, out.Len(), "nothing is left of the line before")
 	out.Reset()
 	display.Show(&jobclient.Job{State: "cancelled"})

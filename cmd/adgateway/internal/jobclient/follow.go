@@ -78,7 +78,8 @@ func passes(err error) bool {
 func (c *Client) stream(ctx context.Context, id string, each func(*Job) bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	answer, err := c.send(ctx, call{method: http.MethodGet, path: pathOf(id, "/Stream"), accept: "text/event-stream"})
+	answer, err := c.send(ctx, call{method: http.MethodGet, path: pathOf(id, "/Stream"),
+		accept: "text/event-stream"})
 	if err != nil {
 		return err
 	}

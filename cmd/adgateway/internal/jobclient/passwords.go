@@ -58,7 +58,8 @@ const (
 )
 
 // errOtherKey means that a sealed password cannot be opened.
-var errOtherKey = errors.New("the passwords of the result are sealed to another key: was the job submitted with this --passwords-to?")
+var errOtherKey = errors.New("the passwords of the result are sealed to another key: was the job " +
+	"submitted with this --passwords-to?")
 
 func (p *Passwords) open(sealed string) (string, error) {
 	if sealed == "" {
@@ -116,7 +117,8 @@ func (p *Passwords) openTable(w io.Writer, text []byte) (n int, err error) {
 				return 0, errNotSealed
 			}
 			cells[at] = passwordColumn
-			if slices.ContainsFunc(cells[:at], func(name string) bool { return strings.EqualFold(name, passwordColumn) }) {
+			if slices.ContainsFunc(cells[:at],
+				func(name string) bool { return strings.EqualFold(name, passwordColumn) }) {
 				cells[at] = "Job" + passwordColumn
 			}
 		} else {

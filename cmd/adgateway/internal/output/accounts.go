@@ -38,7 +38,8 @@ type IssuedToken struct {
 
 // NewAccount returns an account for output. lastUse maps account IDs to times.
 func NewAccount(a *authn.Account, lastUse map[string]time.Time) Account {
-	shown := Account{ID: a.ID, Name: a.Name, Kind: a.Kind(), Subject: a.Subject, Issuer: a.Issuer, Created: a.Created, Rights: a.Rights}
+	shown := Account{ID: a.ID, Name: a.Name, Kind: a.Kind(), Subject: a.Subject, Issuer: a.Issuer,
+		Created: a.Created, Rights: a.Rights}
 	if at, ok := lastUse[a.ID]; ok {
 		shown.LastUse = &at
 	}
@@ -92,7 +93,8 @@ func (a Account) Text(w io.Writer, now time.Time) error {
 		if token.Until != nil {
 			until = ", ends " + expiry(token.Until, now)
 		}
-		lines = append(lines, [2]string{"token " + strconv.Itoa(i+1), "created " + token.Created.Format(time.RFC3339) + until})
+		lines = append(lines, [2]string{"token " + strconv.Itoa(i+1),
+			"created " + token.Created.Format(time.RFC3339) + until})
 	}
 	for _, line := range append(lines, [2]string{"last use", lastUse(a.LastUse)}) {
 		if line[1] != "" {

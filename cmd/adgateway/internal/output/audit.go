@@ -34,7 +34,8 @@ func Verification(w io.Writer, r *audit.Report) {
 	if r.Anchored {
 		keyed += ", compared with the anchor"
 	}
-	fmt.Fprintf(w, "%s in %s, %d to %d, chained %s\n", count(r.Lines, "line"), count(len(r.Files), "file"), r.First, r.Last, keyed)
+	fmt.Fprintf(w, "%s in %s, %d to %d, chained %s\n", count(r.Lines, "line"), count(len(r.Files), "file"),
+		r.First, r.Last, keyed)
 	fmt.Fprintf(w, "end: %s\n", end(r))
 	for _, limit := range limits(r) {
 		fmt.Fprintln(w, "not checked:", limit)
@@ -82,8 +83,9 @@ func NewVerification(r *audit.Report) Verified {
 	return Verified{
 		OK: len(r.Faults) == 0, Faults: faults(r.Faults), Notes: faults(r.Notes),
 		Interrupted: append([]*audit.Line{}, r.Interrupted...), Running: append([]*audit.Line{}, r.Running...),
-		Lines: r.Lines, Files: append([]string{}, r.Files...), First: r.First, Last: r.Last, Keyed: r.Keyed, Anchored: r.Anchored,
-		End: end(r), NotChecked: append([]string{}, limits(r)...),
+		Lines: r.Lines, Files: append([]string{}, r.Files...), First: r.First, Last: r.Last, Keyed: r.Keyed,
+		Anchored: r.Anchored,
+		End:      end(r), NotChecked: append([]string{}, limits(r)...),
 	}
 }
 
@@ -94,12 +96,15 @@ func end(r *audit.Report) string { return fmt.Sprintf("%d:%s", r.Head.Seq, r.Hea
 func limits(r *audit.Report) []string {
 	var all []string
 	if !r.Keyed {
-		all = append(all, "without a key (audit.keyFile), whoever can write the files can write a whole chain anew, or cut its end off and make the head record fit")
+		all = append(all, "without a key (audit.keyFile), whoever can write the files can write a whole chain "+
+			"anew, or cut its end off and make the head record fit")
 	}
 	if !r.Anchored && !r.Noted {
-		all = append(all, "neither an anchor (audit.anchorFile) nor an end from elsewhere (--last) was compared: files that were all removed, or replaced with an older copy, look whole")
+		all = append(all, "neither an anchor (audit.anchorFile) nor an end from elsewhere (--last) was "+
+			"compared: files that were all removed, or replaced with an older copy, look whole")
 	} else if !r.Noted {
-		all = append(all, "lines after the last entry of the anchor, and an older copy of log and anchor together: compare an end from the event log or the service's log (--last)")
+		all = append(all, "lines after the last entry of the anchor, and an older copy of log and anchor "+
+			"together: compare an end from the event log or the service's log (--last)")
 	}
 	return all
 }
@@ -113,7 +118,8 @@ func count[N int | uint64](n N, noun string) string {
 }
 
 func describe(line *audit.Line) string {
-	return visible.Text(strings.TrimSpace(fmt.Sprintf("%s %s %s %s", line.Time, caller(line), line.Operation, parameters(line))))
+	return visible.Text(strings.TrimSpace(fmt.Sprintf("%s %s %s %s", line.Time, caller(line), line.Operation,
+		parameters(line))))
 }
 
 func caller(line *audit.Line) string {

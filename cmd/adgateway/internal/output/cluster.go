@@ -20,7 +20,8 @@ func Cluster(w io.Writer, s standing.State) error {
 	if s.Leader != nil {
 		leader = *s.Leader
 	}
-	fmt.Fprintf(w, "Cluster %s, as %s knows it (%s)\nLeader: %s, term %d", s.Name, s.Gateway, role, leader, s.Term)
+	fmt.Fprintf(w, "Cluster %s, as %s knows it (%s)\nLeader: %s, term %d", s.Name, s.Gateway, role, leader,
+		s.Term)
 	if s.Leaderless > 0 {
 		fmt.Fprintf(w, ", nothing heard of a leader for %d s", s.Leaderless)
 	}
@@ -74,7 +75,8 @@ func ClusterVerification(w io.Writer, r *auditmirror.Result) {
 		if len(g.By) > 0 {
 			by = strings.Join(g.By, ", ")
 		}
-		fmt.Fprintf(w, "%s: %s, end %d:%s, %s compared with copies, %s witnessed by %s\n", g.Gateway, count(g.Lines, "line"), g.Head.Seq, g.Head.Hash,
+		fmt.Fprintf(w, "%s: %s, end %d:%s, %s compared with copies, %s witnessed by %s\n", g.Gateway,
+			count(g.Lines, "line"), g.Head.Seq, g.Head.Hash,
 			count(g.Copied, "line"), count(g.Witnessed, "end"), by)
 	}
 	if len(r.Findings) == 0 {
@@ -118,7 +120,8 @@ func NewClusterVerification(r *auditmirror.Result) ClusterVerified {
 		v.Faults = append(v.Faults, ClusterFault{f.Gateway, AuditFault{f.File, f.Line, f.Text}, f.Witness})
 	}
 	for _, g := range r.Gateways {
-		shown := ClusterGateway{Gateway: g.Gateway, Files: g.Files, Lines: g.Lines, Last: g.Head.Seq, Hash: g.Head.Hash, Copied: g.Copied, Witnessed: g.Witnessed, By: g.By, Notes: []AuditFault{}}
+		shown := ClusterGateway{Gateway: g.Gateway, Files: g.Files, Lines: g.Lines, Last: g.Head.Seq,
+			Hash: g.Head.Hash, Copied: g.Copied, Witnessed: g.Witnessed, By: g.By, Notes: []AuditFault{}}
 		for _, note := range g.Notes {
 			shown.Notes = append(shown.Notes, AuditFault{note.File, note.Line, note.Text})
 		}

@@ -43,7 +43,8 @@ func nextSteps(job *jobclient.Job) []string {
 	var steps []string
 	switch {
 	case job.State == "rejected":
-		return []string{"Nothing was run. Correct the list and submit it again, or leave out the items with mistakes with --skip-invalid."}
+		return []string{"Nothing was run. Correct the list and submit it again, or leave out the items with " +
+			"mistakes with --skip-invalid."}
 	case job.State == "ready":
 		steps = append(steps, step("Run the items", "start ID --watch"))
 		if job.Mode == "dryRun" {

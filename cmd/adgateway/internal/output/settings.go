@@ -59,8 +59,11 @@ type ConfigCheck struct {
 
 // NewConfigCheck returns the result for a settings file. from is nil if the settings cannot
 // be loaded. advice are sentences about them, and fault joins all mistakes.
-func NewConfigCheck(file string, exists bool, from map[string]config.Origin, advice []string, fault error) *ConfigCheck {
-	r := &ConfigCheck{File: file, Exists: exists, OK: fault == nil, Faults: []string{}, Warnings: append([]string{}, advice...), All: len(config.Rows())}
+func NewConfigCheck(
+	file string, exists bool, from map[string]config.Origin, advice []string, fault error,
+) *ConfigCheck {
+	r := &ConfigCheck{File: file, Exists: exists, OK: fault == nil, Faults: []string{},
+		Warnings: append([]string{}, advice...), All: len(config.Rows())}
 	if fault != nil {
 		for line := range strings.SplitSeq(fault.Error(), "\n") {
 			if line != "" && !strings.HasSuffix(line, ":") { // a heading
@@ -82,7 +85,8 @@ func (r *ConfigCheck) Text(w io.Writer) error {
 	if !r.Exists {
 		file += " (does not exist; 'adgateway config init' creates it)"
 	}
-	_, err := fmt.Fprintf(w, "%s: no mistakes; %d of %d settings are set, the others have their defaults\n", file, r.Set, r.All)
+	_, err := fmt.Fprintf(w, "%s: no mistakes; %d of %d settings are set, the others have their defaults\n",
+		file, r.Set, r.All)
 	for _, sentence := range r.Warnings {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "warning: %s\n", sentence)

@@ -61,7 +61,8 @@ func (f *Flags) AddTo(flags *pflag.FlagSet, spellings ...Spelling) {
 	flags.StringVar(&f.File, "config", "", "read settings from this YAML `FILE`")
 	flags.StringArrayVar(&f.Set, "set", nil, "set one setting as `KEY=VALUE` (repeatable)")
 	for _, s := range spellings {
-		flags.Var(&rawValue{kind: cmp.Or(s.Placeholder, "bool")}, s.Flag, fmt.Sprintf("%s (setting %s)", s.Doc, s.Key))
+		flags.Var(&rawValue{kind: cmp.Or(s.Placeholder, "bool")}, s.Flag,
+			fmt.Sprintf("%s (setting %s)", s.Doc, s.Key))
 		if s.Placeholder == "" {
 			flags.Lookup(s.Flag).NoOptDefVal = "true"
 		}
@@ -82,24 +83,28 @@ func (f *Flags) source() func() (config.Sources, error) {
 	}
 	required, warned := f.File != "", false
 	return func() (config.Sources, error) {
-		src := config.Sources{Name: f.Path(), Environment: os.Environ(), Spelled: given, Flags: f.Set, Sandbox: f.Sandbox, Amend: f.complete}
+		src := config.Sources{Name: f.Path(), Environment: os.Environ(), Spelled: given, Flags: f.Set,
+			Sandbox: f.Sandbox, Amend: f.complete}
 		if src.Name == "" {
 			return src, nil
 		}
 		files := host.Files{Service: cmp.Or(f.Service, winsvc.Gateway.Name), Account: f.Account}
 		if _, exposed := files.Exposed(src.Name); exposed != nil && !errors.Is(exposed, fs.ErrNotExist) {
-			return src, fmt.Errorf("the settings in %s are not trusted, because they decide what runs and who is let in: %w", src.Name, exposed)
+			return src, fmt.Errorf("the settings in %s are not trusted, because they decide what runs and who is "+
+				"let in: %w", src.Name, exposed)
 		}
 		if doubt := files.Doubt(); doubt != nil && f.Account == "" && !warned {
 			warned = true
-			fmt.Fprintf(os.Stderr, "warning: %v; if it is gone, '%s service install --account ACCOUNT' sets another one\n", doubt, files.Service)
+			fmt.Fprintf(os.Stderr, "warning: %v; if it is gone, '%s service install --account ACCOUNT' sets "+
+				"another one\n", doubt, files.Service)
 		}
 		text, err := os.ReadFile(src.Name)
 		switch {
 		case err == nil:
 			required, src.Text = true, text
 		case required && errors.Is(err, fs.ErrNotExist):
-			return src, fmt.Errorf("the settings file %s does not exist; create it with 'adgateway config init --config %s'", src.Name, quoted(src.Name))
+			return src, fmt.Errorf("the settings file %s does not exist; create it with 'adgateway config init "+
+				"--config %s'", src.Name, quoted(src.Name))
 		case !errors.Is(err, fs.ErrNotExist):
 			return src, filefault.Explain("--config", err)
 		}
@@ -147,7 +152,8 @@ func (f *Flags) complete(s *config.Settings, from map[string]config.Origin) erro
 		"cluster.nkeyFile": &s.Cluster.NKeyFile, "cluster.credsFile": &s.Cluster.CredsFile, "cluster.keyFile": &s.Former.KeyFile,
 		"engine.store": &s.Engine.Store,
 	} {
-		if from[key] == config.FromFile && *setting != "" && *setting != config.AuditOff && !filepath.IsAbs(*setting) {
+		if from[key] == config.FromFile && *setting != "" && *setting != config.AuditOff &&
+			!filepath.IsAbs(*setting) {
 			*setting = filepath.Join(dir, *setting)
 		}
 	}

@@ -118,7 +118,8 @@ func CheckProgram(files host.Files) error {
 // which is run. what names the file in the error.
 func CheckFolder(files host.Files, what, file string) error {
 	if err := files.ExposedFolder(filepath.Dir(file)); err != nil {
-		return fmt.Errorf("%s is not trusted, because what is in it runs with the rights of %s: %w", what, files.Service, err)
+		return fmt.Errorf("%s is not trusted, because what is in it runs with the rights of %s: %w", what,
+			files.Service, err)
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ import (
 func Password(in io.Reader, prompt io.Writer, account string) (string, error) {
 	terminal, ok := in.(*os.File)
 	if !ok || !term.IsTerminal(int(terminal.Fd())) {
-		return "", fmt.Errorf("%s needs a password, and there is no terminal to ask for it: use --password-stdin", account)
+		return "", fmt.Errorf("%s needs a password, and there is no terminal to ask for it: use --password-stdin",
+			account)
 	}
 	fmt.Fprintf(prompt, "Password of %s: ", account)
 	password, err := term.ReadPassword(int(terminal.Fd()))

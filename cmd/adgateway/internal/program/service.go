@@ -52,7 +52,9 @@ func ServiceCommands(o ServiceOptions) []*cobra.Command {
 	}
 }
 
-func (o ServiceOptions) controlCommand(name, short, result string, do func(*winsvc.Manager, context.Context) error) *cobra.Command {
+func (o ServiceOptions) controlCommand(
+	name, short, result string, do func(*winsvc.Manager, context.Context) error,
+) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -138,7 +140,8 @@ func (o ServiceOptions) installCommand() *cobra.Command {
 	c.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the account's password from standard input")
 	c.Flags().BoolVar(&r.Reset, "reset", false,
 		"set start type and recovery actions as for a new installation; an update keeps them by default")
-	c.Flags().BoolVar(&r.OnDomainController, "on-domain-controller", false, "install even on a domain controller")
+	c.Flags().BoolVar(&r.OnDomainController, "on-domain-controller", false,
+		"install even on a domain controller")
 	c.Flags().BoolVar(&fromMSI, "from-msi", false, "called by the installer")
 	_ = c.Flags().MarkHidden("from-msi") // fails only for unknown flags
 	c.Flags().StringVar(&file, "config", filepath.Join(o.folder(), FileName),
@@ -177,7 +180,8 @@ func (o ServiceOptions) checkSettings(file, account string) error {
 		return nil
 	}
 	if err := o.Check(file, account); err != nil {
-		return fmt.Errorf("the service would not start with %s, and nothing was changed; correct it and check it with '%s': %w", file, o.Service.Check, err)
+		return fmt.Errorf("the service would not start with %s, and nothing was changed; correct it and check "+
+			"it with '%s': %w", file, o.Service.Check, err)
 	}
 	return nil
 }
@@ -196,7 +200,8 @@ func settingsFileOf(arguments []string, fallback string) string {
 // folder, because another folder may contain other files.
 func (o ServiceOptions) restrictData(out io.Writer, dir string) error {
 	if !IsFolder(o.Service, dir) {
-		fmt.Fprintf(out, "make sure that the service's account can write in %s, and that nobody else can read there\n", dir)
+		fmt.Fprintf(out, "make sure that the service's account can write in %s, and that nobody else can read "+
+			"there\n", dir)
 		return nil
 	}
 	if err := o.files("").RestrictFolder(dir); err != nil {
@@ -267,7 +272,8 @@ func (o ServiceOptions) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			status := output.ServiceStatus{Name: o.Service.Name, State: string(state), Problems: append([]string{}, problems...)}
+			status := output.ServiceStatus{Name: o.Service.Name, State: string(state),
+				Problems: append([]string{}, problems...)}
 			if asJSON {
 				return output.JSON(c.OutOrStdout(), status)
 			}
@@ -285,7 +291,8 @@ func RecordCrashes(logFile string) error {
 		return nil
 	}
 	extension := filepath.Ext(logFile)
-	file, err := os.OpenFile(strings.TrimSuffix(logFile, extension)+"-crash"+extension, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(strings.TrimSuffix(logFile, extension)+"-crash"+extension,
+		os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,9 @@ func forgetService(path string) error {
 	return nil
 }
 
-func (o ServiceOptions) installerCommand(name, short string, do func(c *cobra.Command, m *winsvc.Manager) error) *cobra.Command {
+func (o ServiceOptions) installerCommand(
+	name, short string, do func(c *cobra.Command, m *winsvc.Manager) error,
+) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Args: cobra.NoArgs, Hidden: true,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -80,34 +82,37 @@ func (o ServiceOptions) installerCommand(name, short string, do func(c *cobra.Co
 }
 
 func (o ServiceOptions) keepCommand() *cobra.Command {
-	return o.installerCommand("keep", "Write down account, start type and state of the service", func(_ *cobra.Command, m *winsvc.Manager) error {
-		return keep(o.keptFile(), m, false, true)
-	})
+	return o.installerCommand("keep", "Write down account, start type and state of the service",
+		func(_ *cobra.Command, m *winsvc.Manager) error {
+			return keep(o.keptFile(), m, false, true)
+		})
 }
 
 func (o ServiceOptions) restoreCommand() *cobra.Command {
-	return o.installerCommand("restore", "Undo what a failed installation did to the service", func(c *cobra.Command, m *winsvc.Manager) error {
-		before, err := keptService(o.keptFile(), o.files(""))
-		if err != nil {
-			return err
-		}
-		done, err := m.Restore(c.Context(), before)
-		if !done {
-			return err // the next installation uses the stored state
-		}
-		return errors.Join(err, forgetService(o.keptFile()))
-	})
+	return o.installerCommand("restore", "Undo what a failed installation did to the service",
+		func(c *cobra.Command, m *winsvc.Manager) error {
+			before, err := keptService(o.keptFile(), o.files(""))
+			if err != nil {
+				return err
+			}
+			done, err := m.Restore(c.Context(), before)
+			if !done {
+				return err // the next installation uses the stored state
+			}
+			return errors.Join(err, forgetService(o.keptFile()))
+		})
 }
 
 func (o ServiceOptions) resumeCommand() *cobra.Command {
-	return o.installerCommand("resume", "Start the service if it ran before the installation", func(c *cobra.Command, m *winsvc.Manager) error {
-		before, err := keptService(o.keptFile(), o.files(""))
-		if err != nil {
-			return err
-		}
-		if err := forgetService(o.keptFile()); err != nil || before == nil || !before.Running {
-			return err
-		}
-		return m.Start(c.Context())
-	})
+	return o.installerCommand("resume", "Start the service if it ran before the installation",
+		func(c *cobra.Command, m *winsvc.Manager) error {
+			before, err := keptService(o.keptFile(), o.files(""))
+			if err != nil {
+				return err
+			}
+			if err := forgetService(o.keptFile()); err != nil || before == nil || !before.Running {
+				return err
+			}
+			return m.Start(c.Context())
+		})
 }

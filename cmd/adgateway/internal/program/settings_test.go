@@ -21,9 +21,10 @@ func TestPathsInTheSettingsFileAreRelativeToItsFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	file := filepath.Join(dir, FileName)
 	elsewhere := filepath.Join(t.TempDir(), "store.json")
-	require.NoError(t, os.WriteFile(file, []byte("tls:\n  certificateFile: gw.pem\n  keyFile: keys/gw.key\n  clientCAFile: ca.pem\n"+
-		"auth:\n  store: "+elsewhere+"\naudit:\n  file: off\n"+
-		"cluster:\n  keyFile: ring.key\nengine:\n  store: node\n"), 0o600))
+	require.NoError(t, os.WriteFile(file,
+		[]byte("tls:\n  certificateFile: gw.pem\n  keyFile: keys/gw.key\n  clientCAFile: ca.pem\n"+
+			"auth:\n  store: "+elsewhere+"\naudit:\n  file: off\n"+
+			"cluster:\n  keyFile: ring.key\nengine:\n  store: node\n"), 0o600))
 	f := Flags{File: file, Set: []string{"tls.clientCAFile=other.pem"}, Beside: true, LogBeside: true}
 	_, s, _, err := f.Read()
 	require.NoError(t, err)

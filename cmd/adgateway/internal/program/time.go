@@ -63,5 +63,6 @@ func ParseMoment(text string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time: write 2006-01-02, 2006-01-02T15:04:05Z, or how long ago, such as 12h or 7d", text)
+	return time.Time{}, fmt.Errorf(
+		"%q is not a time: write 2006-01-02, 2006-01-02T15:04:05Z, or how long ago, such as 12h or 7d", text)
 }

@@ -143,7 +143,10 @@ func convertEnum(v any, t *Type) (any, error) {
 		if n, ok := t.valueOf(s); ok {
 			return Enum{t, n}, nil
 		}
-		isPrefix := func(known EnumValue) bool { return len(known.Name) >= len(s) && EqualFold(known.Name[:len(s)], s) }
+		isPrefix := func(known EnumValue) bool {
+			return len(known.Name) >= len(s) &&
+				EqualFold(known.Name[:len(s)], s)
+		}
 		if strings.Trim(s, "0123456789+-, ") != s || slices.ContainsFunc(t.Values, isPrefix) {
 			return nil, refuseCast(v, t)
 		}
@@ -152,10 +155,12 @@ func convertEnum(v any, t *Type) (any, error) {
 			names[i] = known.Name
 		}
 		return nil, castErrorCause("SubstringDisambiguationEnumParseThrewAnException", v, t,
-			ExceptionNamed(automation+"RuntimeException", "Unable to match the identifier name %s to a valid enumerator name. "+
-				"Specify one of the following enumerator names and try again:\n%s", s, strings.Join(names, ", ")))
+			ExceptionNamed(automation+"RuntimeException",
+				"Unable to match the identifier name %s to a valid enumerator name. "+
+					"Specify one of the following enumerator names and try again:\n%s", s, strings.Join(names, ", ")))
 	}
-	if n, ok := v.(int32); ok && slices.ContainsFunc(t.Values, func(known EnumValue) bool { return known.Value == int64(n) }) {
+	if n, ok := v.(int32); ok && slices.ContainsFunc(t.Values,
+		func(known EnumValue) bool { return known.Value == int64(n) }) {
 		return Enum{t, int64(n)}, nil
 	}
 	return nil, refuseCast(v, t)

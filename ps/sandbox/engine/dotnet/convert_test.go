@@ -50,7 +50,8 @@ func TestConvert(t *testing.T) {
 }
 
 func TestToText(t *testing.T) {
-	nested := NewPSObject("a", int32(1), "b", arr(int32(1)), "c", NewHashtable(), "d", nil, "e", NewPSObject("x", int32(1)))
+	nested := NewPSObject("a", int32(1), "b", arr(int32(1)), "c", NewHashtable(), "d", nil, "e",
+		NewPSObject("x", int32(1)))
 	for _, c := range []struct {
 		v    any
 		want string
@@ -84,10 +85,12 @@ func TestTypes(t *testing.T) {
 	assert.Equal(t, "List`1", TListObject.ShortName())
 	assert.Equal(t, "System.Collections.Generic.List[System.Object]", TListObject.Text())
 	assert.Equal(t, "string[]", TStringArray.Display())
-	for _, name := range []string{"Does.Not.Exist", "List[object", "System.Collections.Generic.List[nope]", "System.Collections.Generic.List[int,int]", "regex", "decimal[", "System.Console"} {
+	for _, name := range []string{"Does.Not.Exist", "List[object", "System.Collections.Generic.List[nope]",
+		"System.Collections.Generic.List[int,int]", "regex", "decimal[", "System.Console"} {
 		assert.Nil(t, Lookup(name), name)
 	}
-	for _, typ := range append(Types(), Lookup("System.Collections.Generic.Dictionary[string,object]"), Lookup("string[][]")) {
+	for _, typ := range append(Types(), Lookup("System.Collections.Generic.Dictionary[string,object]"),
+		Lookup("string[][]")) {
 		assert.NotPanics(t, typ.ready, typ.Name)
 	}
 	for _, c := range []struct {

@@ -133,7 +133,8 @@ func (d DateTime) Text() string {
 }
 
 // dateFields maps the custom formats that ToString supports to Go layouts.
-var dateFields = map[string]string{"yyyy": "2006", "MM": "01", "dd": "02", "HH": "15", "mm": "04", "ss": "05", "fff": "000"}
+var dateFields = map[string]string{"yyyy": "2006", "MM": "01", "dd": "02", "HH": "15", "mm": "04", "ss": "05",
+	"fff": "000"}
 
 // Format implements ToString(spec) in the invariant culture, for formats that consist of the
 // fields in dateFields, "T", "Z" and punctuation.
@@ -167,7 +168,8 @@ func (t TimeSpan) Text() string {
 	if days := n / ticksPerDay; days > 0 {
 		sign += strconv.FormatUint(days, 10) + "."
 	}
-	out := fmt.Sprintf("%s%02d:%02d:%02d", sign, n/(3600*ticksPerSecond)%24, n/(60*ticksPerSecond)%60, n/ticksPerSecond%60)
+	out := fmt.Sprintf("%s%02d:%02d:%02d", sign, n/(3600*ticksPerSecond)%24, n/(60*ticksPerSecond)%60,
+		n/ticksPerSecond%60)
 	if f := n % ticksPerSecond; f != 0 {
 		out += fmt.Sprintf(".%07d", f)
 	}

@@ -37,7 +37,8 @@ func declareRoots() {
 	TEnum = Register(Class{Name: "System.Enum", Base: TValueType, Members: []Member{
 		Method("ToString", "", func(self any, _ []any) (any, error) { return Text(self), nil }),
 	}})
-	TArray = Register(Class{Name: "System.Array", Aliases: []string{"array"}, Implements: listInterfaces, Members: arrayMembers, Static: arrayStatics})
+	TArray = Register(Class{Name: "System.Array", Aliases: []string{"array"}, Implements: listInterfaces,
+		Members: arrayMembers, Static: arrayStatics})
 	TVoid = Register(Class{Name: "System.Void", Aliases: []string{"void"}, Kind: KindStruct})
 	TType = Register(Class{Name: "System.Type", Aliases: []string{"type"}, Members: []Member{
 		Property("Name", func(self any) (any, error) { return self.(*Type).ShortName(), nil }),

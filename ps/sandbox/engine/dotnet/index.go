@@ -104,7 +104,8 @@ func SetIndex(v, index, value any) error {
 			i += int32(len(x.Items))
 		}
 		if i < 0 || int(i) >= len(x.Items) {
-			return outcome(ExceptionNamed("System.IndexOutOfRangeException", "Index was outside the bounds of the array."))
+			return outcome(ExceptionNamed("System.IndexOutOfRangeException",
+				"Index was outside the bounds of the array."))
 		}
 		converted, err := Convert(value, x.ElemType())
 		if err != nil {

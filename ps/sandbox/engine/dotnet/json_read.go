@@ -199,7 +199,8 @@ func (r *jsonReader) textWithEscapes(start int) string {
 	return ""
 }
 
-var jsonEscapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/'}
+var jsonEscapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\',
+	'/': '/'}
 
 // escape reads one escape and appends the character that it represents.
 func (r *jsonReader) escape(out []byte) []byte {

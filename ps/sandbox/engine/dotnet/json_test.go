@@ -25,13 +25,16 @@ func TestToJSON(t *testing.T) {
 		assert.Equal(t, c.want, got)
 	}
 	deep := ordered("a", ordered("b", ordered("c", int32(1))))
-	for _, v := range []any{deep, 1.5, Guid{}, date(t, "2024-01-02"), NewSecureString("x"), Char('x'), &Bytes{}, Enum{Lookup("DateTimeKind"), 1}, NewPSObject("x", int32(1))} {
+	for _, v := range []any{deep, 1.5, Guid{}, date(t, "2024-01-02"), NewSecureString("x"), Char('x'), &Bytes{},
+		Enum{Lookup("DateTimeKind"), 1}, NewPSObject("x", int32(1))} {
 		got, err := ToJSON(v, JSONOptions{Depth: 1, Compress: true})
 		assert.Equal(t, "refused", result(got, err), show(v))
 	}
-	got, err := ToJSON(ordered("a", int32(1), "b", arr(), "c", NewHashtable(), "d", arr(int32(1), arr(int32(2)))), JSONOptions{Depth: 2})
+	got, err := ToJSON(ordered("a", int32(1), "b", arr(), "c", NewHashtable(), "d",
+		arr(int32(1), arr(int32(2)))), JSONOptions{Depth: 2})
 	require.NoError(t, err)
-	assert.Equal(t, "{\n  \"a\": 1,\n  \"b\": [],\n  \"c\": {},\n  \"d\": [\n    1,\n    [\n      2\n    ]\n  ]\n}", got)
+	assert.Equal(t, "{\n  \"a\": 1,\n  \"b\": [],\n  \"c\": {},\n  \"d\": [\n    1,\n    [\n      2\n    ]\n"+
+		"  ]\n}", got)
 }
 
 func TestToJSONOfAnEndlessValueStops(t *testing.T) {

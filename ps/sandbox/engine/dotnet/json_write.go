@@ -146,7 +146,8 @@ func (w *jsonWriter) table(h *Hashtable, depth int) {
 		name, ok := e.key.(string)
 		if !ok && w.failed == nil {
 			w.failed = NewError(ExceptionNamed("System.InvalidOperationException",
-				"The type '%s' is not supported for serialization or deserialization of a dictionary. Keys must be strings.", h.Type.Name),
+				"The type '%s' is not supported for serialization or deserialization of a dictionary. Keys must be "+
+					"strings.", h.Type.Name),
 				"NonStringKeyInDictionary", InvalidOperation, h)
 		}
 		w.name(name, i, depth)

@@ -109,7 +109,8 @@ func TestIndexing(t *testing.T) {
 		assert.Equal(t, c.want, result(v, err))
 		assert.Equal(t, c.found, found)
 	}
-	assert.Equal(t, "!System.IndexOutOfRangeException: Index was outside the bounds of the array.", result(nil, SetIndex(a, int32(5), nil)))
+	assert.Equal(t, "!System.IndexOutOfRangeException: Index was outside the bounds of the array.",
+		result(nil, SetIndex(a, int32(5), nil)))
 	ints := &Array{Elem: TInt32, Items: []any{int32(1)}}
 	require.NoError(t, SetIndex(ints, int32(0), "7"))
 	assert.Equal(t, "Int32[Int32 7]", show(ints))
@@ -129,7 +130,8 @@ func TestMembers(t *testing.T) {
 		assert.Equal(t, c.want, result(v, err), "%s.%s", show(c.v), c.name)
 	}
 	n := MakeName("n")
-	values, found, err := n.Enum([]any{ordered("n", int32(1)), ordered("n", arr(int32(2), int32(3))), ordered("x", nil)})
+	values, found, err := n.Enum([]any{ordered("n", int32(1)), ordered("n", arr(int32(2), int32(3))),
+		ordered("x", nil)})
 	require.NoError(t, err)
 	assert.True(t, found)
 	assert.Equal(t, []any{int32(1), int32(2), int32(3)}, values)

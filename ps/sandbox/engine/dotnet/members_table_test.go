@@ -78,7 +78,8 @@ func TestMembersTable(t *testing.T) {
 		for at < min(len(want), len(lines)) && want[at] == lines[at] {
 			at++
 		}
-		t.Errorf("line %d of the table is stale: go test ./ps/sandbox/engine/dotnet -run TestMembersTable -update", at+1)
+		t.Errorf("line %d of the table is stale: go test ./ps/sandbox/engine/dotnet -run TestMembersTable -update",
+			at+1)
 	}
 }
 
@@ -100,9 +101,10 @@ func directoryTypes(t *testing.T) []*dotnet.Type {
 	t.Helper()
 	domain, err := directory.BuiltIn(directory.Options{Seed: 1})
 	require.NoError(t, err)
-	return slices.DeleteFunc(adcmd.Module(adcmd.Options{Domain: domain}).Types, func(declared *dotnet.Type) bool {
-		return !strings.HasPrefix(declared.Name, "System.")
-	})
+	return slices.DeleteFunc(adcmd.Module(adcmd.Options{Domain: domain}).Types,
+		func(declared *dotnet.Type) bool {
+			return !strings.HasPrefix(declared.Name, "System.")
+		})
 }
 
 // block returns the lines of one type: the members that it declares, followed by more.

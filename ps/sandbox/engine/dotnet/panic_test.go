@@ -76,7 +76,8 @@ func TestNoMemberPanics(t *testing.T) {
 		return args
 	}
 	const rounds = 40
-	for _, typ := range append(Types(), Lookup("System.Collections.Generic.List[int]"), Lookup("System.Collections.Generic.Dictionary[string,object]")) {
+	for _, typ := range append(Types(), Lookup("System.Collections.Generic.List[int]"),
+		Lookup("System.Collections.Generic.Dictionary[string,object]")) {
 		typ.ready()
 		slots := append([]*slot{}, typ.static.order...)
 		if typ.constructor != nil {
@@ -86,9 +87,11 @@ func TestNoMemberPanics(t *testing.T) {
 			for _, m := range s.methods {
 				for range rounds {
 					args := pick(len(m.params))
-					attempt(t, fmt.Sprintf("[%s]::%s(%s)", typ.Name, s.name, shown(args)), func() (any, error) { return callStatic(typ, s.name, args...) })
+					attempt(t, fmt.Sprintf("[%s]::%s(%s)", typ.Name, s.name, shown(args)),
+						func() (any, error) { return callStatic(typ, s.name, args...) })
 				}
-				attempt(t, typ.Name+s.name+" nulls", func() (any, error) { return callStatic(typ, s.name, make([]any, len(m.params))...) })
+				attempt(t, typ.Name+s.name+" nulls",
+					func() (any, error) { return callStatic(typ, s.name, make([]any, len(m.params))...) })
 			}
 			n := MakeName(s.name)
 			attempt(t, typ.Name+s.name, func() (any, error) { return n.GetStatic(typ) })
@@ -101,7 +104,8 @@ func TestNoMemberPanics(t *testing.T) {
 				for _, m := range s.methods {
 					for range rounds {
 						self, args := samples(t)[i], pick(len(m.params))
-						attempt(t, fmt.Sprintf("%s.%s(%s)", u.Name, s.name, shown(args)), func() (any, error) { return CallMethod(self, s.name, args) })
+						attempt(t, fmt.Sprintf("%s.%s(%s)", u.Name, s.name, shown(args)),
+							func() (any, error) { return CallMethod(self, s.name, args) })
 					}
 				}
 				self := samples(t)[i]
@@ -124,7 +128,8 @@ func TestNoOperatorOrConversionPanics(t *testing.T) {
 			attempt(t, "match"+pair, func() (any, error) { v, err := Match(l, r, false, false); return v, err })
 			attempt(t, "replace"+pair, func() (any, error) { return Replace(l, arr(r, l), false) })
 			attempt(t, "index"+pair, func() (any, error) { v, _, err := GetIndex(l, r); return v, err })
-			attempt(t, "set index"+pair, func() (any, error) { return nil, SetIndex(&Array{Items: make([]any, 2)}, l, r) })
+			attempt(t, "set index"+pair,
+				func() (any, error) { return nil, SetIndex(&Array{Items: make([]any, 2)}, l, r) })
 		}
 	}
 	for _, v := range pool {

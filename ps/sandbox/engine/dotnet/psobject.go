@@ -155,7 +155,8 @@ func Properties(v any) []*PropertyInfo {
 	for t := TypeOf(v); t != nil; t = t.Base {
 		t.ready()
 		for _, s := range t.instance.order {
-			if s.property != nil && !slices.ContainsFunc(out, func(p *PropertyInfo) bool { return EqualFold(p.Name, s.name) }) {
+			if s.property != nil && !slices.ContainsFunc(out,
+				func(p *PropertyInfo) bool { return EqualFold(p.Name, s.name) }) {
 				out = append(out, &PropertyInfo{s.name, false, v})
 			}
 		}

@@ -10,5 +10,6 @@ func (e *Refused) Error() string { return e.Record.Error() }
 
 // Refuse returns a [Refused] that names the unsupported feature.
 func Refuse(format string, args ...any) error {
-	return &Refused{Record: RuntimeError("OutsideSubset", NotImplemented, nil, "Outside the script subset: %s.", fmt.Sprintf(format, args...))}
+	return &Refused{Record: RuntimeError("OutsideSubset", NotImplemented, nil, "Outside the script subset: %s.",
+		fmt.Sprintf(format, args...))}
 }

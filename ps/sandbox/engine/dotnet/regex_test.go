@@ -70,7 +70,8 @@ func TestReplace(t *testing.T) {
 		{"a", "a", "${x}", "refused"},
 		{"a\n", "a$", "b", "refused"},
 	} {
-		assert.Equal(t, c.want, result(Replace(c.text, arr(c.pattern, c.with), false)), "%v -replace %q, %q", c.text, c.pattern, c.with)
+		assert.Equal(t, c.want, result(Replace(c.text, arr(c.pattern, c.with), false)), "%v -replace %q, %q",
+			c.text, c.pattern, c.with)
 	}
 }
 

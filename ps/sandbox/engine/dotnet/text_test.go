@@ -68,7 +68,8 @@ func TestLike(t *testing.T) {
 		assert.Equal(t, c.want, Like(c.text, c.pattern, false), "%s -like %s", c.text, c.pattern)
 	}
 	assert.False(t, Like("abc", "A*", true))
-	assert.False(t, Like(strings.Repeat("a", 20000), strings.Repeat("*a", 200)+"b", false), "and it does not go on for ever")
+	assert.False(t, Like(strings.Repeat("a", 20000), strings.Repeat("*a", 200)+"b", false),
+		"and it does not go on for ever")
 }
 
 func FuzzLike(f *testing.F) {
@@ -89,10 +90,12 @@ func FuzzLike(f *testing.F) {
 }
 
 func FuzzConvertText(f *testing.F) {
-	for _, seed := range []string{"12", "0x10", "1kb", "1,000.5", "2024-01-02T03:04:05Z", "1.02:03:04", "{A1B2C3D4-0000-1111-2222-333344445555}", "Monday", "1.2.3", "", "-", "1e400"} {
+	for _, seed := range []string{"12", "0x10", "1kb", "1,000.5", "2024-01-02T03:04:05Z", "1.02:03:04",
+		"{A1B2C3D4-0000-1111-2222-333344445555}", "Monday", "1.2.3", "", "-", "1e400"} {
 		f.Add(seed)
 	}
-	targets := []string{"int", "long", "byte", "double", "bool", "char", "datetime", "timespan", "guid", "version", "DateTimeKind",
+	targets := []string{"int", "long", "byte", "double", "bool", "char", "datetime", "timespan", "guid",
+		"version", "DateTimeKind",
 		"string[]", "int[]", "hashtable", "switch", "ipaddress", "System.Exception", "Nullable[int]"}
 	f.Fuzz(func(t *testing.T, text string) {
 		text = FromUTF8([]byte(text))
@@ -118,7 +121,8 @@ func FuzzConvertText(f *testing.F) {
 }
 
 func TestCompareOrdinalIsByUnits(t *testing.T) {
-	words := []string{"", "a", "A", "é", "z", "日", "\uE000", "\uFFFD", "😀", "😀a", "\xed\xa0\xbd", "a\u0000", "a\uFF01", "a😀", "\ued00"}
+	words := []string{"", "a", "A", "é", "z", "日", "\uE000", "\uFFFD", "😀", "😀a", "\xed\xa0\xbd", "a\u0000",
+		"a\uFF01", "a😀", "\ued00"}
 	for _, a := range words {
 		for _, b := range words {
 			x, y := Units(a), Units(b)

@@ -55,7 +55,8 @@ func Constant(name string, value any) Member {
 
 // unsupportedProperty returns a row for a .NET property that would otherwise appear not to exist.
 func unsupportedProperty(name string) Member {
-	return Member{Name: name, unsupported: true, Get: func(self any) (any, error) { return nil, refuseMember(TypeOf(self), name) }}
+	return Member{Name: name, unsupported: true,
+		Get: func(self any) (any, error) { return nil, refuseMember(TypeOf(self), name) }}
 }
 
 // unsupportedMethods returns rows for .NET methods that would otherwise be looked up in the
@@ -63,7 +64,8 @@ func unsupportedProperty(name string) Member {
 func unsupportedMethods(names ...string) []Member {
 	rows := make([]Member, len(names))
 	for i, name := range names {
-		rows[i] = Member{Name: name, unsupported: true, Call: func(self any, _ []any) (any, error) { return nil, refuseMember(TypeOf(self), name) }}
+		rows[i] = Member{Name: name, unsupported: true,
+			Call: func(self any, _ []any) (any, error) { return nil, refuseMember(TypeOf(self), name) }}
 	}
 	return rows
 }
@@ -334,7 +336,8 @@ func (t *Type) FullName() string {
 		name, _, _ := strings.Cut(t.Name, "[")
 		parts := make([]string, len(t.Args))
 		for i, a := range t.Args {
-			parts[i] = "[" + a.FullName() + ", System.Private.CoreLib, Version=10.0.0.0, Culture=neutral, PublicKeyToken=7cec85d7bea7798e]"
+			parts[i] = "[" + a.FullName() +
+				", System.Private.CoreLib, Version=10.0.0.0, Culture=neutral, PublicKeyToken=7cec85d7bea7798e]"
 		}
 		return name + "[" + strings.Join(parts, ",") + "]"
 	default:

@@ -3,7 +3,8 @@ package dotnet
 func declareAutomation() {
 	TPSObject = Define(Class{Name: automation + "PSObject"}) // scripts do not name it
 	TPSCustomObject = Register(Class{Name: automation + "PSCustomObject", Aliases: []string{"pscustomobject"}})
-	TSwitch = Register(Class{Name: automation + "SwitchParameter", Aliases: []string{"switch"}, Kind: KindStruct})
+	TSwitch = Register(Class{Name: automation + "SwitchParameter", Aliases: []string{"switch"},
+		Kind: KindStruct})
 	TScriptBlock = Register(Class{Name: automation + "ScriptBlock", Aliases: []string{"scriptblock"}})
 	declareSecrets()
 	declareRecords()
@@ -100,7 +101,8 @@ func (r *ErrorRecord) categoryInfo(t *Type) any {
 	if r.Target != nil {
 		targetName, targetType = ToText(r.Target), TypeOf(r.Target).ShortName()
 	}
-	i := NewInstance(t, "Category", Enum{TErrorCategory, int64(r.Category)}, "Activity", r.Activity, "Reason", reason,
+	i := NewInstance(t, "Category", Enum{TErrorCategory, int64(r.Category)}, "Activity", r.Activity, "Reason",
+		reason,
 		"TargetName", targetName, "TargetType", targetType)
 	i.Text = r.Category.String() + ": (" + targetName + ":" + targetType + ") [" + r.Activity + "], " + reason
 	return i
@@ -113,6 +115,7 @@ func (r *ErrorRecord) invocationInfo(t *Type) any {
 	if r.Position == nil {
 		return nil
 	}
-	return NewInstance(t, "MyCommand", nil, "ScriptLineNumber", int32(r.Position.Line), "OffsetInLine", int32(r.Position.Column),
+	return NewInstance(t, "MyCommand", nil, "ScriptLineNumber", int32(r.Position.Line), "OffsetInLine",
+		int32(r.Position.Column),
 		"ScriptName", r.Position.File, "Line", r.Position.Text, "InvocationName", "", "PositionMessage", "")
 }

@@ -11,22 +11,27 @@ func declareCollections() {
 	TObjectArray = TObject.Array()
 	THashtable = Register(Class{
 		Name: "System.Collections.Hashtable", Aliases: []string{"hashtable"}, Implements: dictionaryInterfaces,
-		Members: append(dictionaryMembers("object"), tableMethod("Contains", "object", hasKey), tableMethod("ContainsKey", "object", hasKey)),
+		Members: append(dictionaryMembers("object"), tableMethod("Contains", "object", hasKey),
+			tableMethod("ContainsKey", "object", hasKey)),
 	})
 	TOrderedDictionary = Register(Class{
-		Name: "System.Collections.Specialized.OrderedDictionary", Aliases: []string{"ordered"}, Implements: dictionaryInterfaces,
-		Members: append(dictionaryMembers("object"), tableMethod("Contains", "object", hasKey)),
+		Name: "System.Collections.Specialized.OrderedDictionary", Aliases: []string{"ordered"},
+		Implements: dictionaryInterfaces,
+		Members:    append(dictionaryMembers("object"), tableMethod("Contains", "object", hasKey)),
 	})
 	TArrayList = Register(Class{
 		Name: "System.Collections.ArrayList", Implements: listInterfaces,
 		Members: append(listMembers(TObject),
-			listMethod("Add", "object", func(l *List, a []any) (any, error) { return int32(len(l.Items)), l.push(a[0]) })),
+			listMethod("Add", "object",
+				func(l *List, a []any) (any, error) { return int32(len(l.Items)), l.push(a[0]) })),
 	})
 	declareGenerics()
 	TListObject = closed("System.Collections.Generic.List", TObject)
 	for _, owner := range []string{"System.Collections.Hashtable", "System.Collections.Generic.Dictionary"} {
-		Register(Class{Name: owner + "+KeyCollection", Implements: []string{"System.Collections.ICollection"}, Members: []Member{countMember}})
-		Register(Class{Name: owner + "+ValueCollection", Implements: []string{"System.Collections.ICollection"}, Members: []Member{countMember}})
+		Register(Class{Name: owner + "+KeyCollection", Implements: []string{"System.Collections.ICollection"},
+			Members: []Member{countMember}})
+		Register(Class{Name: owner + "+ValueCollection", Implements: []string{"System.Collections.ICollection"},
+			Members: []Member{countMember}})
 	}
 	Register(Class{Name: "System.Collections.Specialized.OrderedDictionary+OrderedDictionaryKeyValueCollection",
 		Implements: []string{"System.Collections.ICollection"}, Members: []Member{countMember}})
@@ -57,11 +62,15 @@ func declareGenerics() {
 
 var (
 	countMember  = Property("Count", func(self any) (any, error) { return int32(countOf(self)), nil })
-	arrayMembers = append([]Member{countMember, Property("Length", func(self any) (any, error) { return int32(countOf(self)), nil })}, unsupportedOfLists...)
+	arrayMembers = append([]Member{countMember,
+		Property("Length", func(self any) (any, error) { return int32(countOf(self)), nil })},
+		unsupportedOfLists...)
 	// unsupportedOfLists are methods that would otherwise be looked up in the items.
-	unsupportedOfLists = append(unsupportedMethods("Contains", "IndexOf", "LastIndexOf", "Clone", "CopyTo", "GetValue", "SetValue", "GetLength",
+	unsupportedOfLists = append(unsupportedMethods("Contains", "IndexOf", "LastIndexOf", "Clone", "CopyTo",
+		"GetValue", "SetValue", "GetLength",
 		"GetEnumerator", "Insert", "Remove", "RemoveAt", "Reverse", "Sort", "AddRange", "Item", "Get", "Set"),
-		unsupportedProperty("LongLength"), unsupportedProperty("Rank"), unsupportedProperty("SyncRoot"), unsupportedProperty("IsReadOnly"),
+		unsupportedProperty("LongLength"), unsupportedProperty("Rank"), unsupportedProperty("SyncRoot"),
+		unsupportedProperty("IsReadOnly"),
 		unsupportedProperty("IsFixedSize"), unsupportedProperty("IsSynchronized"), unsupportedProperty("Capacity"))
 	arrayStatics = []Member{Method("Sort", "array,array,System.Collections.IComparer", sortArrays)}
 )

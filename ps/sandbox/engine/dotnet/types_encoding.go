@@ -136,7 +136,8 @@ func declareBuilder() {
 	var t *Type
 	t = Register(Class{
 		Name: "System.Text.StringBuilder",
-		New:  []Member{Constructor("", func(any, []any) (any, error) { return &Instance{Type: t, Data: &builder{}}, nil })},
+		New: []Member{Constructor("",
+			func(any, []any) (any, error) { return &Instance{Type: t, Data: &builder{}}, nil })},
 		Members: []Member{
 			Property("Length", func(self any) (any, error) { return int32(Length(get(self).String())), nil }),
 			Method("Append", "string", func(self any, a []any) (any, error) { return self, get(self).add(a[0].(string)) }),

@@ -86,7 +86,8 @@ func declareExceptions() {
 		case "System.Runtime.InteropServices.ExternalException":
 			c.Members = []Member{exceptionProperty("ErrorCode", func(e *Exception) any { return e.HResult })}
 		case automation + "RuntimeException":
-			c.Members = []Member{unsupportedProperty("ErrorRecord"), unsupportedProperty("WasThrownFromThrowStatement")}
+			c.Members = []Member{unsupportedProperty("ErrorRecord"),
+				unsupportedProperty("WasThrownFromThrowStatement")}
 		}
 		declareException(c, row.hresult)
 	}
@@ -97,7 +98,8 @@ func declareExceptions() {
 // declareException registers an exception type that scripts construct from a message.
 func declareException(c Class, hresult uint32) *Type {
 	var t *Type
-	c.New = []Member{Constructor("string", func(_ any, a []any) (any, error) { return NewException(t, a[0].(string)), nil })}
+	c.New = []Member{Constructor("string",
+		func(_ any, a []any) (any, error) { return NewException(t, a[0].(string)), nil })}
 	t = Register(c)
 	hresults[t] = hresult
 	return t

@@ -24,7 +24,9 @@ func declareEnums() {
 	enum("System.StringComparison", Names(0, "CurrentCulture", "CurrentCultureIgnoreCase",
 		"InvariantCulture", "InvariantCultureIgnoreCase", "Ordinal", "OrdinalIgnoreCase"))
 	TErrorCategory = enum(automation+"ErrorCategory", Names(0, categoryNames[:]...))
-	enum(automation+"ActionPreference", Names(0, "SilentlyContinue", "Stop", "Continue", "Inquire", "Ignore", "Suspend", "Break"))
+	enum(automation+"ActionPreference",
+		Names(0, "SilentlyContinue", "Stop", "Continue", "Inquire", "Ignore", "Suspend", "Break"))
 	enum(automation+"ConfirmImpact", Names(0, "None", "Low", "Medium", "High"))
-	enum(automation+"PSLanguageMode", Names(0, "FullLanguage", "RestrictedLanguage", "NoLanguage", "ConstrainedLanguage"))
+	enum(automation+"PSLanguageMode",
+		Names(0, "FullLanguage", "RestrictedLanguage", "NoLanguage", "ConstrainedLanguage"))
 }

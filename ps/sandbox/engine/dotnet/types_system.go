@@ -29,9 +29,10 @@ func declareSystem() {
 	})
 	TCim = Register(Class{
 		Name: "Microsoft.Management.Infrastructure.CimInstance", Aliases: []string{"ciminstance"},
-		New: []Member{Constructor("Microsoft.Management.Infrastructure.CimInstance", func(_ any, a []any) (any, error) {
-			return cloneCim(a[0].(*Instance)), nil
-		})},
+		New: []Member{Constructor("Microsoft.Management.Infrastructure.CimInstance",
+			func(_ any, a []any) (any, error) {
+				return cloneCim(a[0].(*Instance)), nil
+			})},
 	})
 	Register(Class{Name: "System.Convert", Static: convertStatics})
 	Register(Class{Name: "System.Uri", Aliases: []string{"uri"}, Static: []Member{
@@ -100,7 +101,8 @@ func decodeBase64(s string) (any, error) {
 	}
 	if err != nil {
 		return nil, ExceptionNamed("System.FormatException",
-			"The input is not a valid Base-64 string as it contains a non-base 64 character, more than two padding characters, or an illegal character among the padding characters.")
+			"The input is not a valid Base-64 string as it contains a non-base 64 character, more than two padding "+
+				"characters, or an illegal character among the padding characters.")
 	}
 	return &Bytes{B: b}, nil
 }
@@ -142,7 +144,8 @@ func convertGuid(v any, t *Type) (any, error) {
 	if strings.ContainsAny(s, "xX+") {
 		return nil, refuseCast(v, t)
 	}
-	return nil, castErrorCause("InvalidCastParseTargetInvocationWithFormatProvider", v, t, ExceptionNamed("System.FormatException", "Unrecognized Guid format."))
+	return nil, castErrorCause("InvalidCastParseTargetInvocationWithFormatProvider", v, t,
+		ExceptionNamed("System.FormatException", "Unrecognized Guid format."))
 }
 
 func convertVersion(v any, t *Type) (any, error) {

@@ -161,7 +161,8 @@ func padRight(s string, width int32) (any, error) {
 
 func replaceAll(s, from, with string) (any, error) {
 	if from == "" {
-		return nil, withParam(ExceptionNamed("System.ArgumentException", "String cannot be of zero length."), "oldValue")
+		return nil, withParam(ExceptionNamed("System.ArgumentException", "String cannot be of zero length."),
+			"oldValue")
 	}
 	if n := strings.Count(s, from); n*len(with)+len(s) > MaxStringLength {
 		return nil, &LimitError{"string length", MaxStringLength}

@@ -2,7 +2,8 @@ package dotnet
 
 func declareTime() {
 	TCulture = Register(Class{
-		Name: "System.Globalization.CultureInfo", Aliases: []string{"cultureinfo"}, Implements: []string{"System.IFormatProvider"},
+		Name: "System.Globalization.CultureInfo", Aliases: []string{"cultureinfo"},
+		Implements: []string{"System.IFormatProvider"},
 		Static: []Member{
 			Property("InvariantCulture", func(any) (any, error) { return NewCulture(""), nil }),
 			// The evaluator itself answers with the culture of its session.
@@ -34,7 +35,8 @@ func declareTime() {
 	})
 	TTimeSpan = Register(Class{
 		Name: "System.TimeSpan", Aliases: []string{"timespan"}, Kind: KindStruct,
-		New: []Member{Constructor("long", func(_ any, a []any) (any, error) { return TimeSpan(a[0].(int64)), nil })},
+		New: []Member{Constructor("long",
+			func(_ any, a []any) (any, error) { return TimeSpan(a[0].(int64)), nil })},
 		Members: []Member{
 			Property("TotalSeconds", func(self any) (any, error) { return float64(self.(TimeSpan)) / ticksPerSecond, nil }),
 			Property("Ticks", func(self any) (any, error) { return int64(self.(TimeSpan)), nil }),

@@ -62,8 +62,9 @@ type List struct {
 	// a command has wrapped.
 	Wrapped bool
 
-	owner   *Hashtable // the dictionary of a key collection
-	version int        // counts changes that keep the length; with an owner, the owner's version when Items was read
+	owner *Hashtable // the dictionary of a key collection
+	// counts changes that keep the length; with an owner, the owner's version when Items was read
+	version int
 }
 
 // current returns the current items. Keys and values follow their dictionary.

@@ -239,7 +239,9 @@ func (b *block) parse() (Record, error) {
 			faults = append(faults, fmt.Sprintf("no colon in %q", cut(line)))
 			continue
 		case strings.HasPrefix(value, "<"):
-			rec.Notes = append(rec.Notes, fmt.Sprintf("the value of %s is in another file, %s, and is left out", name, cut(strings.TrimSpace(value[1:]))))
+			rec.Notes = append(rec.Notes,
+				fmt.Sprintf("the value of %s is in another file, %s, and is left out", name,
+					cut(strings.TrimSpace(value[1:]))))
 			continue
 		case strings.EqualFold(attrName(name), "nTSecurityDescriptor"):
 			continue
@@ -264,7 +266,8 @@ func (b *block) parse() (Record, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(incomplete)) {
 		if last := incomplete[name]; last != "*" {
-			rec.Notes = append(rec.Notes, fmt.Sprintf("the values of %s end with number %s: the rest was not exported", name, last))
+			rec.Notes = append(rec.Notes,
+				fmt.Sprintf("the values of %s end with number %s: the rest was not exported", name, last))
 		}
 	}
 	if len(faults) > 0 {
@@ -321,7 +324,8 @@ func (b *block) convert(rec Record, text string, numbers map[string][]int) (Reco
 			attrs[name] = append(attrs[name], c.Modification.Vals...)
 		}
 	default:
-		return rec, errors.New("only entries and changetype add are supported, and changetype modify that adds values")
+		return rec, errors.New("only entries and changetype add are supported, and changetype modify that adds " +
+			"values")
 	}
 	delete(attrs, "changetype") // the library makes it an attribute if the record has no others
 	if rec.DN == "" {

@@ -178,7 +178,9 @@ cn: good too
 		lines[f.Line] = f.Message
 	}
 	assert.Len(t, lines, 11)
-	for line, part := range map[int]string{4: "dn:", 6: "no colon", 10: "changetype add", 16: "changetype add", 19: "changetype", 24: "base64", 27: "continuation", 29: "colon", 32: "dn", 34: "attribute name", 37: "empty"} {
+	for line, part := range map[int]string{4: "dn:", 6: "no colon", 10: "changetype add", 16: "changetype add",
+		19: "changetype", 24: "base64", 27: "continuation", 29: "colon", 32: "dn", 34: "attribute name",
+		37: "empty"} {
 		assert.Contains(t, lines[line], part, line)
 	}
 	assert.Contains(t, lines[6], "one more", "all faults of a record")
@@ -238,7 +240,8 @@ pagedresults: cookie=
 
 // The last attribute of a record does not become part of the next record.
 func TestRecordsDoNotLeak(t *testing.T) {
-	records, faults := parse(t, "dn: CN=a\nchangetype: add\ncn: a\n\ndn: CN=b\ncn: b\n\n\n\ndn: CN=c\nCHANGETYPE: add\ncn: c\n")
+	records, faults := parse(t, "dn: CN=a\nchangetype: add\ncn: a\n\ndn: CN=b\ncn: b\n\n\n\ndn: CN=c\n"+
+		"CHANGETYPE: add\ncn: c\n")
 	require.Empty(t, faults)
 	require.Len(t, records, 3)
 	for _, r := range records {

@@ -31,7 +31,9 @@ type Starter struct {
 var _ session.Starter = (*Starter)(nil)
 
 // StartProcess starts a session with PowerShell's arguments.
-func (s *Starter) StartProcess(command string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
+func (s *Starter) StartProcess(
+	command string, args ...string,
+) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	l := &link{server: s.Server}
 	w, stdin, stdout, stderr, err := sandbox.NewStarter(newEngine(l), s.load).StartProcess(command, args...)
 	if err != nil {
@@ -57,7 +59,8 @@ func (s *Starter) NewSession() (session *engine.Session, end func() error, err e
 // load runs the modules' text in a new session, which has the effect of importing them.
 func (s *Starter) load(session *engine.Session) error {
 	for _, m := range s.Modules {
-		err := session.Run(context.Background(), m.Name+".psm1", "Import-Module -Name "+kitName+"\n"+m.Text(), engine.Streams{})
+		err := session.Run(context.Background(), m.Name+".psm1", "Import-Module -Name "+kitName+"\n"+m.Text(),
+			engine.Streams{})
 		if err != nil {
 			return fmt.Errorf("module %s: %w", m.Name, err)
 		}
@@ -72,7 +75,8 @@ func newEngine(l *link) *engine.Engine {
 	for _, m := range sandbox.Declarations() {
 		modules = append(modules, &engine.Module{Name: m.Name, Version: m.Version, GUID: m.GUID})
 	}
-	return engine.NewEngine(engine.Options{Modules: modules, Aliases: sandbox.Aliases, AutoLoad: true, PID: os.Getpid()})
+	return engine.NewEngine(engine.Options{Modules: modules, Aliases: sandbox.Aliases, AutoLoad: true,
+		PID: os.Getpid()})
 }
 
 // process is a handle to await and kill a simulated process.

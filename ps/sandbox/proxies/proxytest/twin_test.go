@@ -27,7 +27,8 @@ import (
 const patience = 3 * time.Minute
 
 func newWorld(t *testing.T) *sandbox.World {
-	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1, Clock: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }})
+	world, err := sandbox.NewWorld(t.Context(),
+		sandbox.Options{Seed: 1, Clock: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }})
 	require.NoError(t, err)
 	return world
 }
@@ -73,7 +74,8 @@ func direct(t *testing.T, world *sandbox.World, called func(name, set string)) *
 		}
 		watched = append(watched, &copied)
 	}
-	session := engine.NewEngine(engine.Options{Modules: watched, AutoLoad: true, Aliases: sandbox.Aliases, Culture: culture, PID: os.Getpid()}).NewSession(engine.Console{})
+	session := engine.NewEngine(engine.Options{Modules: watched, AutoLoad: true, Aliases: sandbox.Aliases,
+		Culture: culture, PID: os.Getpid()}).NewSession(engine.Console{})
 	require.NoError(t, session.Run(t.Context(), "", setup, engine.Streams{}))
 	return session
 }
@@ -119,7 +121,8 @@ func failure(rec *dotnet.ErrorRecord) string {
 		return "refused by the binder\n"
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s %s %s: %s (%s)", id, rec.Category, rec.Exception.Type.Name, rec.Exception.Message, dotnet.ToText(rec.Target))
+	fmt.Fprintf(&out, "%s %s %s: %s (%s)", id, rec.Category, rec.Exception.Type.Name, rec.Exception.Message,
+		dotnet.ToText(rec.Target))
 	for i := range rec.Exception.Props.Len() {
 		name, value := rec.Exception.Props.At(i)
 		fmt.Fprintf(&out, " %s=%s", name, dotnet.ToText(value))
@@ -162,12 +165,14 @@ func describe(out *strings.Builder, indent string, v any) {
 }
 
 // served are the only parameter sets of these commands that the sandbox supports.
-var served = map[string][]string{"Get-LapsADPassword": {"DomainControllerMode"}, "Get-WinEvent": {"GetLogSet"}}
+var served = map[string][]string{"Get-LapsADPassword": {"DomainControllerMode"},
+	"Get-WinEvent": {"GetLogSet"}}
 
 // In every parameter set, a function returns the same output as the cmdlet and ends with the same errors.
 func TestFunctionsAnswerAsCmdlets(t *testing.T) {
 	behind, culture := newWorld(t).Modules()
-	server, err := remote.NewServer(remote.Options{Modules: behind, Declared: sandbox.Declarations(), Culture: culture})
+	server, err := remote.NewServer(remote.Options{Modules: behind, Declared: sandbox.Declarations(),
+		Culture: culture})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, server.Close()) }()
 	all := modules(t)

@@ -59,8 +59,10 @@ const (
 )
 
 var (
-	startFaults   = []string{exitAtStart, hangAtStart, dieInImport, noModule, languageOff, readAhead, swallowLine}
-	requestFaults = []string{late, noise, slowDrip, floodErrs, echo, dieAfter, dieAtPlan, dieAtStep, hangAtStep, grandchild}
+	startFaults = []string{exitAtStart, hangAtStart, dieInImport, noModule, languageOff, readAhead,
+		swallowLine}
+	requestFaults = []string{late, noise, slowDrip, floodErrs, echo, dieAfter, dieAtPlan, dieAtStep, hangAtStep,
+		grandchild}
 )
 
 // StartFaults returns the names of the faults at start-up.
@@ -259,7 +261,8 @@ func (f *faults) play(script func(*sessiontest.Call), id string) {
 			f.exit(diedCode)
 		}
 	}()
-	script(&sessiontest.Call{Context: context.Background(), ID: id, Args: map[string]any{}, Stdout: f.out, Stderr: f.errs, In: f.in})
+	script(&sessiontest.Call{Context: context.Background(), ID: id, Args: map[string]any{}, Stdout: f.out,
+		Stderr: f.errs, In: f.in})
 }
 
 // leaveGrandchild starts this executable again on the same streams.

@@ -35,7 +35,12 @@ func New(c zones.Config) *Store {
 		name := c.Servers[i].Name
 		c.Servers[i].Alive = func() bool { s.mu.Lock(); defer s.mu.Unlock(); return !s.off[name] }
 	}
-	c.OnChange = func(change zones.Change) { s.mu.Lock(); defer s.mu.Unlock(); s.journal = append(s.journal, change) }
+	c.OnChange = func(change zones.Change) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.journal = append(s.journal,
+			change)
+	}
 	s.Config, s.Store = c, zones.New(c)
 	return s
 }

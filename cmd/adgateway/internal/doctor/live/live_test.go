@@ -42,7 +42,8 @@ func open(culture string) (*scratch, error) {
 	if err != nil {
 		return nil, err
 	}
-	runner, err := app.NewRunner(app.RunnerOptions{Settings: config.Default(), Starter: world.Starter(), Dial: world.Dial})
+	runner, err := app.NewRunner(app.RunnerOptions{Settings: config.Default(), Starter: world.Starter(),
+		Dial: world.Dial})
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,8 @@ func (s *scratch) few() live.Options {
 func (s *scratch) contents(t *testing.T) []string {
 	t.Helper()
 	var all []string
-	found, err := s.world.Directory.DCs()[0].Search(t.Context(), directory.SearchRequest{Filter: "(objectClass=*)", Scope: directory.ScopeSubtree})
+	found, err := s.world.Directory.DCs()[0].Search(t.Context(),
+		directory.SearchRequest{Filter: "(objectClass=*)", Scope: directory.ScopeSubtree})
 	require.NoError(t, err)
 	for _, object := range found {
 		all = append(all, object.DN)
@@ -292,9 +294,12 @@ func TestExistingPlacesRemain(t *testing.T) {
 		require.NoError(t, err)
 	}
 	before := s.contents(t)
-	do("New-GatewayOU", ps.Directory, ps.Args{"OUName": ps.Text("Kept"), "OUDestinationPath": ps.Text("DC=corp,DC=example"), "IsProtected": ps.Bool(false)})
+	do("New-GatewayOU", ps.Directory,
+		ps.Args{"OUName": ps.Text("Kept"), "OUDestinationPath": ps.Text("DC=corp,DC=example"),
+			"IsProtected": ps.Bool(false)})
 	do("New-GatewayScratchZone", ps.DNS, ps.Args{"ZoneName": ps.Text(o.Zone)})
-	do("New-GatewayZone", ps.DNS, ps.Args{"Form": ps.Text("Reverse"), "ZoneName": ps.Text("2.0.192.in-addr.arpa")})
+	do("New-GatewayZone", ps.DNS,
+		ps.Args{"Form": ps.Text("Reverse"), "ZoneName": ps.Text("2.0.192.in-addr.arpa")})
 	with := s.contents(t)
 	require.Len(t, with, len(before)+3)
 	report := run(t, t.Context(), o)
@@ -304,7 +309,8 @@ func TestExistingPlacesRemain(t *testing.T) {
 
 	do("Remove-GatewayOU", ps.Directory, ps.Args{"OUPath": ps.Text(o.OU), "BulkLimit": ps.Int(1)})
 	for _, zone := range []string{o.Zone, "2.0.192.in-addr.arpa"} {
-		do("Remove-GatewayScratchZone", ps.DNS, ps.Args{"ZoneName": ps.Text(zone), "Prefix": ps.Text(live.Prefix), "Zone": ps.List([]string{zone})})
+		do("Remove-GatewayScratchZone", ps.DNS,
+			ps.Args{"ZoneName": ps.Text(zone), "Prefix": ps.Text(live.Prefix), "Zone": ps.List([]string{zone})})
 	}
 	assert.Equal(t, before, s.contents(t))
 }
@@ -312,9 +318,11 @@ func TestExistingPlacesRemain(t *testing.T) {
 // A difference is reported with the expected and the actual result.
 func TestDifferencesAreReported(t *testing.T) {
 	o := newScratch(t).few()
-	o.Probes = []live.Probe{{ID: "targets", Script: "Test-GatewayDataLine", Lane: ps.Directory, Args: o.Probes[0].Args}}
+	o.Probes = []live.Probe{{ID: "targets", Script: "Test-GatewayDataLine", Lane: ps.Directory,
+		Args: o.Probes[0].Args}}
 	report := run(t, t.Context(), o)
-	assert.Equal(t, 2, report.ExitCode(), "the script does not take these arguments: what was expected was not tried")
+	assert.Equal(t, 2, report.ExitCode(),
+		"the script does not take these arguments: what was expected was not tried")
 
 	report = &live.Report{Findings: []live.Finding{{Probe: "targets", Observations: []live.Observation{
 		{Fact: "target without dot", Status: live.Differs, Expected: "target.", Found: "target.<zone>.", Message: "a\nb"},
@@ -322,7 +330,9 @@ func TestDifferencesAreReported(t *testing.T) {
 	assert.Equal(t, 1, report.ExitCode())
 	var text strings.Builder
 	require.NoError(t, report.Text(&text))
-	assert.Contains(t, text.String(), "differs  target without dot\n             expected target.\n             found    target.<zone>.\n             message  a b\n")
+	assert.Contains(t, text.String(),
+		"differs  target without dot\n             expected target.\n             found    target.<zone>.\n"+
+			"             message  a b\n")
 }
 
 // Every result that can differ has advice for that case.
@@ -406,9 +416,10 @@ func TestHalfAProtectionIsRemoved(t *testing.T) {
 	half := "OU=" + live.Prefix + "half," + place
 	for _, c := range [][2]string{{"half", place}, {"inner", half}} {
 		name, at := c[0], c[1]
-		_, err := s.options.Runner.Run(t.Context(), ps.Request{Script: "New-GatewayOU", Lane: ps.Directory, Write: true, Args: ps.Args{
-			"OUName": ps.Text(live.Prefix + name), "OUDestinationPath": ps.Text(at), "IsProtected": ps.Bool(false),
-		}})
+		_, err := s.options.Runner.Run(t.Context(),
+			ps.Request{Script: "New-GatewayOU", Lane: ps.Directory, Write: true, Args: ps.Args{
+				"OUName": ps.Text(live.Prefix + name), "OUDestinationPath": ps.Text(at), "IsProtected": ps.Bool(false),
+			}})
 		require.NoError(t, err)
 	}
 	deny := directory.ACE{Trustee: directory.Everyone, Rights: directory.RightDelete | directory.RightDeleteTree}

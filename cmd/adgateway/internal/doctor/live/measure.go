@@ -62,10 +62,13 @@ func measureMemory(ctx context.Context, r *run) ([]Observation, error) {
 	each := time.Since(startedAt) / measuredRequests
 	after, afterErr := r.o.Memory(ps.Directory)
 	if err != nil || afterErr != nil {
-		return []Observation{{Fact: fact, Found: fmt.Sprintf("%d us each; this engine has no process of its own to measure", each.Microseconds())}}, nil
+		return []Observation{{Fact: fact,
+				Found: fmt.Sprintf("%d us each; this engine has no process of its own to measure", each.Microseconds())}},
+			nil
 	}
-	return []Observation{{Fact: fact, Found: fmt.Sprintf("%d us each; %d KiB private before, %d KiB after, %d bytes a request",
-		each.Microseconds(), before>>10, after>>10, (after-before)/measuredRequests)}}, nil
+	return []Observation{{Fact: fact,
+		Found: fmt.Sprintf("%d us each; %d KiB private before, %d KiB after, %d bytes a request",
+			each.Microseconds(), before>>10, after>>10, (after-before)/measuredRequests)}}, nil
 }
 
 // callsMeasured is the number of timed reads and of timed writes.
@@ -75,21 +78,25 @@ const callsMeasured = 20
 // of a request without the gateway's part.
 func measureCalls(ctx context.Context, r *run) ([]Observation, error) {
 	var user struct{ GUID string }
-	err := r.one(ctx, ps.Request{Script: "New-GatewayScratchUser", Lane: ps.Directory, Write: true, Args: ps.Args{
-		"Base": ps.Text(r.target.base), "Prefix": ps.Text(Prefix),
-	}}, &user)
+	err := r.one(ctx, ps.Request{Script: "New-GatewayScratchUser", Lane: ps.Directory, Write: true,
+		Args: ps.Args{
+			"Base": ps.Text(r.target.base), "Prefix": ps.Text(Prefix),
+		}}, &user)
 	if err != nil {
 		return nil, err
 	}
-	fields := ps.List([]string{"firstName", "lastName", "displayName", "description", "emailAddress", "lockedOut", "rdsProfilePath", "accountExpires"})
+	fields := ps.List([]string{"firstName", "lastName", "displayName", "description", "emailAddress",
+		"lockedOut", "rdsProfilePath", "accountExpires"})
 	read := func(int) error {
-		_, err := r.records(ctx, ps.Request{Script: "Get-GatewayUser", Lane: ps.Directory, Args: ps.Args{"UserName": ps.Text(user.GUID), "Field": fields}})
+		_, err := r.records(ctx, ps.Request{Script: "Get-GatewayUser", Lane: ps.Directory,
+			Args: ps.Args{"UserName": ps.Text(user.GUID), "Field": fields}})
 		return err
 	}
 	write := func(i int) error {
-		_, err := r.records(ctx, ps.Request{Script: "Set-GatewayUser", Lane: ps.Directory, Write: true, Args: ps.Args{
-			"UserName": ps.Text(user.GUID), "Field": fields, "Description": ps.Text(fmt.Sprint("measured ", i)),
-		}})
+		_, err := r.records(ctx, ps.Request{Script: "Set-GatewayUser", Lane: ps.Directory, Write: true,
+			Args: ps.Args{
+				"UserName": ps.Text(user.GUID), "Field": fields, "Description": ps.Text(fmt.Sprint("measured ", i)),
+			}})
 		return err
 	}
 	var all []Observation
@@ -156,12 +163,14 @@ func tryConnections(ctx context.Context, r *run) ([]Observation, error) {
 		{fmt.Sprintf("nested reads in %d sessions more", extraSessions), n + extraSessions, true},
 	}
 	var sample answered
-	if err := r.one(ctx, ps.Request{Script: "Get-GatewayLongList", Lane: ps.Directory, List: true, Args: ps.Args{"Limit": ps.Int(longList)}}, &sample); err != nil {
+	if err := r.one(ctx, ps.Request{Script: "Get-GatewayLongList", Lane: ps.Directory, List: true,
+		Args: ps.Args{"Limit": ps.Int(longList)}}, &sample); err != nil {
 		return nil, err
 	}
 	var all []Observation
 	if sample.Count <= pages {
-		why := fmt.Sprintf("%s %s has only %d objects, which are no more than one page", notTried, sample.Base, sample.Count)
+		why := fmt.Sprintf("%s %s has only %d objects, which are no more than one page", notTried, sample.Base,
+			sample.Count)
 		if sample.Failure != "" {
 			why = fmt.Sprintf("%s %s cannot be listed: %s", notTried, sample.Base, sample.Failure)
 		}
@@ -182,14 +191,18 @@ func tryConnections(ctx context.Context, r *run) ([]Observation, error) {
 }
 
 // list lists objects in all sessions at the same time.
-func (r *run) list(ctx context.Context, fact string, sessions []ps.Runner, base string, nested bool) Observation {
+func (r *run) list(
+	ctx context.Context, fact string, sessions []ps.Runner, base string, nested bool,
+) Observation {
 	lists := make([]answered, len(sessions))
 	var running sync.WaitGroup
 	for i, session := range sessions {
 		running.Go(func() {
-			err := one(ctx, session, ps.Request{Script: "Get-GatewayLongList", Lane: ps.Directory, List: true, Args: ps.Args{
-				"Base": ps.Text(base), "Limit": ps.Int(longList), "Nested": ps.Bool(nested), "Server": ps.Text(r.report.Controller),
-			}}, &lists[i])
+			err := one(ctx, session, ps.Request{Script: "Get-GatewayLongList", Lane: ps.Directory, List: true,
+				Args: ps.Args{
+					"Base": ps.Text(base), "Limit": ps.Int(longList), "Nested": ps.Bool(nested),
+					"Server": ps.Text(r.report.Controller),
+				}}, &lists[i])
 			if err != nil {
 				lists[i].Failure = "error " + err.Error()
 			}

@@ -65,22 +65,26 @@ func lineProbes() []Probe {
 		all = append(all, Probe{
 			ID: c.id, Facts: []string{"A48", "#1"}, About: "whether a data line arrives whole",
 			Script: "Test-GatewayDataLine", Lane: ps.Directory,
-			Args:      func(target) ps.Args { return ps.Args{"Text": ps.Text(c.text), "Fact": ps.Text(c.fact)} },
-			IfDiffers: "Values would arrive changed: do not use this PowerShell; set powershell.path to PowerShell 7, and report the build of Windows.",
+			Args: func(target) ps.Args { return ps.Args{"Text": ps.Text(c.text), "Fact": ps.Text(c.fact)} },
+			IfDiffers: "Values would arrive changed: do not use this PowerShell; set powershell.path to PowerShell " +
+				"7, and report the build of Windows.",
 		})
 	}
 	return all
 }
 
 // reportMapping is the advice for differences that affect only the table of errors.
-const reportMapping = "Answers have another status or text, or 502 with the number: report what was found, so that the gateway's table of errors gets a row for it."
+const reportMapping = "Answers have another status or text, or 502 with the number: report what was " +
+	"found, so that the gateway's table of errors gets a row for it."
 
 func directoryProbes() []Probe {
 	row := func(id, script, about, ifDiffers string, facts ...string) Probe {
-		return Probe{ID: id, Facts: facts, About: about, Script: script, Lane: ps.Directory, Args: inOU, IfDiffers: ifDiffers}
+		return Probe{ID: id, Facts: facts, About: about, Script: script, Lane: ps.Directory, Args: inOU,
+			IfDiffers: ifDiffers}
 	}
 	protection := row("half-protection", "Test-GatewayHalfProtection", "what lifts half of a protection",
-		"Removing OUs that have only their own half of a protection fails or leaves it: use Force=true, or complete the protection in the console first; report what was found.",
+		"Removing OUs that have only their own half of a protection fails or leaves it: use Force=true, or "+
+			"complete the protection in the console first; report what was found.",
 		"E37", "E38", "E41")
 	protection.IfFactDiffers = map[string]string{
 		"access list of a protected OU, given to another": "The other results of this probe say nothing: the account may not change access lists (WD), or the module writes them otherwise.",

@@ -107,7 +107,8 @@ type scratchZone struct {
 func (r *run) check(ctx context.Context) error {
 	found := plainOU.FindStringSubmatch(r.o.OU)
 	if found == nil {
-		return fmt.Errorf("--ou %q: use the DN of an OU with a plain name, such as OU=Scratch,DC=corp,DC=example", r.o.OU)
+		return fmt.Errorf("--ou %q: use the DN of an OU with a plain name, such as OU=Scratch,DC=corp,DC=example",
+			r.o.OU)
 	}
 	r.name = found[1]
 	r.o.Zone = strings.ToLower(strings.TrimSuffix(r.o.Zone, "."))
@@ -131,7 +132,8 @@ func (r *run) check(ctx context.Context) error {
 	}
 	r.o.Progress("removing what an earlier run left behind")
 	if remains := r.sweepOnce(ctx, false); len(remains) > 0 {
-		return fmt.Errorf("what an earlier run left behind cannot be removed: %s: %s", remains[0].DN, remains[0].Reason)
+		return fmt.Errorf("what an earlier run left behind cannot be removed: %s: %s", remains[0].DN,
+			remains[0].Reason)
 	}
 	return nil
 }
@@ -150,7 +152,8 @@ func (r *run) checkOU(ctx context.Context) (left int, err error) {
 	case ou.Exists && !ou.OU:
 		return 0, fmt.Errorf("--ou %s is a container, not an OU", r.o.OU)
 	case len(ou.Foreign) > 0:
-		return 0, fmt.Errorf("--ou %s is not empty: it contains %s; use an OU that is empty or does not exist yet", r.o.OU, some(ou.Foreign))
+		return 0, fmt.Errorf("--ou %s is not empty: it contains %s; use an OU that is empty or does not exist yet",
+			r.o.OU, some(ou.Foreign))
 	}
 	r.createOU, r.removeOU = !ou.Exists, !ou.Exists || ou.Made
 	return ou.Mine, nil
@@ -168,7 +171,8 @@ func (r *run) checkZone(ctx context.Context) (left int, err error) {
 	case !zone.Writable:
 		return 0, fmt.Errorf("--zone %s is not a writable primary zone", r.o.Zone)
 	case len(zone.Foreign) > 0:
-		return 0, fmt.Errorf("--zone %s is not empty: it contains %s; use a zone that is empty or does not exist yet", r.o.Zone, some(zone.Foreign))
+		return 0, fmt.Errorf("--zone %s is not empty: it contains %s; use a zone that is empty or does not "+
+			"exist yet", r.o.Zone, some(zone.Foreign))
 	}
 	r.createZone = !zone.Exists
 	r.target = target{zone: r.o.Zone, reverseTaken: zone.Reverse, password: "Aa1!" + rand.Text()}
@@ -189,7 +193,8 @@ func (r *run) prepare(ctx context.Context) error {
 	r.o.Progress("creating the scratch OU and zone")
 	var created struct{ Base string }
 	if err := r.one(ctx, ps.Request{Script: "New-GatewayScratch", Lane: ps.Directory, Write: true, Args: ps.Args{
-		"Base": ps.Text(r.o.OU), "Name": ps.Text(r.name), "Prefix": ps.Text(Prefix), "Mark": ps.Text(mark), "Create": ps.Bool(r.createOU),
+		"Base": ps.Text(r.o.OU), "Name": ps.Text(r.name), "Prefix": ps.Text(Prefix), "Mark": ps.Text(mark),
+		"Create": ps.Bool(r.createOU),
 	}}, &created); err != nil {
 		return err
 	}
@@ -197,7 +202,8 @@ func (r *run) prepare(ctx context.Context) error {
 	if !r.createZone {
 		return nil
 	}
-	_, err := r.records(ctx, ps.Request{Script: "New-GatewayScratchZone", Lane: ps.DNS, Write: true, Args: ps.Args{"ZoneName": ps.Text(r.o.Zone)}})
+	_, err := r.records(ctx, ps.Request{Script: "New-GatewayScratchZone", Lane: ps.DNS, Write: true,
+		Args: ps.Args{"ZoneName": ps.Text(r.o.Zone)}})
 	return err
 }
 
@@ -227,7 +233,8 @@ func (r *run) try(ctx context.Context, p Probe) Finding {
 	finding.Milliseconds = time.Since(startedAt).Milliseconds()
 	finding.Observations = p.compare(finding.Observations, r.expected[p.ID])
 	if err != nil {
-		finding.Observations = append(finding.Observations, Observation{Fact: "the probe itself", Status: Failed, Found: err.Error()})
+		finding.Observations = append(finding.Observations,
+			Observation{Fact: "the probe itself", Status: Failed, Found: err.Error()})
 	}
 	return finding
 }
@@ -256,7 +263,8 @@ func (p Probe) compare(found []Observation, expected map[string]string) []Observ
 	}
 	for _, fact := range slices.Sorted(maps.Keys(expected)) {
 		if !seen[fact] {
-			found = append(found, Observation{Fact: fact, Status: Failed, Expected: expected[fact], Found: "not tried"})
+			found = append(found, Observation{Fact: fact, Status: Failed, Expected: expected[fact],
+				Found: "not tried"})
 		}
 	}
 	return found
@@ -340,7 +348,9 @@ func (r *run) records(ctx context.Context, request ps.Request) ([]json.RawMessag
 	return all, nil
 }
 
-func records(ctx context.Context, runner ps.Runner, request ps.Request) (all []json.RawMessage, server string, err error) {
+func records(
+	ctx context.Context, runner ps.Runner, request ps.Request,
+) (all []json.RawMessage, server string, err error) {
 	request.ID, request.Limit = "doctor", limit
 	request.Records = ps.Collect(&all)
 	result, err := runner.Run(ctx, request)
