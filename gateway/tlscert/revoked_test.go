@@ -24,20 +24,14 @@ func TestRevokedClientCertificates(t *testing.T) {
 		c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	}
 	ca := func(c *x509.Certificate) { lasting(c); authority(c); c.KeyUsage |= x509.KeyUsageCRLSign }
-	forClients := func(c *x509.Certificate) {
-		lasting(
-			c)
-		c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	}
+	forClients := func(c *x509.Certificate) { lasting(c); c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }
 	root, impostor := issued(t, "Clients", nil, ca), issued(t, "Clients", nil, ca)
 	between := issued(t, "Between", root, ca)
 	portal, direct := issued(t, "portal", between, forClients), issued(t, "direct", root, forClients)
 	list := func(by *identity, until time.Time, revoked ...*identity) string {
-		template := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: time.Now().Add(-time.Hour),
-			NextUpdate: until}
+		template := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: time.Now().Add(-time.Hour), NextUpdate: until}
 		for _, one := range revoked {
-			template.RevokedCertificateEntries = append(template.RevokedCertificateEntries,
-				x509.RevocationListEntry{SerialNumber: one.SerialNumber, RevocationTime: time.Now()})
+			template.RevokedCertificateEntries = append(template.RevokedCertificateEntries, x509.RevocationListEntry{SerialNumber: one.SerialNumber, RevocationTime: time.Now()})
 		}
 		der, err := x509.CreateRevocationList(rand.Reader, template, by.Certificate, by.key)
 		require.NoError(t, err)
@@ -46,8 +40,7 @@ func TestRevokedClientCertificates(t *testing.T) {
 	server := issued(t, "gw", nil, lasting)
 	both := f.write("c.pem", server.pem()+server.keyPEM(t))
 	later, earlier := time.Now().Add(2*24*time.Hour), time.Now().Add(-time.Minute)
-	s := tlscert.Settings{CertificateFile: both, KeyFile: both, ClientCAFile: f.write("ca.pem", root.pem()),
-		ClientCRLFiles: []string{f.write("a.crl", list(root, later)+list(between, later))}}
+	s := tlscert.Settings{CertificateFile: both, KeyFile: both, ClientCAFile: f.write("ca.pem", root.pem()), ClientCRLFiles: []string{f.write("a.crl", list(root, later)+list(between, later))}}
 	k, err := tlscert.New(tlscert.Options{Settings: s, Log: func(tlscert.Notice, string) {}})
 	require.NoError(t, err)
 	connects := func(client *identity, more ...*identity) bool {
@@ -57,10 +50,7 @@ func TestRevokedClientCertificates(t *testing.T) {
 			for _, one := range more {
 				presented.Certificate = append(presented.Certificate, one.Raw)
 			}
-			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate,
-				error) {
-				return presented, nil
-			}
+			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return presented, nil }
 		}
 		_, err := handshake(t, k.Config(), config)
 		return err == nil
@@ -108,16 +98,14 @@ func TestSuitesWithCBCAreRefused(t *testing.T) {
 	}
 	server := issued(t, "gw", nil, lasting)
 	both := f.write("c.pem", server.pem()+server.keyPEM(t))
-	k, err := tlscert.New(tlscert.Options{Settings: tlscert.Settings{CertificateFile: both, KeyFile: both},
-		Log: func(tlscert.Notice, string) {}})
+	k, err := tlscert.New(tlscert.Options{Settings: tlscert.Settings{CertificateFile: both, KeyFile: both}, Log: func(tlscert.Notice, string) {}})
 	require.NoError(t, err)
 	accepted := 0
 	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
 		if !slices.Contains(suite.SupportedVersions, tls.VersionTLS12) {
 			continue
 		}
-		_, err := handshake(t, k.Config(),
-			&tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID}})
+		_, err := handshake(t, k.Config(), &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID}})
 		if err == nil {
 			accepted++
 			assert.NotContains(t, suite.Name, "CBC")

@@ -94,7 +94,8 @@ func TestTheDocsSendNoChangeByOneClick(t *testing.T) {
 	if n := eval[int](b, `document.querySelectorAll(".btn.execute").length`); n > 0 {
 		t.Errorf("%d operations can be sent before they are tried", n)
 	}
-	for _, operation := range []string{"POST /api/ADUser/{Username}", "DELETE /api/ADUser/{Username}", "PUT /api/ADUser/{Username}/Unlock"} {
+	for _, operation := range []string{"POST /api/ADUser/{Username}", "DELETE /api/ADUser/{Username}",
+		"PUT /api/ADUser/{Username}/Unlock"} {
 		method, path, _ := strings.Cut(operation, " ")
 		b.script(`window.block = [...document.querySelectorAll(".opblock")].find(o =>
 			o.querySelector(".opblock-summary-method").innerText === %q && o.querySelector(".opblock-summary-path").dataset.path === %q);

@@ -72,7 +72,8 @@ func sandbox(t *testing.T, arguments ...string) (address, link, token string) {
 // submit submits a list of changes of users, and returns the id of its job.
 func submit(t *testing.T, address, token, mode, list string) string {
 	t.Helper()
-	request, err := http.NewRequest(http.MethodPost, address+"/api/Jobs?Operation=user.update&Mode="+mode, strings.NewReader(list))
+	request, err := http.NewRequest(http.MethodPost, address+"/api/Jobs?Operation=user.update&Mode="+mode,
+		strings.NewReader(list))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,9 +112,10 @@ func start(t *testing.T) *browser {
 	t.Cleanup(end)
 	b := &browser{t: t, axe: string(axe), ctx: ctx}
 	b.do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
-			Source: `window.violations = []; document.addEventListener("securitypolicyviolation", e => violations.push(e.violatedDirective + " " + e.blockedURI + " " + e.sourceFile)); addEventListener("error", e => violations.push("error " + e.message));`,
-		})
+		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument,
+			page.AddScriptToEvaluateOnNewDocumentParams{
+				Source: `window.violations = []; document.addEventListener("securitypolicyviolation", e => violations.push(e.violatedDirective + " " + e.blockedURI + " " + e.sourceFile)); addEventListener("error", e => violations.push("error " + e.message));`,
+			})
 		return chromedp.Void{}, err
 	})
 	return b
@@ -147,10 +149,13 @@ func eval[T any](b *browser, script string) T {
 
 func (b *browser) view(width int64, scheme string) {
 	b.t.Helper()
-	b.do(chromedp.EmulateViewport(width, 900), func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-		return chromedp.Void{}, err
-	})
+	b.do(chromedp.EmulateViewport(width, 900),
+		func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+			_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia,
+				emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
+					Value: scheme}}})
+			return chromedp.Void{}, err
+		})
 }
 
 // look checks the page that is shown, in every width and colour scheme.
@@ -421,7 +426,8 @@ func TestPagesOfPeopleWithoutRights(t *testing.T) {
 		t.Helper()
 		open("/ui/signin")
 		b.waits(`document.activeElement?.id === "username"`)
-		b.follow(chromedp.KeyEvent(name), chromedp.KeyEvent("\t"), chromedp.KeyEvent(password), chromedp.KeyEvent("\r"))
+		b.follow(chromedp.KeyEvent(name), chromedp.KeyEvent("\t"), chromedp.KeyEvent(password),
+			chromedp.KeyEvent("\r"))
 	}
 	open("/ui/people?q=weber")
 	b.look("session-over")

@@ -54,7 +54,8 @@ func startDomain(t testing.TB, overrides ...string) *system {
 	require.NoError(t, err)
 	groups, err := w.AddPeople(context.Background())
 	require.NoError(t, err)
-	desk := []identity.Scope{identity.UserRead, identity.GroupRead, identity.MemberRead, identity.OpsRead, identity.UserWrite, identity.UserPassword, identity.MemberWrite}
+	desk := []identity.Scope{identity.UserRead, identity.GroupRead, identity.MemberRead, identity.OpsRead,
+		identity.UserWrite, identity.UserPassword, identity.MemberWrite}
 	return &system{System: systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) {
 		o.Sandbox = true
 		o.People = &app.People{Directory: domain{world: w}, Roles: []signin.Role{
@@ -69,7 +70,8 @@ func (s *system) as(t *testing.T, name string) *browser {
 	t.Helper()
 	b := s.browser(t)
 	require.Equal(t, 200, b.get("/ui/signin"))
-	require.Equal(t, 303, b.submit("/ui/signin", "username", name, "password", sandbox.PersonsPassword+name), b.page)
+	require.Equal(t, 303, b.submit("/ui/signin", "username", name, "password", sandbox.PersonsPassword+name),
+		b.page)
 	return b
 }
 
@@ -108,7 +110,8 @@ func TestNobodyGivesHimselfARole(t *testing.T) {
 func (s *system) badPasswords(t *testing.T, name string) int64 {
 	t.Helper()
 	found, err := s.DC1().Search(t.Context(), directory.SearchRequest{
-		Scope: directory.ScopeSubtree, Filter: "(sAMAccountName=" + name + ")", Attributes: []string{"badPwdCount"}})
+		Scope: directory.ScopeSubtree, Filter: "(sAMAccountName=" + name + ")",
+		Attributes: []string{"badPwdCount"}})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	count, _ := found[0].Int("badPwdCount")
@@ -118,7 +121,8 @@ func (s *system) badPasswords(t *testing.T, name string) int64 {
 // TestNoPasswordIsTriedWhileAccountsCannotBeRead: what is not counted by account would lock
 // it out under its many names.
 func TestNoPasswordIsTriedWhileAccountsCannotBeRead(t *testing.T) {
-	s := startDomain(t, "pool.directorySessions=1", "pool.maxQueue=1", "pool.maxWait=20ms", "http.trustedProxies=[127.0.0.1]")
+	s := startDomain(t, "pool.directorySessions=1", "pool.maxQueue=1", "pool.maxWait=20ms",
+		"http.trustedProxies=[127.0.0.1]")
 	s.World.Network.Slow("dc1.corp.example", systemtest.Patience)
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
@@ -129,7 +133,8 @@ func TestNoPasswordIsTriedWhileAccountsCannotBeRead(t *testing.T) {
 			answer.Body.Close()
 		}
 	}()
-	require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Busy == 1 }, systemtest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Busy == 1 },
+		systemtest.Patience, time.Millisecond)
 
 	b := s.browser(t)
 	require.Equal(t, 200, b.get("/ui/signin"))
@@ -146,7 +151,8 @@ func TestNoPasswordIsTriedWhileAccountsCannotBeRead(t *testing.T) {
 			from++
 			r, err := http.NewRequest(http.MethodPost, s.URL+"/ui/signin", strings.NewReader(form.Encode()))
 			require.NoError(t, err)
-			r.Header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {s.URL}, "X-Forwarded-For": {fmt.Sprint("192.0.2.", from)}}
+			r.Header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {s.URL},
+				"X-Forwarded-For": {fmt.Sprint("192.0.2.", from)}}
 			assert.Equal(t, 503, b.do(r), name)
 			seconds, _ := strconv.Atoi(b.answer.Header.Get("Retry-After"))
 			assert.Positive(t, seconds, name)
@@ -202,7 +208,8 @@ func TestAPasswordInTheWrongBox(t *testing.T) {
 	file := t.TempDir() + "/audit.jsonl"
 	s := startDomain(t, "audit.file="+file, "log.level=debug")
 	b := s.browser(t)
-	for _, name := range []string{"MyP4ssw0rd-typed-in-the-wrong-box", "MyP4ssw0rd-typed@corp.example", "MyP4ssw0rd typed", `CORP\MyP4ssw0rd`, "MyP4ssw0rd?", "MyP4ssw0rd@"} {
+	for _, name := range []string{"MyP4ssw0rd-typed-in-the-wrong-box", "MyP4ssw0rd-typed@corp.example",
+		"MyP4ssw0rd typed", `CORP\MyP4ssw0rd`, "MyP4ssw0rd?", "MyP4ssw0rd@"} {
 		require.Equal(t, 200, b.get("/ui/signin"))
 		require.Equal(t, 401, b.submit("/ui/signin", "username", name, "password", "wrong"))
 		assert.NotContains(t, b.page, "MyP4ssw0rd", name)
@@ -213,7 +220,8 @@ func TestAPasswordInTheWrongBox(t *testing.T) {
 	require.NoError(t, err)
 	operator := s.as(t, sandbox.OperatorPerson)
 	require.Equal(t, 200, operator.get("/ui/audit"))
-	for where, text := range map[string]string{"log": s.Log.String(), "audit": string(audited), "page": operator.page} {
+	for where, text := range map[string]string{"log": s.Log.String(), "audit": string(audited),
+		"page": operator.page} {
 		assert.NotContains(t, text, "MyP4ssw0rd", where)
 		assert.True(t, strings.Contains(text, "there is no such account"), where)
 		assert.Contains(t, text, "helpdesk", where)

@@ -47,13 +47,15 @@ func TestAuditPage(t *testing.T) {
 	assert.Equal(t, 404, none.get("/ui/audit?view=calls"), "there is no audit log")
 
 	s := startWith(t, func(p *app.People) {
-		p.Roles = append(p.Roles, signin.Role{Group: "group of plain", Name: "Plain", Scopes: []identity.Scope{identity.UserRead}})
+		p.Roles = append(p.Roles, signin.Role{Group: "group of plain", Name: "Plain",
+			Scopes: []identity.Scope{identity.UserRead}})
 	}, "audit.file="+t.TempDir()+"/audit.jsonl")
 	s.OK(systemtest.Call{Method: "PUT", Path: "/api/ADUser/aschmidt/Disable"}, 200)
 	b := s.browser(t)
 	b.signIn("operator")
 	require.Equal(t, 200, b.get("/ui/audit?view=calls"))
-	for _, text := range []string{"user.disable", "Anna Schmidt", "signin.start", "operator", "Calls of everybody"} {
+	for _, text := range []string{"user.disable", "Anna Schmidt", "signin.start", "operator",
+		"Calls of everybody"} {
 		assert.Contains(t, b.page, text)
 	}
 	for query, shown := range map[string]bool{
@@ -135,7 +137,8 @@ func TestSignInsAreAudited(t *testing.T) {
 	s.people.mu.Lock()
 	s.people.off["operator"] = true
 	s.people.mu.Unlock()
-	require.Eventually(t, func() bool { return b.get("/ui/people") == 401 }, systemtest.Patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return b.get("/ui/people") == 401 }, systemtest.Patience,
+		50*time.Millisecond)
 
 	var lines []string
 	err := audit.Read(file, nil, audit.Filter{}, func(r *audit.Record) error {
@@ -144,7 +147,8 @@ func TestSignInsAreAudited(t *testing.T) {
 			who = call.Who.Kind + " " + call.Who.Name
 		}
 		assert.Equal(t, "127.0.0.1", call.From)
-		lines = append(lines, strings.TrimSpace(strings.Join([]string{call.Operation, who, call.Parameters["sid"], r.State()}, "; ")))
+		lines = append(lines, strings.TrimSpace(
+			strings.Join([]string{call.Operation, who, call.Parameters["sid"], r.State()}, "; ")))
 		return nil
 	})
 	require.NoError(t, err)

@@ -22,7 +22,8 @@ import (
 func TestJobsPages(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	submit := func(query, list string) string {
-		a := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/Jobs?Operation=user.update&" + query, Raw: strings.NewReader(list), Headers: map[string]string{"Content-Type": "text/csv"}})
+		a := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/Jobs?Operation=user.update&" + query,
+			Raw: strings.NewReader(list), Headers: map[string]string{"Content-Type": "text/csv"}})
 		require.Equal(t, http.StatusAccepted, a.Status, "%s", a.Body)
 		return a.Envelope.Result[0]["id"].(string)
 	}
@@ -43,7 +44,11 @@ func TestJobsPages(t *testing.T) {
 	assert.NotContains(t, b.page, "data-events", "it waits for its start")
 	assert.NotContains(t, b.page, page+"/pause")
 	require.Equal(t, 303, b.submitFrom(page, page+"/start"))
-	require.Eventually(t, func() bool { b.get(page); return strings.Contains(b.page, `<span class="st ok">done</span>`) }, systemtest.Patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool {
+		b.get(page)
+		return strings.Contains(b.page,
+			`<span class="st ok">done</span>`)
+	}, systemtest.Patience, 20*time.Millisecond)
 	assert.Contains(t, b.page, "not_found")
 	assert.Contains(t, b.page, `<progress max="2" value="2"`)
 	require.Equal(t, 303, b.submit(page+"/retry"))

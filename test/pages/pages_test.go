@@ -44,7 +44,8 @@ func (d *people) Check(_ context.Context, _, name string, given []byte) (*signin
 	switch {
 	case name == "must" && string(given) == password:
 		return nil, signin.ErrMustChange
-	case string(given) != password || d.off[name] || !strings.Contains("helpdesk operator berlin norights", name):
+	case string(given) != password || d.off[name] ||
+		!strings.Contains("helpdesk operator berlin norights", name):
 		return nil, signin.ErrRefused
 	}
 	return &signin.Person{SID: "S-1-" + name, Name: name, Groups: []string{"group of " + name}}, nil
@@ -87,7 +88,8 @@ func startOptions(t testing.TB, adjust func(*app.Options), overrides ...string) 
 	w, err := sandbox.NewWorld(context.Background(), sandbox.Options{})
 	require.NoError(t, err)
 	s := &system{people: &people{off: map[string]bool{}}}
-	desk := []identity.Scope{identity.UserRead, identity.GroupRead, identity.MemberRead, identity.ComputerRead, identity.ChangeRead, identity.OpsRead, identity.UserWrite, identity.UserPassword, identity.MemberWrite}
+	desk := []identity.Scope{identity.UserRead, identity.GroupRead, identity.MemberRead, identity.ComputerRead,
+		identity.ChangeRead, identity.OpsRead, identity.UserWrite, identity.UserPassword, identity.MemberWrite}
 	s.System = systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) {
 		o.Sandbox = true
 		o.People = &app.People{Directory: s.people, Roles: []signin.Role{
@@ -144,11 +146,16 @@ func TestSignIn(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
-	for path, status := range map[string]int{"/ui/": 200, "/ui/signin": 200, "/ui/nosuch": 404, "/ui/people": 401} {
+	for path, status := range map[string]int{"/ui/": 200, "/ui/signin": 200, "/ui/nosuch": 404,
+		"/ui/people": 401} {
 		require.Equal(t, status, b.get(path), path)
 		h := b.answer.Header
-		assert.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'", h.Get("Content-Security-Policy"))
-		assert.Equal(t, []string{"no-store", "nosniff", "DENY", "same-origin"}, []string{h.Get("Cache-Control"), h.Get("X-Content-Type-Options"), h.Get("X-Frame-Options"), h.Get("Referrer-Policy")})
+		assert.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
+			"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+			h.Get("Content-Security-Policy"))
+		assert.Equal(t, []string{"no-store", "nosniff", "DENY", "same-origin"},
+			[]string{h.Get("Cache-Control"), h.Get("X-Content-Type-Options"), h.Get("X-Frame-Options"),
+				h.Get("Referrer-Policy")})
 		for _, inline := range []string{"<style", " style=", " onclick", "javascript:"} {
 			assert.NotContains(t, b.page, inline)
 		}
@@ -226,7 +233,8 @@ func TestTriesEndBelowTheLockout(t *testing.T) {
 		assert.Contains(t, b.page, text)
 	}
 	assert.Equal(t, 3, s.people.asked, "the domain locks out at five")
-	require.Equal(t, 429, b.submit("/ui/signin", "username", "helpdesk", "password", password), "the right one is not tried either")
+	require.Equal(t, 429, b.submit("/ui/signin", "username", "helpdesk", "password", password),
+		"the right one is not tried either")
 	assert.Equal(t, 3, s.people.asked)
 	for i := range 30 {
 		b.submit("/ui/signin", "username", fmt.Sprintf("nobody%d", i), "password", "wrong")
@@ -256,14 +264,16 @@ func TestTokenSignsIn(t *testing.T) {
 	require.Equal(t, 303, b.submit("/ui/signin", "token", systemtest.ReadToken))
 	page := b.person(t)
 	assert.NotContains(t, page, "Disable account", "actions without the right are not offered")
-	require.Equal(t, 403, b.post("/ui/do/user.disable", url.Values{"form": {b.form("/ui/signout").Get("form")}, "Username": {lea}}))
+	require.Equal(t, 403, b.post("/ui/do/user.disable",
+		url.Values{"form": {b.form("/ui/signout").Get("form")}, "Username": {lea}}))
 	require.Equal(t, 403, b.get("/ui/groups?q=sales"))
 	assert.Contains(t, b.page, "Your role does not include Groups.")
 }
 
 func TestLinkWorksOnce(t *testing.T) {
 	s := start(t)
-	path := "/ui/link/" + s.Stack.Gate.Link(&signin.Person{SID: "S-1-operator", Name: "operator", Groups: []string{"group of operator"}})
+	path := "/ui/link/" + s.Stack.Gate.Link(&signin.Person{SID: "S-1-operator", Name: "operator",
+		Groups: []string{"group of operator"}})
 	b := s.browser(t)
 	for range 2 {
 		require.Equal(t, 200, b.get(path), "looking at it does not use it up")
@@ -306,7 +316,8 @@ func TestSessionEndsInMidAction(t *testing.T) {
 	confirm := b.form(step)
 	require.NoError(t, s.Stack.Gate.End(t.Context(), b.cookie()))
 	require.Equal(t, 401, b.post(step, confirm))
-	assert.True(t, strings.HasPrefix(b.form("/ui/signin").Get("next"), "/ui/do/user.disable?"), "back to the form, not to the change")
+	assert.True(t, strings.HasPrefix(b.form("/ui/signin").Get("next"), "/ui/do/user.disable?"),
+		"back to the form, not to the change")
 	require.Equal(t, 303, b.submit("/ui/signin", "username", "helpdesk", "password", password))
 	require.Equal(t, 200, b.follow())
 	assert.Contains(t, b.person(t), "Disable account", "nothing was changed")

@@ -30,7 +30,8 @@ func TestWhoIsSignedInStaysSignedIn(t *testing.T) {
 		for _, b := range []*browser{person, token, gone} {
 			b.t, b.url = t, s.URL
 		}
-		require.Equal(t, 303, person.submit("/ui/do/user.disable"), "a form that was open is still good: %s", person.page)
+		require.Equal(t, 303, person.submit("/ui/do/user.disable"), "a form that was open is still good: %s",
+			person.page)
 		require.Equal(t, 200, person.get("/ui/people/"+lea))
 		assert.Contains(t, person.page, "Disable account")
 		require.Equal(t, 200, token.get("/ui/people/"+lea))

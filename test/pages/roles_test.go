@@ -39,7 +39,8 @@ func TestTwoRolesShowWhatEachShows(t *testing.T) {
 		identity.UserRead, identity.GroupRead, identity.MemberRead, identity.ComputerRead, identity.ChangeRead,
 	}
 	berlin := signin.Role{
-		Group: "group of helpdesk", Name: "Berlin", Scopes: slices.Concat(reads, []identity.Scope{identity.UserWrite}),
+		Group: "group of helpdesk", Name: "Berlin",
+		Scopes: slices.Concat(reads, []identity.Scope{identity.UserWrite}),
 		Limits: identity.Limits{OUs: []string{systemtest.LimitedOU}},
 	}
 	readers := signin.Role{Group: "group of helpdesk", Name: "Readers", Scopes: reads[:4]}
@@ -96,7 +97,8 @@ func TestPagesOfAListOfTwoRoles(t *testing.T) {
 			assert.Equal(t, 50, strings.Count(b.page, `<td class="nm"><a href="/ui/changes/ch_`))
 			next := regexp.MustCompile(`href="(\?after=[^"]*|/ui/changes\?after=[^"]*)"`).FindStringSubmatch(b.page)
 			require.Len(t, next, 2, b.page)
-			require.Equal(t, http.StatusOK, b.get("/ui/changes"+html.UnescapeString(next[1][strings.Index(next[1], "?"):])), b.page)
+			require.Equal(t, http.StatusOK,
+				b.get("/ui/changes"+html.UnescapeString(next[1][strings.Index(next[1], "?"):])), b.page)
 			assert.Equal(t, made-50, strings.Count(b.page, `<td class="nm"><a href="/ui/changes/ch_`))
 			assert.NotContains(t, b.page, `rel="next"`)
 			assert.Equal(t, http.StatusBadRequest, b.get("/ui/changes?after=none"))
@@ -119,7 +121,8 @@ func TestALimitOfARoleIsSaidInASentence(t *testing.T) {
 			continue
 		}
 		require.Equal(t, http.StatusTooManyRequests, status)
-		assert.Contains(t, html.UnescapeString(b.page), "may reset 1 password an hour and has 0 left. It may reset more from ")
+		assert.Contains(t, html.UnescapeString(b.page),
+			"may reset 1 password an hour and has 0 left. It may reset more from ")
 	}
 }
 
@@ -131,7 +134,8 @@ func TestANamesakeAtTheAPIIsAnother(t *testing.T) {
 		namesake := authn.NewStatic(authn.Header{})
 		user := &identity.Principal{ID: "77aa", Name: name, Scopes: []identity.Scope{identity.All}}
 		require.NoError(t, namesake.AddUser("secret", user))
-		again := &identity.Principal{ID: "88bb", Name: name, Scopes: []identity.Scope{identity.JobRead, identity.JobSubmit}}
+		again := &identity.Principal{ID: "88bb", Name: name,
+			Scopes: []identity.Scope{identity.JobRead, identity.JobSubmit}}
 		require.NoError(t, namesake.AddToken("again", again))
 		o.Auth = authn.Chain{namesake, o.Auth.(authn.Source)}
 	}, "jobs.rate=0")
@@ -142,11 +146,13 @@ func TestANamesakeAtTheAPIIsAnother(t *testing.T) {
 			Headers: map[string]string{"Auth-Token": basic, "Content-Type": media},
 		})
 	}
-	list := as(http.MethodPost, "/api/Jobs?Operation=user.update&Mode=validate", "UserName,City\naschmidt,Rome\n", "text/csv")
+	list := as(http.MethodPost, "/api/Jobs?Operation=user.update&Mode=validate",
+		"UserName,City\naschmidt,Rome\n", "text/csv")
 	require.Equal(t, http.StatusAccepted, list.Status, "%s", list.Body)
 	job := "/ui/jobs/" + list.Envelope.Result[0]["id"].(string)
 	for _, action := range []string{"", "/Start", "/Pause", "/Cancel"} {
-		call := systemtest.Call{Method: http.MethodPost, Path: "/api/Jobs/" + strings.TrimPrefix(job, "/ui/jobs/") + action, Token: "again"}
+		call := systemtest.Call{Method: http.MethodPost,
+			Path: "/api/Jobs/" + strings.TrimPrefix(job, "/ui/jobs/") + action, Token: "again"}
 		switch action {
 		case "":
 			call.Method = http.MethodGet

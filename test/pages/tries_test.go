@@ -25,7 +25,8 @@ func TestEveryNameOfAnAccountCountsTowardsItsTries(t *testing.T) {
 	s := start(t)
 	modify(t, s, "aschmidt", "userPrincipalName", "anna@corp.example")
 	b := s.browser(t)
-	names := []string{"aschmidt", "anna@corp.example", "ASchmidt@Corp.Example", `CORP\aschmidt`, "aschmidt@CORP", `CORP\ aschmidt`, "aschmidt@corp.example", "aschmidt"}
+	names := []string{"aschmidt", "anna@corp.example", "ASchmidt@Corp.Example", `CORP\aschmidt`, "aschmidt@CORP",
+		`CORP\ aschmidt`, "aschmidt@corp.example", "aschmidt"}
 	for i, name := range names {
 		require.Equal(t, 200, b.get("/ui/signin"))
 		status := b.submit("/ui/signin", "username", name, "password", "wrong")
@@ -97,7 +98,8 @@ func alertOf(page string) string {
 func BenchmarkNames(b *testing.B) {
 	s := startDomain(b)
 	found, err := s.DC1().Search(b.Context(), directory.SearchRequest{
-		Scope: directory.ScopeSubtree, Filter: "(&(objectCategory=person)(userPrincipalName=*))", Attributes: []string{"userPrincipalName"}})
+		Scope: directory.ScopeSubtree, Filter: "(&(objectCategory=person)(userPrincipalName=*))",
+		Attributes: []string{"userPrincipalName"}})
 	require.NoError(b, err)
 	require.Greater(b, len(found), 200)
 	from := netip.MustParseAddr("10.0.0.1")
@@ -126,10 +128,13 @@ func BenchmarkNames(b *testing.B) {
 func modify(t testing.TB, s *system, name, attribute string, value any) {
 	t.Helper()
 	dc := s.World.Directory.DCs()[0]
-	found, err := dc.Search(t.Context(), directory.SearchRequest{Scope: directory.ScopeSubtree, Filter: "(sAMAccountName=" + name + ")"})
+	found, err := dc.Search(t.Context(),
+		directory.SearchRequest{Scope: directory.ScopeSubtree, Filter: "(sAMAccountName=" + name + ")"})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	require.NoError(t, dc.Modify(t.Context(), found[0].DN, []directory.Change{{Op: directory.OpReplace, Name: attribute, Values: []any{value}}}, directory.ModifyOptions{}))
+	require.NoError(t, dc.Modify(t.Context(), found[0].DN,
+		[]directory.Change{{Op: directory.OpReplace, Name: attribute, Values: []any{value}}},
+		directory.ModifyOptions{}))
 }
 
 // TestDomainsOfPeople: an account of a domain that is not in signIn.domains is refused
@@ -171,7 +176,8 @@ func TestAccountsThatTheAPIKnows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := &schmidt{person: signin.Person{Name: "aschmidt", Groups: []string{"group of helpdesk"}}}
 			s := startWith(t, func(p *app.People) { p.Directory, p.ByName = d, true }, "signIn.recheck=1s")
-			found, err := s.World.Directory.DCs()[0].Search(t.Context(), directory.SearchRequest{Scope: directory.ScopeSubtree, Filter: "(sAMAccountName=aschmidt)"})
+			found, err := s.World.Directory.DCs()[0].Search(t.Context(),
+				directory.SearchRequest{Scope: directory.ScopeSubtree, Filter: "(sAMAccountName=aschmidt)"})
 			require.NoError(t, err)
 			d.person.SID = found[0].SID.String()
 			b := s.browser(t)
@@ -179,7 +185,8 @@ func TestAccountsThatTheAPIKnows(t *testing.T) {
 			require.Equal(t, 303, b.submit("/ui/signin", "username", "aschmidt", "password", password))
 			require.Equal(t, 200, b.get("/ui/people"))
 			modify(t, s, "aschmidt", c.attribute, c.value)
-			assert.Eventually(t, func() bool { return b.get("/ui/people") == 401 }, systemtest.Patience, 50*time.Millisecond)
+			assert.Eventually(t, func() bool { return b.get("/ui/people") == 401 }, systemtest.Patience,
+				50*time.Millisecond)
 		})
 	}
 }
@@ -191,5 +198,6 @@ func TestDisabledPersonIsSignedOut(t *testing.T) {
 	s.people.mu.Lock()
 	s.people.off["helpdesk"] = true
 	s.people.mu.Unlock()
-	assert.Eventually(t, func() bool { return b.get("/ui/people") == 401 }, systemtest.Patience, 50*time.Millisecond)
+	assert.Eventually(t, func() bool { return b.get("/ui/people") == 401 }, systemtest.Patience,
+		50*time.Millisecond)
 }

@@ -126,7 +126,9 @@ func TestPagesSayWhatTheAPISays(t *testing.T) {
 		seen[color]++
 		verdict := b.between(`<section class="box verdict `, "</section>")
 		assert.True(t, strings.HasPrefix(verdict, color+`"`), "%s: %v, and the page says %s", name, codes, verdict)
-		needsChange := color == "warn" && (strings.Contains(strings.Join(codes, " "), "password_expired") || strings.Contains(strings.Join(codes, " "), "must_change"))
+		needsChange := color == "warn" &&
+			(strings.Contains(strings.Join(codes, " "), "password_expired") ||
+				strings.Contains(strings.Join(codes, " "), "must_change"))
 		assert.Equal(t, needsChange, strings.Contains(verdict, "only after changing the password"), name)
 		assert.Equal(t, needsChange, strings.Contains(verdict, "user.resetPassword"), name)
 
@@ -316,9 +318,11 @@ func TestAuditIsSearchedByName(t *testing.T) {
 	b.preview("user.resetPassword")
 	b.confirm()
 	s.OK(systemtest.Call{Method: "POST", Path: "/api/ADUser/aschmidt/Group/Finance Staff"}, 201)
-	a := s.Do(systemtest.Call{Method: "PUT", Path: "/api/ADUser/" + url.PathEscape(anna["distinguishedName"].(string)) + "/Disable"})
+	a := s.Do(systemtest.Call{Method: "PUT",
+		Path: "/api/ADUser/" + url.PathEscape(anna["distinguishedName"].(string)) + "/Disable"})
 	s.OK(systemtest.Call{Method: "PUT", Path: "/api/ADUser/lweber/Disable"}, 200)
-	for _, target := range []string{"aschmidt", "Schmidt, Anna", "Anna Schmidt", "ASCHMIDT@corp.example", guid, anna["distinguishedName"].(string)} {
+	for _, target := range []string{"aschmidt", "Schmidt, Anna", "Anna Schmidt", "ASCHMIDT@corp.example", guid,
+		anna["distinguishedName"].(string)} {
 		require.Equal(t, 200, b.get("/ui/audit?view=calls&target="+url.QueryEscape(target)))
 		for _, operation := range []string{"user.resetPassword", "membership.add", "user.disable"} {
 			assert.Contains(t, b.page, "<code>"+operation+"</code>", target)
@@ -345,10 +349,12 @@ func TestListsThatWereNotRun(t *testing.T) {
 		{"dryRun", "UserName,City\naschmidt,Rome\nnobody.here,Rome\n", "ready", "2 of 2 items checked, none is changed", `<progress max="2" value="0"`},
 		{"run", "UserName,City\naschmidt,Rome\n", "done", "1 of 1 items, 100 %", `<progress max="1" value="1"`},
 	} {
-		a := s.Do(systemtest.Call{Method: "POST", Path: "/api/Jobs?Operation=user.update&Mode=" + c.mode, Raw: strings.NewReader(c.list), Headers: map[string]string{"Content-Type": "text/csv"}})
+		a := s.Do(systemtest.Call{Method: "POST", Path: "/api/Jobs?Operation=user.update&Mode=" + c.mode,
+			Raw: strings.NewReader(c.list), Headers: map[string]string{"Content-Type": "text/csv"}})
 		require.Equal(t, 202, a.Status, "%s", a.Body)
 		page := "/ui/jobs/" + a.Envelope.Result[0]["id"].(string)
-		require.Eventually(t, func() bool { b.get(page); return strings.Contains(b.facts()["State"], c.state) }, systemtest.Patience, 20*time.Millisecond)
+		require.Eventually(t, func() bool { b.get(page); return strings.Contains(b.facts()["State"], c.state) },
+			systemtest.Patience, 20*time.Millisecond)
 		assert.Contains(t, b.page, c.text)
 		assert.Equal(t, c.bar != "", strings.Contains(b.page, "<progress"))
 		assert.Contains(t, b.page, c.bar)

@@ -61,16 +61,12 @@ type computer struct {
 func healthy() *computer {
 	c := &computer{
 		settings: config.Default(),
-		system: host.System{Windows: true, Name: "Windows Server 2022 Standard", Build: 20348, Server: true,
-			Domain: "CORP"},
-		account: host.Account{Name: `CORP\svc-adgateway$`},
-		service: host.Service{Installed: true, Running: true, Account: `CORP\svc-adgateway$`,
-			AccountID: "S-1-5-21-1-2-3-1104", Start: "automatic, delayed", Program: `C:\adgateway.exe`, Restarts: 3,
-			OnErrors: true},
-		survey: doctor.Survey{Version: "5.1.20348.1", Edition: "Desktop", LanguageMode: "FullLanguage",
-			Modules: []string{"ActiveDirectory 1.0.1.0", "DnsServer 2.0.0.0"}},
-		session: map[ps.Lane]error{},
-		took:    2 * time.Second,
+		system:   host.System{Windows: true, Name: "Windows Server 2022 Standard", Build: 20348, Server: true, Domain: "CORP"},
+		account:  host.Account{Name: `CORP\svc-adgateway$`},
+		service:  host.Service{Installed: true, Running: true, Account: `CORP\svc-adgateway$`, AccountID: "S-1-5-21-1-2-3-1104", Start: "automatic, delayed", Program: `C:\adgateway.exe`, Restarts: 3, OnErrors: true},
+		survey:   doctor.Survey{Version: "5.1.20348.1", Edition: "Desktop", LanguageMode: "FullLanguage", Modules: []string{"ActiveDirectory 1.0.1.0", "DnsServer 2.0.0.0"}},
+		session:  map[ps.Lane]error{},
+		took:     2 * time.Second,
 		self: doctor.SelfView{
 			Taken: now, Version: "1.0", PID: 7, Account: `CORP\svc-adgateway$`, Self: `CORP\svc-adgateway$`, ReadMilliseconds: 41, SkewMilliseconds: 120,
 			Sessions: []doctor.SelfSession{
@@ -78,15 +74,12 @@ func healthy() *computer {
 				{Lane: ps.DNS, PowerShell: "5.1", Edition: "Desktop", Module: "DnsServer", ModuleVersion: "2.0.0.0", LanguageMode: "FullLanguage", Milliseconds: 1900},
 			},
 			Folders: []doctor.SelfFolder{{Use: "temporary files", Path: `C:\Temp`}, {Use: "profile of the account", Path: `C:\Users\svc`}},
-			Servers: []doctor.SelfServer{{Lane: ps.Directory, Name: "dc1.corp.example"},
-				{Lane: ps.DNS, Name: "dc1.corp.example"}},
+			Servers: []doctor.SelfServer{{Lane: ps.Directory, Name: "dc1.corp.example"}, {Lane: ps.DNS, Name: "dc1.corp.example"}},
 		},
-		certificate: doctor.Certificate{Subject: "CN=gw.corp.example", Names: []string{"gw.corp.example"},
-			Ends: now.AddDate(1, 0, 0)},
+		certificate: doctor.Certificate{Subject: "CN=gw.corp.example", Names: []string{"gw.corp.example"}, Ends: now.AddDate(1, 0, 0)},
 		credentials: []doctor.Credential{{Name: "ci", Expires: now.AddDate(0, 3, 0)}, {Name: "ops"}},
-		readers:     map[string]string{}, writers: map[string]error{}, locked: map[string]error{},
-		refusals: map[string]error{},
-		free:     50 << 30,
+		readers:     map[string]string{}, writers: map[string]error{}, locked: map[string]error{}, refusals: map[string]error{},
+		free: 50 << 30,
 		answers: map[string]string{
 			"Get-GatewayServer":    `[{"hostName":"dc1.corp.example","writable":true},{"hostName":"dc2.corp.example","writable":true},{"hostName":"rodc.corp.example","writable":false}]`,
 			"Get-GatewayClock":     `[{"time":"2026-03-01T12:00:03Z"}]`,
@@ -104,27 +97,22 @@ func healthy() *computer {
 		Settings: func() (doctor.Settings, error) {
 			return doctor.Settings{File: "data/adgateway.yaml", Exists: true, Values: c.settings}, nil
 		},
-		System:  func() (host.System, error) { return c.system, nil },
-		Account: func() (host.Account, error) { return c.account, nil },
-		Service: func() (host.Service, error) { return c.service, nil },
-		Policy:  func(string) (string, error) { return c.policy, nil },
-		Sleep:   func() (host.Sleep, error) { return c.sleep, nil },
-		Self: func(context.Context, *config.Settings) (doctor.SelfView,
-			error) {
-			return c.self, c.selfErr
-		},
+		System:         func() (host.System, error) { return c.system, nil },
+		Account:        func() (host.Account, error) { return c.account, nil },
+		Service:        func() (host.Service, error) { return c.service, nil },
+		Policy:         func(string) (string, error) { return c.policy, nil },
+		Sleep:          func() (host.Sleep, error) { return c.sleep, nil },
+		Self:           func(context.Context, *config.Settings) (doctor.SelfView, error) { return c.self, c.selfErr },
 		FindPowerShell: func(string) (string, error) { return "powershell.exe", nil },
 		Survey:         func(context.Context) (doctor.Survey, error) { return c.survey, nil },
 		Open: func(_ context.Context, lane ps.Lane) (doctor.Session, error) {
-			return doctor.Session{PowerShell: "5.1", Edition: "Desktop", Module: "M", ModuleVersion: "1.0",
-				Took: c.took}, c.session[lane]
+			return doctor.Session{PowerShell: "5.1", Edition: "Desktop", Module: "M", ModuleVersion: "1.0", Took: c.took}, c.session[lane]
 		},
 		Run: func(_ context.Context, request ps.Request) (*ps.Result, error) {
 			if err := c.refusals[request.Script]; err != nil {
 				return nil, err
 			}
-			return &ps.Result{Warnings: c.warnings[request.Script]},
-				request.Records(json.RawMessage(c.answers[request.Script]))
+			return &ps.Result{Warnings: c.warnings[request.Script]}, request.Records(json.RawMessage(c.answers[request.Script]))
 		},
 		Dial: func(_ context.Context, _, address string) (net.Conn, error) {
 			if slices.ContainsFunc(c.closed, func(one string) bool { return strings.HasSuffix(address, one) }) {
@@ -138,11 +126,8 @@ func healthy() *computer {
 		KeyProbes:  keysOf(c),
 		Receiver:   func(_ context.Context, w config.Webhook) error { return c.receivers[w.Name] },
 		Rewound:    func(string) error { return c.rewound },
-		Cluster: func(context.Context, *config.Settings) (doctor.Cluster,
-			error) {
-			return c.cluster, c.clusterErr
-		},
-		Names: func() []string { return []string{"gw.corp.example", "GW"} },
+		Cluster:    func(context.Context, *config.Settings) (doctor.Cluster, error) { return c.cluster, c.clusterErr },
+		Names:      func() []string { return []string{"gw.corp.example", "GW"} },
 		Exposed: func(path string) (string, error) {
 			return c.readers[filepath.Base(path)], c.writers[filepath.Base(path)]
 		},
@@ -164,8 +149,7 @@ func keysOf(c *computer) doctor.KeyProbes {
 	}
 }
 
-var accessDenied = &ps.Error{Kind: ps.KindScript, Category: "PermissionDenied", Code: "5",
-	Message: "Access is denied"}
+var accessDenied = &ps.Error{Kind: ps.KindScript, Category: "PermissionDenied", Code: "5", Message: "Access is denied"}
 
 // broken are computers with one or more faults. problems lists all faults that are found, as
 // check/fault; advice is part of the advice for the first one.
@@ -179,15 +163,11 @@ var broken = []struct {
 	{"nothing", func(*computer) {}, "", "", 0},
 	{"settings with mistakes", func(c *computer) {
 		c.probes.Settings = func() (doctor.Settings, error) {
-			return doctor.Settings{File: "f.yaml", Exists: true, Values: c.settings},
-				errors.New("f.yaml:2: unknown setting\nf.yaml:4: http.listen")
+			return doctor.Settings{File: "f.yaml", Exists: true, Values: c.settings}, errors.New("f.yaml:2: unknown setting\nf.yaml:4: http.listen")
 		}
 	}, "settings/faulty", "adgateway config check", 2},
 	{"no settings", func(c *computer) {
-		c.probes.Settings = func() (doctor.Settings,
-			error) {
-			return doctor.Settings{File: "f.yaml", Values: c.settings}, nil
-		}
+		c.probes.Settings = func() (doctor.Settings, error) { return doctor.Settings{File: "f.yaml", Values: c.settings}, nil }
 	}, "settings/none", "adgateway config init", 1},
 	{"old Windows", func(c *computer) { c.system.Name, c.system.Build = "Windows Server 2012 R2", 9600 }, "windows/old", "Windows Server 2016", 2},
 	{"Home edition", func(c *computer) {
@@ -200,8 +180,7 @@ var broken = []struct {
 	}, "windows/unknown", "run the doctor again", 2},
 	{"another account", func(c *computer) { c.account.Name = `CORP\admin` }, "account/another", "as the service's account", 1},
 	{"LocalSystem", func(c *computer) {
-		c.account, c.service.Account, c.service.AccountID = host.Account{Name: `NT AUTHORITY\SYSTEM`,
-			ID: "S-1-5-18"}, "LocalSystem", "S-1-5-18"
+		c.account, c.service.Account, c.service.AccountID = host.Account{Name: `NT AUTHORITY\SYSTEM`, ID: "S-1-5-18"}, "LocalSystem", "S-1-5-18"
 	}, "account/system", `--account DOMAIN\name$`, 1},
 	{"account gone", func(c *computer) { c.service.AccountID = "" }, "account/lookup", "service install --account", 1},
 	{"local user", func(c *computer) { c.account.Name, c.service.Account = `.\svc`, `.\svc` }, "account/local", `--account DOMAIN\name$`, 1},
@@ -216,16 +195,14 @@ var broken = []struct {
 		c.self.Servers = nil
 	}, "as-service/no-session", "account of the service", 2},
 	{"blocked as the service", func(c *computer) {
-		c.self.Sessions[0] = doctor.SelfSession{Lane: ps.Directory, Error: "ScriptContainedMaliciousContent",
-			Blocked: true}
+		c.self.Sessions[0] = doctor.SelfSession{Lane: ps.Directory, Error: "ScriptContainedMaliciousContent", Blocked: true}
 	}, "as-service/blocked", "gateway/manual/network.md", 2},
 	{"no profile", func(c *computer) {
 		c.self.Folders[1] = doctor.SelfFolder{Use: "profile of the account", Error: "not defined"}
 	}, "as-service/folder", "profile", 1},
 	{"no server as the service", func(c *computer) { c.self.Servers[0].Error = "rejected the client credentials" }, "as-service/no-server", "lacks a right", 2},
 	{"blocked", func(c *computer) {
-		c.session[ps.Directory] = &ps.Error{Kind: ps.KindUnavailable, ID: "ScriptContainedMaliciousContent",
-			Message: "blocked"}
+		c.session[ps.Directory] = &ps.Error{Kind: ps.KindUnavailable, ID: "ScriptContainedMaliciousContent", Message: "blocked"}
 	}, "data-channel/blocked", "Get-MpThreatDetection", 2},
 	{"not installed", func(c *computer) { c.service = host.Service{} }, "service/missing", "adgateway service install", 1},
 	{"stopped", func(c *computer) { c.service.Running = false }, "service/stopped", "adgateway service start", 1},
@@ -238,10 +215,7 @@ var broken = []struct {
 		c.probes.FindPowerShell = func(string) (string, error) { return "", errors.New("pwsh is not there") }
 	}, "powershell/not-found", "powershell.path", 2},
 	{"PowerShell silent", func(c *computer) {
-		c.probes.Survey = func(context.Context) (doctor.Survey,
-			error) {
-			return doctor.Survey{}, errors.New("access denied")
-		}
+		c.probes.Survey = func(context.Context) (doctor.Survey, error) { return doctor.Survey{}, errors.New("access denied") }
 	}, "powershell/broken", "AppLocker", 2},
 	{"PowerShell 4", func(c *computer) { c.survey.Version = "4.0" }, "powershell/old", "5.1", 2},
 	{"PowerShell 6", func(c *computer) { c.survey.Version = "6.2.1" }, "powershell/unsupported", "7.2", 1},
@@ -268,8 +242,7 @@ var broken = []struct {
 	}, "domain-controllers/not-found", "servers.controllers", 2},
 	{"discovery names none", func(c *computer) { c.answers["Get-GatewayServer"] = "[]" }, "domain-controllers/not-found", "nltest", 2},
 	{"a controller without a name", func(c *computer) {
-		c.warnings = map[string][]ps.Warning{"Get-GatewayServer": {{Code: "no_host_name", Target: "CN=X",
-			Message: "'CN=X' has no dNSHostName."}}}
+		c.warnings = map[string][]ps.Warning{"Get-GatewayServer": {{Code: "no_host_name", Target: "CN=X", Message: "'CN=X' has no dNSHostName."}}}
 	}, "domain-controllers/unusable", "servers.controllers", 1},
 	{"only read-only controllers", func(c *computer) { c.answers["Get-GatewayServer"] = `[{"hostName":"rodc","writable":false}]` }, "domain-controllers/read-only", "servers.controllers", 2},
 	{"controllers that are set", func(c *computer) {
@@ -336,18 +309,12 @@ var broken = []struct {
 		c.probes.Keytab = func(string) ([]string, error) { return nil, fs.ErrPermission }
 	}, "keytab/unusable", "ktpass", 2},
 	{"certificate broken", func(c *computer) {
-		c.probes.Certificate = func(*config.Settings) (doctor.Certificate,
-			error) {
-			return doctor.Certificate{}, errors.New("expired")
-		}
+		c.probes.Certificate = func(*config.Settings) (doctor.Certificate, error) { return doctor.Certificate{}, errors.New("expired") }
 	}, "certificate/unusable", "Manage Private Keys", 2},
 	{"certificate ends", func(c *computer) { c.certificate.Ends = now.AddDate(0, 0, 9) }, "certificate/expires", "Renew", 1},
 	{"certificate of another", func(c *computer) { c.certificate.Names = []string{"www.corp.example"} }, "certificate/name", "DNS names", 1},
 	{"no certificate", func(c *computer) {
-		c.probes.Certificate = func(*config.Settings) (doctor.Certificate,
-			error) {
-			return doctor.Certificate{}, errors.ErrUnsupported
-		}
+		c.probes.Certificate = func(*config.Settings) (doctor.Certificate, error) { return doctor.Certificate{}, errors.ErrUnsupported }
 	}, "certificate/none", "tls.storeThumbprint", 1},
 	{"port taken", func(c *computer) {
 		c.probes.PortHolder = func(context.Context, string) string { return "process 4 (System)" }
@@ -379,10 +346,7 @@ var broken = []struct {
 	{"disk low", func(c *computer) { c.free = 500 << 20 }, "disk/low disk/low", "audit.maxTotal", 1},
 	{"disk unknown", func(c *computer) { c.probes.Free = func(string) (uint64, error) { return 0, fs.ErrPermission } }, "disk/unknown", "again", 2},
 	{"credentials broken", func(c *computer) {
-		c.probes.Credentials = func(string) ([]doctor.Credential,
-			error) {
-			return nil, errors.New("credentials.json:3: no scope")
-		}
+		c.probes.Credentials = func(string) ([]doctor.Credential, error) { return nil, errors.New("credentials.json:3: no scope") }
 	}, "credentials/unreadable", "backup", 2},
 	{"no credentials", func(c *computer) { c.credentials = nil }, "credentials/none", "adgateway token create", 1},
 	{"no store", func(c *computer) {
@@ -391,8 +355,7 @@ var broken = []struct {
 	{"all expired", func(c *computer) { c.credentials = []doctor.Credential{{Name: "ci", Expires: now}} }, "credentials/all-expired", "adgateway token", 1},
 	{"some expired", func(c *computer) { c.credentials[0].Expires = now.Add(-time.Hour) }, "credentials/expired", "adgateway token revoke", 1},
 	{"store restored", func(c *computer) {
-		c.settings.Store.File, c.rewound = "data/state.db", errors.New(
-			"the store is older than what it has acknowledged")
+		c.settings.Store.File, c.rewound = "data/state.db", errors.New("the store is older than what it has acknowledged")
 	}, "store/rewound", "adgateway changes rebuild", 1},
 	{"a gateway of a cluster", func(c *computer) { c.cluster = inCluster(nil, nil) }, "", "", 0},
 	{"an identity that is damaged", func(c *computer) { c.clusterErr = errors.New("the certificate cannot be used") }, "cluster/identity", "the error", 2},
@@ -404,8 +367,7 @@ var broken = []struct {
 		c.cluster.Leader, c.cluster.NoNode = "", []string{"h1:4222: connection refused"}
 	}, "cluster/no-node cluster/no-leader", "engine.listen", 2},
 	{"receiver down", func(c *computer) {
-		c.settings.Events.Webhooks = []config.Webhook{{Name: "siem", SecretFile: "data/siem"},
-			{Name: "chat", SecretFile: "data/chat"}}
+		c.settings.Events.Webhooks = []config.Webhook{{Name: "siem", SecretFile: "data/siem"}, {Name: "chat", SecretFile: "data/chat"}}
 		c.receivers = map[string]error{"chat": errors.New("connection refused")}
 	}, "webhooks/unreachable", "firewall", 1},
 	{"webhook's secret readable", func(c *computer) {
@@ -479,8 +441,7 @@ func TestSkippedChecks(t *testing.T) {
 	without := healthy()
 	without.probes.FindPowerShell = func(string) (string, error) { return "", errors.New("none") }
 	of = status(without)
-	for _, name := range []string{"language-mode", "modules", "data-channel", "domain-controllers", "adws",
-		"ldap", "dns-server", "clock", "rights", "recycle-bin", "dns-rights"} {
+	for _, name := range []string{"language-mode", "modules", "data-channel", "domain-controllers", "adws", "ldap", "dns-server", "clock", "rights", "recycle-bin", "dns-rights"} {
 		assert.Equal(t, doctor.Skipped, of[name], name)
 	}
 	stopped, cancel := context.WithCancel(t.Context())
@@ -502,11 +463,7 @@ func TestHangingProbe(t *testing.T) {
 			c.probes.Settings = func() (doctor.Settings, error) { <-never; return doctor.Settings{}, nil }
 		},
 		"until its time is over": func(c *computer) {
-			c.probes.Run = func(ctx context.Context, _ ps.Request) (*ps.Result,
-				error) {
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
+			c.probes.Run = func(ctx context.Context, _ ps.Request) (*ps.Result, error) { <-ctx.Done(); return nil, ctx.Err() }
 			c.settings.Servers.Controllers = []string{"dc1"}
 		},
 	} {
@@ -531,15 +488,13 @@ func TestHangingProbe(t *testing.T) {
 func TestReport(t *testing.T) {
 	c := healthy()
 	for _, one := range broken {
-		if slices.Contains([]string{"workgroup", "another account", "policy AllSigned", "ADWS closed on one",
-			"no RPC", "clock off", "may not create",
+		if slices.Contains([]string{"workgroup", "another account", "policy AllSigned", "ADWS closed on one", "no RPC", "clock off", "may not create",
 			"certificate ends", "settings writable", "disk low", "some expired"}, one.name) {
 			one.harm(c)
 		}
 	}
 	var text strings.Builder
-	report := doctor.Examine(t.Context(), doctor.Checks(), c.probes,
-		func(r doctor.Result) { require.NoError(t, r.Text(&text)) })
+	report := doctor.Examine(t.Context(), doctor.Checks(), c.probes, func(r doctor.Result) { require.NoError(t, r.Text(&text)) })
 	text.WriteString("\n" + report.Summary() + "\n")
 	golden(t, "report.txt", text.String())
 	encoded, err := json.MarshalIndent(report, "", "  ")
