@@ -173,12 +173,6 @@ func (rs *replicas) level() {
 
 func (r *replicated) runs() bool { return r.replica != nil }
 
-// leads reports whether the gateway is certain to lead.
-func (r *replicated) leads() bool {
-	_, leads := r.Member.Leads()
-	return leads
-}
-
 func (r *replicated) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
 
 // cut separates the gateway from the log and from the other gateways' messages and calls.

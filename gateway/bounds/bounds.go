@@ -151,6 +151,13 @@ func Table() []*Row {
 		},
 		Sessions, Steps, Tries, Addresses,
 		{
+			Name:   "what people keep on the pages",
+			What:   "Saved views, the last objects and lists that have ended, of a person or a token.",
+			Each:   "one value of each kind for each person and token; 30 views and 10 objects in it",
+			Answer: "the form says that 30 views are the most; the oldest object is forgotten",
+			Remove: "They expire 400 days after their last change.", Kinds: []string{"session-own"},
+		},
+		{
 			Name: "uses of tickets", What: "Kerberos tickets that were used, so none is accepted twice.", Each: "one entry for each call or sign-in",
 			All: "those of eleven minutes", Answer: "it is stored; the rates of the person limit its calls", Remove: "They expire after eleven minutes.",
 			Kinds: []string{"ticket"},

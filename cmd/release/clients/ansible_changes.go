@@ -223,14 +223,15 @@ func membersModule(rows map[string]*ops.Operation) (string, error) {
 	m := &module{rows: rows, options: map[string]*option{}}
 	m.state = &state{name: "group_members", noun: "members of a group", identity: []string{"group"}}
 	spec := map[string]any{"title": m.noun, "identity": m.identity}
-	for state, id := range memberStates {
-		c, err := m.called(id)
+	for _, state := range slices.Sorted(maps.Keys(memberStates)) {
+		c, err := m.called(memberStates[state])
 		if err != nil {
 			return "", err
 		}
 		spec[state] = c
 	}
 	m.options["members"].Required = true
+	m.options["members"].doc = "The members to add or to remove, or all the members that the group has."
 	m.options["state"] = &option{
 		Type: "str", Choices: []string{"present", "absent", "exact"}, Default: "present",
 		doc: "Whether these are members, are none, or are all the members of the group.",
