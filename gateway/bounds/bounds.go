@@ -153,7 +153,8 @@ func Table() []*Row {
 		{
 			Name:   "what people keep on the pages",
 			What:   "Saved views, the last objects and lists that have ended, of a person or a token.",
-			Each:   "one value of each kind for each person and token; 30 views and 10 objects in it",
+			Each:   "30 views, 10 objects and the lists that run",
+			All:    "those of all people and tokens that have signed in",
 			Answer: "the form says that 30 views are the most; the oldest object is forgotten",
 			Remove: "They expire 400 days after their last change.", Kinds: []string{"session-own"},
 		},
