@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"encoding/csv"
 	"fmt"
 	"html"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
@@ -72,17 +74,7 @@ func TestCSVIsDefused(t *testing.T) {
 			"guid": string(rune('a' + i)), "displayName": text, "username": "u", "department": text,
 		})
 	}
-	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/ui/people?format=csv", nil)
-	r.Header.Set("Accept-Language", "de")
-	table.ShowListing(&frame.Visit{
-		Pages: New(
-			frame.Options{API: given{"user.listAll": all}, Gate: signin.NewGate(signin.Options{}), Client: somewhere},
-		), W: w, R: r,
-		Session: &signin.Session{}, Principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}},
-	}, listingAt("people"))
-	assert.Equal(t, "text/csv; charset=utf-8", w.Header().Get("Content-Type"))
-	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(w.Body.String(), "\ufeff"))).ReadAll()
-	require.NoError(t, err)
+	rows := peopleFile(t, given{"user.listAll": all})
 	require.Len(t, rows, len(formulas)+1)
 	assert.Equal(t, "Anmeldename", rows[0][1])
 	for _, row := range rows[1:] {
@@ -90,6 +82,41 @@ func TestCSVIsDefused(t *testing.T) {
 			assert.NotRegexp(t, `^[=+\-@\t\r]`, one)
 		}
 	}
+}
+
+// peopleFile returns the rows of the German CSV file of the list of people.
+func peopleFile(t *testing.T, api frame.API) [][]string {
+	t.Helper()
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/ui/people?format=csv", nil)
+	r.Header.Set("Accept-Language", "de")
+	table.ShowListing(&frame.Visit{
+		Pages: New(frame.Options{API: api, Gate: signin.NewGate(signin.Options{}), Client: somewhere}), W: w, R: r,
+		Session: &signin.Session{}, Principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}},
+	}, listingAt("people"))
+	assert.Equal(t, "text/csv; charset=utf-8", w.Header().Get("Content-Type"))
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(w.Body.String(), "\ufeff"))).ReadAll()
+	require.NoError(t, err)
+	return rows
+}
+
+// endless is an API whose lists have no end.
+type endless struct{ given }
+
+func (e endless) Call(ctx context.Context, operation string, c call.Call) (call.Answer, error) {
+	answer, err := e.given.Call(ctx, operation, c)
+	answer.Next = "more"
+	return answer, err
+}
+
+// TestACutCSVFileSaysSo: a file that ends before its list has a last row that says it.
+func TestACutCSVFileSaysSo(t *testing.T) {
+	people := make([]map[string]any, 5000)
+	for i := range people {
+		people[i] = map[string]any{"guid": "g", "displayName": "Somebody"}
+	}
+	rows := peopleFile(t, endless{given{"user.listAll": people}})
+	require.Len(t, rows, 1+10_000+1)
+	assert.Contains(t, rows[10_001][0], "Die Datei endet hier, nach 10.000 Zeilen.")
 }
 
 func TestFiltersAreSaidInWords(t *testing.T) {

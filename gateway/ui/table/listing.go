@@ -509,6 +509,7 @@ func writeCSV(c *frame.Visit, a Asked) {
 		c.Failed(found)
 		return
 	}
+	cut := found.Next != ""
 	var file bytes.Buffer
 	file.WriteString("\ufeff") // by which spreadsheets know UTF-8
 	out := csv.NewWriter(&file)
@@ -524,6 +525,10 @@ func writeCSV(c *frame.Visit, a Asked) {
 			line = append(line, Defused(col.Cell(r).plain(lang)))
 		}
 		_ = out.Write(line)
+	}
+	if cut { // a file that ends early must not look complete
+		end := texts.Of("list.fileCut", "n", len(rows)).In(lang)
+		_ = out.Write(append([]string{end}, make([]string, max(len(a.List.Columns)-1, 0))...))
 	}
 	out.Flush()
 	c.W.Header().Set("Content-Type", "text/csv; charset=utf-8")

@@ -24,7 +24,12 @@ var lists = table{
 	},
 	"saved.not": {"The view is not saved. {why}", "Die Ansicht ist nicht gespeichert. {why}"},
 
-	"list.new":       {"New", "Neu"},
+	"list.new": {"New", "Neu"},
+	"list.fileCut": {
+		"The file ends here, after {n} rows. The list has more: choose fewer by a filter, and export again.",
+		"Die Datei endet hier, nach {n} Zeilen. Die Liste hat mehr: mit einem Filter weniger wählen " +
+			"und neu exportieren.",
+	},
 	"list.views":     {"Quick views", "Schnellansichten"},
 	"list.search":    {"Search in this list", "In dieser Liste suchen"},
 	"list.search.go": {"Search", "Suchen"},
