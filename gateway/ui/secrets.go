@@ -19,7 +19,7 @@ import (
 type secretOf struct {
 	Title texts.Text
 	Note  texts.Text
-	Time  string // of the note
+	Time  string // when what the note describes happens
 	Show  *work.RevealForm
 }
 

@@ -14,7 +14,7 @@ type LogFilter struct {
 	Only   *identity.ID // nil means all callers
 	Target string       // part of a DN, a GUID or a parameter, or the id of a request
 	Names  []string     // other names of the object that Target identifies
-	Skip   int          // newest lines to skip
+	Skip   int          // number of the newest lines to skip
 	Most   int          // maximum number of lines to return
 
 	Reader  identity.ID           // the person who reads the lines

@@ -24,7 +24,7 @@ import (
 
 const (
 	PerPage  = 100 // rows per page
-	wholeMax = 500 // shorter lists are read completely, to be counted and sorted
+	wholeMax = 500 // up to this many rows, a list is read completely, to be counted and sorted
 )
 
 // Asked is the request in the address of a list.
@@ -165,7 +165,7 @@ type ListPage struct {
 	ways
 	Warnings []frame.Warning
 	Title    texts.Text
-	Within   frame.Link // the object that the list is a part of
+	Within   frame.Link // object whose part the list is
 	Above    any        // content above the list; may be nil
 	savedViews
 	New string // address of the form that creates an object; empty if there is none

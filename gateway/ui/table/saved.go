@@ -98,7 +98,7 @@ func (b *ListPage) addSaved(c *frame.Visit, a Asked) {
 	}
 }
 
-// wrongName returns the message for a name that cannot be used, or an empty text if it can.
+// wrongName returns the key of the message for a name that cannot be used, or "" if it can be used.
 func (s saved) wrongName(list, name string) string {
 	same := func(one savedFilter) bool { return one.List == list && strings.EqualFold(one.Name, name) }
 	switch {

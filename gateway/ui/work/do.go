@@ -180,13 +180,13 @@ type fieldView struct {
 	Control              form.Control
 	Choices              []frame.Choice
 	Least, Most          int64
-	Length               int  // must not be empty
-	Demanded             bool // may be emptied by ticking a box
-	Emptied              bool // choosing nothing is allowed
-	Open                 bool // none of the choices may be chosen
+	Length               int  // zero if unlimited
+	Demanded             bool // must not be empty
+	Emptied              bool // may be emptied by ticking a box
+	Open                 bool // choosing nothing is allowed
 	HasWas               bool
 	Ticked, Never        bool
-	Suggest, Kind        string // address of suggestions, and the kind of object to pick; empty if the field is not a picker
+	Suggest, Kind        string // address of suggestions and kind of object; empty if not a picker
 }
 
 func (v fieldView) Tick() bool   { return v.Control == form.Tick }
