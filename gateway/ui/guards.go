@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Some objects can give control of the domain. They can be changed only with a separate right. Their pages
-// offer no actions to people without the right, and explain why.
+// Some objects, such as administrators, give control of the domain. Changing them requires a separate right.
+// Their pages offer no actions to people without the right, and explain why.
 
 // readGuard returns the reason why an object is guarded. It returns "" if the object is not guarded, or if
 // the person has the right in every role.

@@ -15,7 +15,7 @@ import (
 	"adgateway/gateway/ui/work"
 )
 
-// homePage is the start page.
+// homePage is the first page after sign-in.
 type homePage struct {
 	Verdict say.Word
 	Tiles   []tile
@@ -25,7 +25,7 @@ type homePage struct {
 	Starts  []frame.Link
 }
 
-// tile is a quick view on the start page.
+// tile is a quick view on the home page.
 type tile struct {
 	ID, Path string
 	Title    texts.Text
@@ -50,7 +50,7 @@ func tilesOf(c *frame.Visit) (all []tile) {
 	return all
 }
 
-// home shows the start page.
+// home shows the home page.
 func home(c *frame.Visit) {
 	body := homePage{Tiles: tilesOf(c), Recent: recentOf(c), Starts: work.Starts(c)}
 	_, ready, degraded := readiness(c)
@@ -120,7 +120,7 @@ func counts(c *frame.Visit) {
 	_ = json.NewEncoder(c.W).Encode(found) // fails only if the browser has disconnected
 }
 
-// recent is an object that a person has looked at.
+// recent is a recently viewed object.
 type recent struct{ Kind, GUID, Name string }
 
 // recentRow is a recently viewed object on a page.

@@ -19,7 +19,7 @@ import (
 type secretOf struct {
 	Title texts.Text
 	Note  texts.Text
-	Time  string // when what the note describes happens
+	Time  string // time of the event in the note
 	Show  *work.RevealForm
 }
 

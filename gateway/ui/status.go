@@ -16,7 +16,7 @@ type statusPage struct {
 	Verdict say.Word
 	Checks  []checkRow
 	Figures *figures.Figures // nil if the person may not see them
-	Roles   []string         // roles to show to a person without rights, who would get rights from them
+	Roles   []string         // available roles, for a person who has none
 	Person  bool
 }
 
@@ -67,7 +67,8 @@ func readiness(c *frame.Visit) (rows []checkRow, ready, degraded bool) {
 	return rows, ready, degraded
 }
 
-// front shows the start page, or the status page to people who are not signed in.
+// front shows the home page to people with a role. To others it shows the status page, or redirects them to
+// the sign-in with a ticket.
 func front(p *frame.Pages, w http.ResponseWriter, r *http.Request) {
 	c := visitor(p, w, r)
 	switch {

@@ -70,7 +70,7 @@ func TestTheFilterOfTheDocsFindsOperationsByAnyWord(t *testing.T) {
 		"unlock":              "PUT /api/ADUser/{Username}/Unlock",
 		"UNLOCK user":         "PUT /api/ADUser/{Username}/Unlock",
 		"HomeFolderDrive":     "PUT /api/ADUser/{Username}",                 // a parameter
-		"reverse create":      "POST /api/DnsReverseLookupZone/{NetworkID}", // words of the description
+		"reverse create":      "POST /api/DnsReverseLookupZone/{NetworkID}", // words in the description
 		"delete /api/aduser/": "DELETE /api/ADUser/{Username}",
 		"readyz":              "GET /readyz",
 	} {

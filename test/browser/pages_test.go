@@ -327,7 +327,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// lookAtAPerson finds a person, disables her and resets her password.
+// lookAtAPerson finds a person, disables the account and resets its password.
 func lookAtAPerson(b *browser, address string) {
 	open := func(path string) {
 		b.follow(chromedp.Navigate(address + path))

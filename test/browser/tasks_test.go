@@ -114,7 +114,7 @@ func rows() string {
 	return list.String()
 }
 
-// tasks contains the 16 tasks of a help desk, and further ones that used to require Windows tools.
+// tasks contains the everyday tasks of a help desk.
 var tasks = []task{
 	{"find by half a name", 1, func(d *desk) { d.find("web"); d.click("Weber, Lea"); d.says("lweber") }},
 	{"why can she not log on, and where was she locked out", 3, func(d *desk) {

@@ -35,7 +35,7 @@ import (
 // gatewayVariable is the environment variable with the plan of the gateway that the test binary runs as.
 const gatewayVariable = "TEST_GATEWAY"
 
-// token is the credential of the gateways, with every scope.
+// token is a credential with every scope on all gateways.
 const token = "kill-token"
 
 // plan configures the gateway in a process. It is passed in the environment.
@@ -101,7 +101,7 @@ func (p *plan) dial(_ context.Context, network, address string) (net.Conn, error
 	return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrNotExist}
 }
 
-// fleet starts gateways over one world and one store, one after another.
+// fleet starts gateways one after another, with the same world and store.
 type fleet struct {
 	t      *testing.T
 	world  *sandbox.World
@@ -131,7 +131,7 @@ func newFleet(t *testing.T, settings ...string) *fleet {
 	return f
 }
 
-// sessions is how many sessions a gateway may start: several times the size of its pool.
+// sessions is the number of sessions that a gateway may start, several times the size of its pool.
 const sessions = 40
 
 // start starts a gateway and waits until it accepts requests.

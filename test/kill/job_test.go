@@ -133,7 +133,7 @@ func outcomes(t *testing.T, file string) map[string][]string {
 	require.NoError(t, audit.Read(file, nil, audit.Filter{}, func(r *audit.Record) error {
 		id := r.Call().Change
 		if id == "" {
-			return nil // nothing was announced
+			return nil // the call announced no change
 		}
 		require.NotNil(t, r.Outcome, "%+v", r.Intent)
 		if r.Outcome.Outcome != string(ps.OutcomeNone) {

@@ -192,7 +192,7 @@ func TestStrangersRunFewScripts(t *testing.T) {
 			b := s.browser(t)
 			require.Equal(t, 200, b.get("/ui/signin"))
 			form := b.form("/ui/signin", "password", "wrong")
-			s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/alee/Details", nil) // the controllers are known after this
+			s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/alee/Details", nil) // finds the controllers
 			before := s.runs(t)
 			for i := range 1000 {
 				form.Set("username", name(i))
@@ -203,7 +203,7 @@ func TestStrangersRunFewScripts(t *testing.T) {
 	}
 }
 
-// TestAPasswordInTheWrongBox: a password typed as the user name appears on no page and in no file.
+// TestAPasswordInTheWrongBox: a password typed as the user name is neither shown nor logged.
 func TestAPasswordInTheWrongBox(t *testing.T) {
 	file := t.TempDir() + "/audit.jsonl"
 	s := startDomain(t, "audit.file="+file, "log.level=debug")

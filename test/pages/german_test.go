@@ -69,7 +69,7 @@ func (s *system) data(t *testing.T) (all []string) {
 type reader struct {
 	*browser
 	data []string
-	seen map[string]int // pages by kind
+	seen map[string]int // number of pages seen, by kind
 }
 
 // judge fails the test if the page contains an English sentence.

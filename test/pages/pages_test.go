@@ -64,7 +64,7 @@ func (d *people) Groups(_ context.Context, sid string) (*signin.Person, error) {
 	return &signin.Person{SID: sid, Name: name, Groups: []string{"group of " + name}}, nil
 }
 
-// system is a gateway with pages.
+// system is a gateway with pages, and the directory that signs people in.
 type system struct {
 	*systemtest.System
 	people *people

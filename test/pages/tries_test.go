@@ -76,7 +76,7 @@ func TestNamesWithoutAnAccountAreAnsweredAlike(t *testing.T) {
 		"nobody": "clopez", "nobody.at.all@corp.example": "ckelly@corp.example", `CORP\nobody2`: `CORP\ejones`,
 	} {
 		s := startDomain(t)
-		s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/alee/Details", nil) // the controllers are known after this
+		s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/alee/Details", nil) // finds the controllers
 		want, got := answers(s, known), answers(s, unknown)
 		for i := range want { // the remaining time differs by seconds
 			assert.Regexp(t, "^(|1[78][0-9]{2})$", want[i].retry)

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Figures are the operating figures of the gateway. The status page shows them to people with the right to
-// see them.
+// Figures are the operating figures of the gateway. The status page shows them to people with ops:read.
 type Figures struct {
 	Lanes       []Lane
 	Certificate time.Time // when it expires; zero if there is none

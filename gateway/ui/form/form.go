@@ -17,7 +17,7 @@ import (
 // Control is the way in which a field is filled in.
 type Control string
 
-// The controls.
+// The types of controls.
 const (
 	Line   Control = "text"
 	Lines  Control = "lines"  // one value per line, or a text of several lines
@@ -32,7 +32,7 @@ const (
 // Pick is the kind of object that a field names, or "" if it does not name one.
 type Pick string
 
-// The kinds of objects.
+// The kinds of objects that fields name.
 const (
 	Person   Pick = "person"
 	Group    Pick = "group"

@@ -11,11 +11,11 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Prefixes of the names of additional values that a form sends.
+// Prefixes to the name of a field, for additional values that a form sends.
 const (
-	// Was precedes the name of a field. The value is the one that the field showed at first.
+	// Was is the prefix for the value that a field showed initially.
 	Was = "was:"
-	// Never precedes the name of a field that is intentionally empty.
+	// Never is the prefix for the mark that a field is intentionally empty.
 	Never = "never:"
 )
 

@@ -27,7 +27,7 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Options configure the pages. API, Gate and Client are required.
+// Options configures the pages. API, Gate and Client are required.
 type Options struct {
 	API  API
 	Gate *signin.Gate
@@ -71,7 +71,7 @@ type Pages struct {
 	sites  *http.CrossOriginProtection
 }
 
-// Console contains the parts of the frame that other packages provide.
+// Console contains the parts of the frame that the pages in it provide.
 type Console struct {
 	Menu []MenuRow
 	Said func(*Visit) *Done // message about what was done; nil if there is none
@@ -336,7 +336,7 @@ func (p *Pages) session(r *http.Request) (*signin.Session, error) {
 	return p.Gate.Find(r.Context(), p.Cookie(r))
 }
 
-// person passes on requests of people who are signed in.
+// person passes on requests from people who are signed in, and asks others to sign in.
 func (p *Pages) person(next func(*Visit)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		session, err := p.session(r)

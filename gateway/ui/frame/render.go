@@ -27,7 +27,7 @@ var assetsVersion = hashOf("assets/console.css", "assets/console.js", "assets/ic
 func hashOf(names ...string) string {
 	sum := sha256.New()
 	for _, name := range names {
-		text, _ := Files.ReadFile(name) // embedded
+		text, _ := Files.ReadFile(name) // cannot fail: it is embedded
 		sum.Write(text)
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])
@@ -71,7 +71,7 @@ func parse(reader texts.Reader, names ...string) map[string]*template.Template {
 // zoned caches pages with times in zones other than UTC. They are parsed on demand.
 var zoned struct {
 	sync.Mutex
-	pages map[string]*template.Template // by zone, language and name
+	pages map[string]*template.Template // key: zone, language and name
 }
 
 // mostZoned limits the pages in the cache.
@@ -145,7 +145,7 @@ type looks struct {
 	Theme     string // empty means the system's setting
 	Keys      string // off if the search key does nothing
 	Themes    []Choice
-	Languages []language // all languages but the page's
+	Languages []language // all languages except the page's
 	Zones     []Choice   // time zones for times on pages
 }
 

@@ -25,7 +25,7 @@ type List struct {
 	Most      int // records per page; 0 if there are no pages and the values limit the list
 }
 
-// Newest is the order of records whose ids ascend with time.
+// Newest is the order of records whose ids ascend with time, newest first.
 func Newest(a, b say.Record) bool { return a.Text("id") > b.Text("id") }
 
 func ByLine(a, b say.Record) bool { return number(a, "line") < number(b, "line") }
@@ -160,7 +160,7 @@ func (s *source) fetch() (failed *Answer) {
 	}
 }
 
-// next drops the first record.
+// next drops the first record, and reads another page if that was the last one.
 func (s *source) next() (failed *Answer) {
 	s.raw, s.records = s.raw[1:], s.records[1:]
 	if len(s.records) > 0 || s.list.Most == 0 {
@@ -193,7 +193,7 @@ func openPlace(text string, roles int) (at place, ok bool) {
 	return at, at.Last != nil && len(at.Cursors) == roles
 }
 
-// merge returns the records of all roles in order, each once.
+// merge returns a page of the records of all roles in order, each once.
 func merge(l List, all []*source) *Answer {
 	made := &Answer{Status: http.StatusOK}
 	seen, shown := map[string]bool{}, []json.RawMessage{}

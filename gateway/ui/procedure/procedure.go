@@ -21,7 +21,7 @@ import (
 	"adgateway/gateway/ui/form"
 )
 
-// Procedure is one procedure. It must not be changed.
+// Procedure is a procedure. It must not be changed.
 type Procedure struct {
 	Name   string // in its address
 	Title  form.Words
@@ -160,7 +160,7 @@ func (p *Procedure) used() func(func(string) bool) {
 }
 
 // fieldOf returns the field of a blank: that of the first parameter whose whole value is the blank. If the
-// blank has another name than the parameter, the name is its label.
+// blank and the parameter have different names, the label is the name of the blank.
 func (p *Procedure) fieldOf(blank string) form.Field {
 	for _, s := range p.Steps {
 		for _, v := range s.Values {

@@ -223,7 +223,7 @@ func controls(c *frame.Visit, j Job) (all []jobControl) {
 // JobID is the name of the parameter that names a job.
 const JobID = "JobId"
 
-// mostItems limits the items on a page.
+// mostItems limits the items on a job's page.
 const mostItems = 50
 
 // notDone are the states of items that were not completed, which people look at first.

@@ -75,7 +75,7 @@ func (j Job) stateCell() table.Cell {
 	return table.Cell{Words: words}
 }
 
-// notDone returns the number of items that were not completed, or nil if there are none.
+// notDone returns the number of items that failed or whose outcome is unknown, or nil if there are none.
 func (j Job) notDone() texts.Text {
 	if j.Failed+j.Unknown == 0 {
 		return nil

@@ -27,7 +27,7 @@ var searched = map[form.Pick]string{
 	form.Person: "user", form.Group: "group", form.Computer: "computer", form.Holder: "user,group,computer",
 }
 
-// pickOption is an object that a picker offers.
+// pickOption is an option of a picker: an object.
 type pickOption struct{ Kind, Icon, Value, Name, About string }
 
 // ShowPick sends the options of a picker that match the typed text.

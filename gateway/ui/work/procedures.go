@@ -45,7 +45,7 @@ func lackedSteps(c *frame.Visit, p *procedure.Procedure) (all []texts.Text) {
 	return all
 }
 
-// mostStarts limits the procedures that the home page offers.
+// mostStarts limits the procedures on the home page.
 const mostStarts = 3
 
 // Starts returns links to the first procedures that the person may run.
@@ -217,7 +217,7 @@ func firstTyped(p *procedure.Procedure, typed url.Values) string {
 	return ""
 }
 
-// procedureItem is a step of a procedure as an item of a list.
+// procedureItem is an item of a list that makes a step of a procedure.
 type procedureItem struct {
 	ID         string         `json:"id"`
 	Operation  string         `json:"operation"`

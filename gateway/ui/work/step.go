@@ -32,7 +32,7 @@ type Step struct {
 	Plan    *say.Plan
 	Said    string
 	Warned  []frame.Warning
-	Drifted bool          // the object changed after an earlier preview
+	Drifted bool          // the object has changed since an earlier preview
 	Result  *frame.Answer // nil if not confirmed
 	role    role          // role that made the plan
 	sealed  []byte        // generated password, encrypted; nil if there is none or it is no longer shown
