@@ -5,13 +5,13 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// A person's record has the verdicts on the logon and the last reset as fields, see
-// [fillUser] and [readChanges].
+// [fillUser] and [readChanges] add the verdicts on the logon and the last reset to a person's record as
+// fields.
 var userFacts = []say.FactSection{
 	{Title: "account", Rows: []say.FactRow{
 		{Label: "account", Show: say.Flagged("enabled", "lockedOut")},
 		{Label: "lastLogon", Show: say.At("lastLogon")},
-		// The directory forgets the time when the password is to be changed.
+		// The directory does not keep the time if the password must be changed at the next logon.
 		{Label: "passwordSet", Show: say.At("passwordLastSet", "changePasswordNextLogon"), None: []say.Unless{
 			{Word: say.Word{Text: texts.Of("word.notKnown")}},
 		}},
@@ -68,7 +68,7 @@ var computerFacts = []say.FactSection{{Title: "about", Rows: []say.FactRow{
 
 var unreadable = []say.Unless{{Word: say.Word{Text: texts.Of("word.notKnown"), Color: say.Warn}}}
 
-// A policy that may not be read has no figures.
+// A policy that the person may not read has no values.
 var policyFacts = []say.FactRow{
 	{Label: "length", Show: func(r say.Record) say.Fact {
 		length, known := r.Number("minLength")

@@ -11,17 +11,17 @@ import (
 	"adgateway/gateway/ui/work"
 )
 
-// actionForm is an action as the page of an object offers it.
+// actionForm is an action as an object's page offers it.
 type actionForm struct {
 	ID      string
 	Label   texts.Text
-	Says    texts.Text // the whole of what it does, for those who hear the button alone
+	Says    texts.Text // full sentence, for people who hear the button without its context
 	Address string
 	Inputs  []input
-	Link    string // the form that asks for the rest; empty: the inputs here are all
+	Link    string // form that asks for the remaining inputs; empty if Inputs are all
 }
 
-// Class returns the class of the button, in red where it takes something away.
+// Class returns the CSS class of the button. Buttons of dangerous actions are red.
 func (a actionForm) Class() string {
 	if slices.Contains(dangerous, a.ID) {
 		return " danger"
@@ -29,32 +29,32 @@ func (a actionForm) Class() string {
 	return ""
 }
 
-// actionIcons are the icons of actions, by their ids.
+// actionIcons maps the ids of actions to icons.
 var actionIcons = map[string]string{
 	"unlock": "unlock", "reset": "key", "edit": "edit", "join": "plus", "add": "plus", "copy": "copy", "move": "move",
 	"rename": "edit", "enable": "check", "disable": "ban", "delete": "bin", "restore": "undo", "expire": "clock",
 	"expiry": "clock", "protect": "lock", "photo": "person", "members": "group", "primary": "group",
 }
 
-// Icon returns the icon of the action; empty: it has none.
+// Icon returns the icon of the action, or "" if it has none.
 func (a actionForm) Icon() string { return actionIcons[a.ID] }
 
-// seldom are the actions that few people need, by their ids. They stand in a menu.
+// seldom contains the ids of actions that few people need. They are in a menu.
 var seldom = []string{"rename", "primary", "photo", "protect", "expiry"}
 
-// input is an input of a form. A box is ticked or not, all others have a value.
+// input is an input of a form. Checkboxes have Checked, all others a Value.
 type input struct {
 	ID, Name, Type, Value  string
 	Label, Help            texts.Text
 	Box, Checked, Required bool
-	Suggest                string // address of what fits; empty: it is no picker
-	Kind                   string // that is picked
+	Suggest                string // address of suggestions; empty if the input is not a picker
+	Kind                   string // kind of object to pick
 }
 
-// Hidden reports whether people do not see the input.
+// Hidden reports whether the input is invisible.
 func (i input) Hidden() bool { return i.Type == "hidden" }
 
-// actionOf returns an action for the object of a page.
+// actionOf returns the form of an action on the page's object.
 func actionOf(c *frame.Visit, o *object, a *action) actionForm {
 	f := form.Of(a.operation)
 	shown := actionForm{ID: a.ID, Label: texts.Each(f.Label), Address: say.Address(say.DoPath, a.operation)}
@@ -88,7 +88,7 @@ func actionOf(c *frame.Visit, o *object, a *action) actionForm {
 	return shown
 }
 
-// askWhy makes a button that has all it needs lead to the form of its row, if that must say why.
+// askWhy turns a button without further inputs into a link to the operation's form if that requires a reason.
 func (a *actionForm) askWhy(c *frame.Visit, operation string) {
 	if !c.NeedsReason(operation) {
 		return
@@ -102,7 +102,7 @@ func (a *actionForm) askWhy(c *frame.Visit, operation string) {
 	a.Link = work.DoAddress(operation, pairs...)
 }
 
-// inlineForm returns an action of a row, with the object of the row as its input.
+// inlineForm returns the form of an action for a table row. The object in the row is a hidden input.
 func inlineForm(c *frame.Visit, o *object, a *action, name string, row say.Record) *actionForm {
 	shown := actionOf(c, o, a)
 	shown.Inputs = append(shown.Inputs, input{Name: name, Type: "hidden", Value: row.Text("guid")})
@@ -113,10 +113,10 @@ func inlineForm(c *frame.Visit, o *object, a *action, name string, row say.Recor
 	return &shown
 }
 
-// row returns the row of an action.
+// row returns the action's operation.
 func (a *action) row() *ops.Operation { return form.Of(a.operation).Op }
 
-// Offers reports whether there is an action, or one that is possible elsewhere.
+// Offers reports whether there is any action, including those that are only possible on other objects.
 func (o offers) Offers() bool {
 	return len(o.Buttons)+len(o.Forms)+len(o.Danger)+len(o.Seldom)+len(o.Denied) > 0
 }

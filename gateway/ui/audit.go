@@ -17,29 +17,29 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// mostLines limits the lines on a page, and mostSkipped those before it.
+// mostLines limits the lines on a page, and mostSkipped the lines before it.
 const (
 	mostLines   = 100
 	mostSkipped = 100_000
 )
 
-// auditPage is what was done in some hours: changes, or for experts all calls.
+// auditPage shows the activity in a period: changes, or all calls for experts.
 type auditPage struct {
 	Tabs          []frame.Choice // changes and calls
-	View          string         // calls, or empty
-	All           bool           // lines of others, too
+	View          string         // auditCalls for calls, empty for changes
+	All           bool           // include lines of other callers
 	Day, From, To string
 	Who, Target   string
 	Zone          string
 	Made          []madeRow
 	Lines         []auditRow
-	Turns         []frame.Link // to newer and older ones
+	Turns         []frame.Link // to newer and older lines
 	skip          int
 	since, until  time.Time
 	after         string
 }
 
-// auditRow is a line as a page shows it.
+// auditRow is a line of the audit log on a page.
 type auditRow struct {
 	frame.LogLine
 	What    texts.Text
@@ -51,8 +51,7 @@ type auditObject struct{ Name, Link string }
 
 const auditCalls = "calls"
 
-// askedAudit reads what an address asks the audit for. Without changes that the person may read, it asks
-// for calls.
+// askedAudit reads the page's address. If the person may not read changes, the page shows calls.
 func askedAudit(c *frame.Visit) (body auditPage, ok bool) {
 	query := c.R.URL.Query()
 	body = auditPage{
@@ -89,7 +88,7 @@ func askedAudit(c *frame.Visit) (body auditPage, ok bool) {
 	return body, true
 }
 
-// address returns the address of the page with other values.
+// address returns the address of the page with some values replaced.
 func (p auditPage) address(pairs ...string) string {
 	values := url.Values{}
 	all := []string{
@@ -104,13 +103,13 @@ func (p auditPage) address(pairs ...string) string {
 	return say.Address("audit") + "?" + values.Encode()
 }
 
-// turn adds a link to another page.
+// turn adds a link to another page of lines.
 func (p *auditPage) turn(to string, pairs ...string) {
 	p.Turns = append(p.Turns, frame.Link{Path: p.address(pairs...), Text: texts.Of("audit." + to)})
 }
 
-// showAudit shows what was changed on a day, or the calls. A person sees their own
-// calls, or with ops:read all calls about what the person may read.
+// showAudit shows the changes or calls of a day. People see their own calls, or with ops:read all calls about
+// objects that they may read.
 func showAudit(c *frame.Visit) {
 	body, ok := askedAudit(c)
 	shown := frame.Page{Title: texts.Of("page.audit"), Section: "audit"}
@@ -135,7 +134,7 @@ func showAudit(c *frame.Visit) {
 	c.Page(status, "audit", shown)
 }
 
-// readChanges adds the changes of a page.
+// readChanges adds the changes of a page, and returns the status of the response.
 func (p *auditPage) readChanges(c *frame.Visit, shown *frame.Page) (status int) {
 	values := call.Values{"Since": p.since.Format(time.RFC3339), "Until": p.until.Format(time.RFC3339)}
 	for name, text := range map[string]string{"Caller": p.Who, "Object": p.Target, "After": p.after} {
@@ -167,7 +166,7 @@ func (p *auditPage) readChanges(c *frame.Visit, shown *frame.Page) (status int) 
 	return http.StatusOK
 }
 
-// readCalls adds the lines of a page.
+// readCalls adds the audit lines of a page, and returns the status of the response.
 func (p *auditPage) readCalls(c *frame.Visit, shown *frame.Page) (status int) {
 	filter := frame.LogFilter{
 		Since: p.since, Until: p.until, Who: p.Who, Target: p.Target, Skip: p.skip, Most: mostLines + 1,
@@ -217,18 +216,18 @@ func noCalls(p auditPage) *frame.Empty {
 // mostNames limits the objects whose names are looked up for a search.
 const mostNames = "20"
 
-// idFields are the fields by which calls name objects.
+// idFields are the fields that identify objects in calls.
 var idFields = []string{
 	"guid", "sid", "distinguishedName", "username", "samUsername", "userPrincipalName", "samName",
 	"computerName",
 }
 
-// titleFields are the fields by which people name objects.
+// titleFields are the fields that contain the names people use for objects.
 var titleFields = []string{"username", "name", "displayName", "emailAddress"}
 
-// namesFor returns by which names calls may have named what people call by a text: an
-// object that has it as its name or identifies it, or else all whose names begin with it.
-// What the person may not read is not found.
+// namesFor returns the names that calls may have used for an object that people call by a text. It uses the
+// objects with exactly that name or identity, or else all whose names start with it. Objects that the person
+// may not read are not found.
 func namesFor(c *frame.Visit, text string) []string {
 	var names []string
 	add := func(r say.Record) {

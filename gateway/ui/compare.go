@@ -13,28 +13,28 @@ import (
 	"adgateway/gateway/ui/work"
 )
 
-// comparePage has the groups of two people.
+// comparePage shows the groups of two people.
 type comparePage struct {
-	Self, With string // addresses of their pages
+	Self, With string // addresses of the people's pages
 	Path       string // of this page
 	Typed      string
 	Parts      []comparePart
 }
 
-// comparePart are groups that one of the people has, or both.
+// comparePart contains the groups of only one of the people, or of both.
 type comparePart struct {
 	Title texts.Text
 	Rows  []compareRow
 	None  texts.Text
 }
 
-// compareRow is a group, and the action that gives it to the other person.
+// compareRow is a group, and the action that adds the other person to it.
 type compareRow struct {
 	Link, Name, Description string
 	Add                     *actionForm
 }
 
-// compared is one of the people.
+// compared is one of the two people.
 type compared struct {
 	record say.Record
 	groups []say.Record
@@ -43,7 +43,7 @@ type compared struct {
 
 func (p compared) name() string { return p.record.First("displayName", "name") }
 
-// readCompared reads a person and the groups.
+// readCompared reads a person and the person's groups.
 func readCompared(c *frame.Visit, who string) (found compared) {
 	var read, groups *frame.Answer
 	frame.SideBySide(
@@ -66,7 +66,7 @@ func readCompared(c *frame.Visit, who string) (found compared) {
 	return found
 }
 
-// compareGroups shows which groups two people share, and which of them only one has.
+// compareGroups shows the groups that two people have in common, and those that only one of them has.
 func compareGroups(c *frame.Visit) {
 	k, guid := frame.KindOf("user"), c.R.PathValue("guid")
 	body := comparePage{Self: k.At(guid), Path: k.At(guid, "compare"), Typed: c.R.URL.Query().Get("with")}
@@ -124,7 +124,7 @@ func compareRowOf(g say.Record) compareRow {
 	}
 }
 
-// partOnly returns the groups of one person that the other lacks.
+// partOnly returns the groups that one person has and the other does not.
 func partOnly(c *frame.Visit, k *frame.Kind, one, other compared) comparePart {
 	part := comparePart{
 		Title: texts.Of("compare.only", "one", one.name(), "other", other.name()), None: texts.Of("compare.none"),

@@ -13,10 +13,10 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// warned matches the codes of the warnings of scripts.
+// warned matches the warning codes in scripts.
 var warned = regexp.MustCompile(`Add-GatewayWarning -Code '([a-z_]+)'`)
 
-// TestEveryCodeHasAGermanText: errors, warnings of scripts, and what a logon is judged by.
+// TestEveryCodeHasAGermanText: errors, warnings of scripts and verdicts on a logon all have a text.
 func TestEveryCodeHasAGermanText(t *testing.T) {
 	for _, code := range schema.Codes() {
 		assert.True(t, texts.Has("error."+string(code)), code)
@@ -25,7 +25,7 @@ func TestEveryCodeHasAGermanText(t *testing.T) {
 		if field.Name == "verdicts" {
 			for _, code := range field.Of[0].Enum {
 				if code == "ok" {
-					continue // it is no reason
+					continue // not a verdict against the logon
 				}
 				assert.True(t, texts.Has("verdict."+code), code)
 			}

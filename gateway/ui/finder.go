@@ -21,7 +21,7 @@ type searchPage struct {
 	Warnings []frame.Warning
 }
 
-// hitRow is a hit as a page shows it.
+// hitRow is a search hit on a page.
 type hitRow struct {
 	Link, Icon, Name, Username string
 	Facts                      string
@@ -51,11 +51,11 @@ func hitOf(r say.Record) hitRow {
 	return row
 }
 
-// oneLine returns what was typed with one blank between its words. The search itself knows which domain of
-// DOMAIN\name is its own.
+// oneLine returns a typed text with single spaces between its words. It keeps the domain in DOMAIN\name,
+// because the search knows which domain is its own.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// hits searches all kinds of objects, or those of one.
+// hits searches all kinds of objects, or only one if hitType is not empty.
 func hits(c *frame.Visit, text, hitType, most string) *frame.Answer {
 	values := call.Values{"Text": text, "Limit": most}
 	if hitType != "" {
@@ -66,11 +66,11 @@ func hits(c *frame.Visit, text, hitType, most string) *frame.Answer {
 	)
 }
 
-// mostPlaces limits the units and the zones among the hits.
+// mostPlaces limits the units and the zones in the result, each separately.
 const mostPlaces = 10
 
-// everywhere searches all kinds of objects, and also returns the units and zones that have the text in their
-// names. Those with no other name come first.
+// everywhere searches all kinds of objects. It also returns the zones and units whose names contain the text,
+// shortest names first.
 func everywhere(c *frame.Visit, text, most string) (found *frame.Answer, places []hitRow) {
 	var units, zones []hitRow
 	small := strings.ToLower(text)
@@ -96,7 +96,7 @@ func everywhere(c *frame.Visit, text, most string) (found *frame.Answer, places 
 	return found, places
 }
 
-// listedHere returns a list of which the person may see the pages.
+// listedHere returns all records of a list, or none if the person may not see its pages.
 func listedHere(c *frame.Visit, path string, l frame.List) []say.Record {
 	if !c.May(frame.KindAt(path).Scope) {
 		return nil
@@ -112,7 +112,7 @@ func placeOf(path, name, key, facts string) hitRow {
 	}
 }
 
-// searchAll shows what a text finds among all objects.
+// searchAll shows the objects of all kinds that match a text.
 func searchAll(c *frame.Visit) {
 	body := searchPage{Query: oneLine(c.R.URL.Query().Get("q"))}
 	shown := frame.Page{Title: texts.Of("search.all"), Section: "search"}
@@ -123,7 +123,7 @@ func searchAll(c *frame.Visit) {
 		shown.Title = texts.Of("search.title", "query", body.Query, "what", texts.Of("search.all"))
 		found, places := everywhere(c, body.Query, "50")
 		if found.Status == http.StatusForbidden && len(places) > 0 {
-			found = &frame.Answer{Status: http.StatusOK} // the person sees no accounts, and these
+			found = &frame.Answer{Status: http.StatusOK} // the person may not see accounts, but found places
 		}
 		if shown.Alert = frame.AlertOf(found); shown.Alert != nil {
 			status = found.Status
@@ -134,7 +134,7 @@ func searchAll(c *frame.Visit) {
 		}
 		body.Hits = append(body.Hits, places...)
 		for _, w := range found.Warnings {
-			if w.Code != "scope_missing" { // what a role does not show is not missed
+			if w.Code != "scope_missing" { // hits outside a person's role are not missing
 				body.Warnings = append(body.Warnings, w)
 			}
 		}
@@ -148,7 +148,7 @@ func searchAll(c *frame.Visit) {
 	c.Page(status, "search", shown)
 }
 
-// examples stand where nothing is searched for yet.
+// examples are shown before anything is searched for.
 var examples = &frame.Empty{Text: texts.Of("search.example"), Examples: []frame.Example{
 	{
 		Text: texts.Of("search.example.part"), Code: "Web",
@@ -156,7 +156,7 @@ var examples = &frame.Empty{Text: texts.Of("search.example"), Examples: []frame.
 	{Text: texts.Of("search.example.logon"), Code: "lweber"},
 }}
 
-// suggestKinds are the kinds of objects that pickers ask for, by what the API calls them.
+// suggestKinds maps the kinds of objects that pickers ask for to the types of the search.
 var suggestKinds = map[string]string{"person": "user", "group": "group", "computer": "computer"}
 
 var options = template.Must(template.New("options").Parse(
@@ -169,7 +169,7 @@ type option struct {
 	Icon                          template.HTML
 }
 
-// suggest answers with what the text in a search box or picker may mean, for the script of the pages.
+// suggest sends the objects that match the text in a search box or picker, for the script of the pages.
 func suggest(c *frame.Visit) {
 	query := c.R.URL.Query()
 	text := oneLine(query.Get("q"))
@@ -205,5 +205,5 @@ func suggest(c *frame.Visit) {
 		}
 	}
 	c.W.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = options.Execute(c.W, all) // fails only if the browser has left
+	_ = options.Execute(c.W, all) // fails only if the browser has disconnected
 }

@@ -11,11 +11,11 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Some objects can be changed only by those with a right of its own, as they lead to the domain. Their pages
-// offer nothing to others, and say why.
+// Some objects, such as administrators, give control of the domain. Changing them requires a separate right.
+// Their pages offer no actions to people without the right, and explain why.
 
-// readGuard returns why an object is guarded against somebody without that right; empty: it is not, or the
-// person has the right in each role.
+// readGuard returns the reason why an object is guarded. It returns "" if the object is not guarded, or if
+// the person has the right in every role.
 func readGuard(c *frame.Visit, guid string) string {
 	without := func(p *identity.Principal) bool { return !p.Has(identity.Privileged) }
 	if !say.IsGUID(guid) || !slices.ContainsFunc(c.Principals, without) {
@@ -27,14 +27,15 @@ func readGuard(c *frame.Visit, guid string) string {
 	return ""
 }
 
-// guards reports whether the guard of the object keeps the person from a row.
+// guards reports whether the object's guard keeps the person from an operation.
 func (o *object) guards(c *frame.Visit, op *ops.Operation) bool {
 	return o.guard != "" && !slices.ContainsFunc(c.Principals, func(p *identity.Principal) bool {
 		return p.Has(identity.Privileged) && call.AuthoriseRow(p, op) == nil
 	})
 }
 
-// Protected says why the page offers less than the person may do elsewhere; nil: it offers all.
+// Protected explains why the page does not offer all actions that the person may use on other objects. It
+// returns nil if it offers them all.
 func (o *object) Protected() texts.Text {
 	if !o.withheld {
 		return nil

@@ -15,18 +15,18 @@ type changePage struct {
 	Rows    []sideRow
 	Facts   []say.Fact
 	Later   []madeRow
-	Undo    string // where the form goes that undoes it; empty: it is not offered
-	Asks    bool   // the form asks for a reason first
+	Undo    string // address of the form that undoes the change; empty if it is not offered
+	Asks    bool   // Undo asks for a reason first
 	NotUndo texts.Text
 }
 
 // sideRow is a value before and after a change.
 type sideRow struct {
 	Object        string
-	Link          string // to the object
+	Link          string // address of the object's page
 	Field         texts.Text
 	Before, After texts.Text
-	Now           texts.Text // nil: as after
+	Now           texts.Text // current value; nil if it is still After
 }
 
 // showChange shows one change.

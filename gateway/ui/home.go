@@ -15,17 +15,17 @@ import (
 	"adgateway/gateway/ui/work"
 )
 
-// homePage is where people begin.
+// homePage is the first page after sign-in.
 type homePage struct {
 	Verdict say.Word
 	Tiles   []tile
-	Counts  bool // the numbers are on the page
+	Counts  bool // the page contains the numbers
 	Recent  []recentRow
 	Made    []madeRow
 	Starts  []frame.Link
 }
 
-// tile is a quick view.
+// tile is a quick view on the home page.
 type tile struct {
 	ID, Path string
 	Title    texts.Text
@@ -50,7 +50,7 @@ func tilesOf(c *frame.Visit) (all []tile) {
 	return all
 }
 
-// home shows the page where people begin.
+// home shows the home page.
 func home(c *frame.Visit) {
 	body := homePage{Tiles: tilesOf(c), Recent: recentOf(c), Starts: work.Starts(c)}
 	_, ready, degraded := readiness(c)
@@ -65,10 +65,10 @@ func home(c *frame.Visit) {
 	c.Page(http.StatusOK, "home", frame.Page{Title: texts.Of("page.home"), Section: "home", Body: body})
 }
 
-// atOnce limits the counts that are asked for at the same time.
+// atOnce limits the concurrent requests for counts.
 const atOnce = 4
 
-// counted adds to quick views how many there are. They are counted side by side.
+// counted adds the number of results to each quick view. It requests them concurrently.
 func counted(c *frame.Visit, tiles []tile) {
 	var all sync.WaitGroup
 	free := make(chan struct{}, atOnce)
@@ -78,15 +78,15 @@ func counted(c *frame.Visit, tiles []tile) {
 			defer func() { <-free }()
 			tiles[i].Count = countOf(c, tiles[i].ID)
 			if tiles[i].Count.In(texts.English) == "0" {
-				tiles[i].Tone = "" // nothing to worry about
+				tiles[i].Tone = "" // no reason to worry
 			}
 		})
 	}
 	all.Wait()
 }
 
-// countOf returns how many a quick view has, as a text; nil if that is not known. Roles are not merged,
-// so with several of them nobody knows without reading all.
+// countOf returns the number of results of a quick view as text, or nil if it is unknown. With several roles
+// it is unknown, because roles are not merged and all records would have to be read.
 func countOf(c *frame.Visit, id string) texts.Text {
 	for i := range listings {
 		l := &listings[i]
@@ -106,7 +106,7 @@ func countOf(c *frame.Visit, id string) texts.Text {
 	return nil
 }
 
-// counts answers with how many the quick views have, for the script of the page.
+// counts sends the number of results of each quick view as JSON, for the script of the page.
 func counts(c *frame.Visit) {
 	tiles := tilesOf(c)
 	counted(c, tiles)
@@ -117,13 +117,13 @@ func counts(c *frame.Visit) {
 		}
 	}
 	c.W.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(c.W).Encode(found) // fails only if the browser has left
+	_ = json.NewEncoder(c.W).Encode(found) // fails only if the browser has disconnected
 }
 
-// recent is an object that a person has looked at.
+// recent is a recently viewed object.
 type recent struct{ Kind, GUID, Name string }
 
-// recentRow is one as a page shows it.
+// recentRow is a recently viewed object on a page.
 type recentRow struct {
 	Icon, Path, Name string
 	Kind             texts.Text
@@ -132,15 +132,15 @@ type recentRow struct {
 const (
 	recentName  = "looked at"
 	mostRecent  = 10
-	mostLetters = 60 // of a name
+	mostLetters = 60 // in a name
 )
 
-// lookedAtList are the objects that a person has looked at, in any browser, the last one first.
+// lookedAtList contains the objects that a person has viewed in any browser, latest first.
 type lookedAtList struct{ All []recent }
 
 func recentOf(c *frame.Visit) (rows []recentRow) {
 	var kept lookedAtList
-	_, _ = c.Session.Recall(c.R.Context(), recentName, &kept) // without the store there are none
+	_, _ = c.Session.Recall(c.R.Context(), recentName, &kept) // empty if the store is unavailable
 	for _, one := range kept.All {
 		if k := frame.KindAt(one.Kind); k != nil && c.May(k.Scope) {
 			rows = append(rows, recentRow{iconOf(one.Kind), k.At(one.GUID), one.Name, texts.Of("kind." + k.HitType)})
@@ -149,7 +149,7 @@ func recentOf(c *frame.Visit) (rows []recentRow) {
 	return rows
 }
 
-// iconOf returns the icon of a kind of object by its path.
+// iconOf returns the icon of the kind of object whose pages have a path.
 func iconOf(path string) string {
 	for _, row := range menu {
 		if row.Path == path {
@@ -159,8 +159,8 @@ func iconOf(path string) string {
 	return "info"
 }
 
-// lookedAt notes that the person has looked at an object. If the store cannot be used, or another page is
-// noted at the same moment, it is not noted.
+// lookedAt records that the person has viewed an object. It does nothing if the store is unavailable, or if
+// another page is recorded at the same time.
 func lookedAt(c *frame.Visit, k *frame.Kind, guid, name string) {
 	var kept lookedAtList
 	at, err := c.Session.Recall(c.R.Context(), recentName, &kept)

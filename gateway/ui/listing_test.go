@@ -23,7 +23,7 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// stateOf is the one word that a list is expected to say of an account.
+// stateOf is the word that a list should show for the state of an account.
 func stateOf(r map[string]any) []string {
 	switch {
 	case r["enabled"] == false:
@@ -65,7 +65,7 @@ func TestWordsOfLists(t *testing.T) {
 	}
 }
 
-// TestCSVIsDefused: no cell of a file is a formula, and the file has the columns of the page.
+// TestCSVIsDefused: no cell of the file is a formula, and the file has the columns of the page.
 func TestCSVIsDefused(t *testing.T) {
 	formulas := []string{"=1+1", "+1", "-1", "@sum", "\tx", "plain"}
 	var all []map[string]any
@@ -157,8 +157,8 @@ func TestTheTreeOfUnits(t *testing.T) {
 	assert.True(t, tree[0].Below[0].Below[0].Current)
 }
 
-// TestTheRestOfALongPart: the page of a zone or a unit shows the first rows and how many there are, and
-// leads to pages that together show each row once.
+// TestTheRestOfALongPart: the page of a zone or a unit shows the first rows and their total number, and links
+// to pages that together show each row once.
 func TestTheRestOfALongPart(t *testing.T) {
 	var all []map[string]any
 	for i := range 2*table.PerPage + 50 {

@@ -9,7 +9,7 @@ import (
 	"adgateway/gateway/ui/work"
 )
 
-// Filters of views.
+// The filters of views.
 const (
 	ninety = `"-P90D"`
 	soon   = `enabled eq true and accountExpires gt "P0D" and accountExpires lt "P7D"`
@@ -138,7 +138,7 @@ var listings = []table.Listing{
 	work.Lists,
 }
 
-// wordCell shows the words for fields.
+// wordCell returns a cell with the words for fields.
 func wordCell(fields ...string) func(say.Record) table.Cell {
 	return func(r say.Record) table.Cell { return table.Cell{Words: say.Said(r, fields...)} }
 }

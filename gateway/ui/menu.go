@@ -5,15 +5,15 @@ import (
 	"adgateway/gateway/ui/frame"
 )
 
-// with is for those with a scope.
+// with returns a condition that holds for people with a scope.
 func with(scope identity.Scope) func(*frame.Visit) bool {
 	return func(c *frame.Visit) bool { return c.May(scope) }
 }
 
 func always(*frame.Visit) bool { return true }
 
-// menu are the rows of the menu, in order. A row has the texts "page." and its path, and stands below
-// "frame." and its section.
+// menu contains the rows of the menu, in order. The text of a row has the key "page." and its path; the title
+// of its section has the key "frame." and the section.
 var menu = []frame.MenuRow{
 	{Section: "", Path: "home", Icon: "home", May: func(c *frame.Visit) bool { return len(c.Principals) > 0 }},
 	{Section: "directory", Path: "people", Icon: "person", May: with(identity.UserRead)},
@@ -28,7 +28,7 @@ var menu = []frame.MenuRow{
 	{Section: "work", Path: "jobs", Icon: "list", May: with(identity.JobRead)},
 	{Section: "work", Path: "changes", Icon: "history", May: with(identity.ChangeRead)},
 	{Section: "gateway", Path: "status", Icon: "pulse", May: always},
-	// Without a right, one's own calls.
+	// People without ops:read see their own calls.
 	{Section: "gateway", Path: "audit", Icon: "info", May: func(c *frame.Visit) bool { return c.Log != nil }},
 	{Section: "gateway", Path: "rights", Icon: "shield", May: always},
 }

@@ -16,21 +16,21 @@ import (
 	"adgateway/gateway/ui/work"
 )
 
-// heading is what stands at the top of a page of an object.
+// heading is the top of an object's page.
 type heading struct {
 	Lead     string
-	Code     string // a name in the directory
+	Code     string // the object's name in the directory
 	Initials string
-	State    say.Word // of the account; without a text nothing is said
+	State    say.Word // state of the account; without a text it is not shown
 }
 
-// offers are the actions that a page offers.
+// offers contains the actions that a page offers.
 type offers struct {
 	Buttons []actionForm // without inputs
-	Danger  []actionForm // what takes something away
+	Danger  []actionForm // actions that take something away
 	Forms   []actionForm // with inputs
-	Seldom  []actionForm // what few people need
-	Denied  []action     // that a role allows elsewhere only
+	Seldom  []actionForm // actions that few people need
+	Denied  []action     // actions that a role allows only on other objects
 }
 
 // object is the page of an object.
@@ -38,7 +38,7 @@ type object struct {
 	Kind   *frame.Kind
 	GUID   string
 	record say.Record
-	Cards  []card // of facts
+	Cards  []card // facts, in cards
 	heading
 	offers
 	Reports []frame.Link
@@ -48,40 +48,41 @@ type object struct {
 	Policy     []say.Fact
 	besides
 	Groups     []relatedRow
-	Leaves     bool         // the groups have a column of actions
-	Members    *membersPart // nil: they were not read
+	Leaves     bool         // the groups have a column with actions
+	Members    *membersPart // nil if they were not read
 	Changes    []madeRow
-	AllChanges string       // address of all of them
-	Unread     []texts.Text // what could not be read, and why
+	AllChanges string       // address of all changes
+	Unread     []texts.Text // parts that could not be read, and why
 
 	inline   map[string]*action
-	guard    string // why others than privileged people may not change the object; empty: it is not guarded
-	withheld bool   // an action is not offered because of that
+	guard    string // why only privileged people may change the object; empty if it is not guarded
+	withheld bool   // the guard keeps an action from being offered
 }
 
-// besides is what a page shows of a person or a computer besides the facts.
+// besides is what the page of a person or computer shows in addition to the facts.
 type besides struct {
 	Lockouts []lockoutRow
 	Secrets  []secretOf
-	Compare  string // address of the comparison of groups; empty: it is not for this person
-	Rights   string // address of what the person may do; empty: it is not for everybody
-	Photo    string // address; empty: there are initials only
+	Compare  string // address of the group comparison; empty if the person may not use it
+	Rights   string // address of the person's rights; empty if the reader may not see them
+	Photo    string // address; empty if only the initials are shown
 }
 
-// card are facts that belong together.
+// card is a group of facts.
 type card struct {
 	ID    string
 	Title texts.Text
 	Facts []say.Fact
 }
 
-// dangerous are the actions that take something away, by their id. They stand last.
+// dangerous contains the ids of actions that take something away. They come last.
 var dangerous = []string{"disable", "delete"}
 
-// mostShown is how many actions with inputs a page has before those that few people need are in a menu.
+// mostShown is the number of actions with inputs up to which a page shows all of them. Otherwise those that
+// few people need are in a menu.
 const mostShown = 4
 
-// sortOut moves dangerous actions behind the others, and those that few people need into a menu.
+// sortOut moves dangerous actions to the end, and actions that few people need into a menu.
 func (o *object) sortOut() {
 	for _, all := range []*[]actionForm{&o.Buttons, &o.Forms} {
 		*all = slices.DeleteFunc(*all, func(a actionForm) bool {
@@ -104,7 +105,7 @@ func (o *object) sortOut() {
 	})
 }
 
-// stateWord returns the one word for the state of an account.
+// stateWord returns the word for the state of an account.
 func stateWord(r say.Record) say.Word {
 	if words := table.AccountState(table.Stated(r, time.Now())).Words; len(words) == 1 {
 		return words[0]
@@ -112,11 +113,11 @@ func stateWord(r say.Record) say.Word {
 	return say.Word{}
 }
 
-// logonBox says whether a person can log on.
+// logonBox shows whether a person can log on.
 type logonBox struct {
 	say.Word
 	Reasons []reason
-	Remedy  *actionForm // what helps; nil: nothing, or the person may not do it
+	Remedy  *actionForm // action that helps; nil if there is none, or if the reader may not use it
 }
 
 type reason struct {
@@ -127,8 +128,8 @@ type reason struct {
 // membersPart are the members of a group.
 type membersPart struct {
 	Rows []relatedRow
-	Next string // address
-	Acts bool   // there is a column of actions
+	Next string // address of the next page
+	Acts bool   // there is a column with actions
 }
 
 // relatedRow is a group of a person, or a member of a group.
@@ -178,7 +179,7 @@ func showObject(c *frame.Visit, k *frame.Kind) {
 	if guid := o.record.Text("guid"); guid != "" {
 		o.GUID = guid
 	}
-	if k.HitType != "computer" { // what can be done with its secrets is known later
+	if k.HitType != "computer" { // the actions of a computer depend on its secrets, which are read later
 		offerActions(c, o)
 	}
 	title := o.record.First("displayName", "name", "computerName")
@@ -196,7 +197,7 @@ func showObject(c *frame.Visit, k *frame.Kind) {
 	c.Page(http.StatusOK, k.HitType, shown)
 }
 
-// offerActions adds the actions that the person may do with the object as it is.
+// offerActions adds the actions that the person may use and that fit the object's state.
 func offerActions(c *frame.Visit, o *object) {
 	for i := range actions[o.Kind.HitType] {
 		a := &actions[o.Kind.HitType][i]
@@ -218,8 +219,8 @@ func offerActions(c *frame.Visit, o *object) {
 	}
 }
 
-// related returns the row of a group or member, with the action that takes it away if the
-// person may do it and it fits.
+// related returns the row of a group or member. It includes the action that removes it, if the person may use
+// it and it fits.
 func related(c *frame.Visit, o *object, r say.Record, remove string) relatedRow {
 	row := relatedRow{
 		Name: r.Text("name"), Description: r.Text("description"), Kind: say.WordOf("type", r["type"]).Text,
@@ -238,8 +239,8 @@ func related(c *frame.Visit, o *object, r say.Record, remove string) relatedRow 
 	return row
 }
 
-// reaches reports whether a role with the scope sees the object. Roles are not merged: one
-// role may show an object, and another one allow the action elsewhere only.
+// reaches reports whether a role with the scope sees the object. Roles are not merged: one role may show an
+// object, and another one allow the action, but only on other objects.
 func reaches(c *frame.Visit, k *frame.Kind, guid string, scope identity.Scope) bool {
 	if len(c.Principals) == 1 {
 		return true
@@ -263,7 +264,8 @@ func reaches(c *frame.Visit, k *frame.Kind, guid string, scope identity.Scope) b
 	return false
 }
 
-// noted returns the records of a part of a page, or notes why it could not be read.
+// noted returns the records of a part of a page. If the part could not be read, it adds the reason to the
+// page.
 func noted[T any](o *object, what string, a *frame.Answer) ([]T, *frame.Answer) {
 	if !a.Ok() {
 		o.Unread = append(
@@ -277,12 +279,12 @@ func noted[T any](o *object, what string, a *frame.Answer) ([]T, *frame.Answer) 
 	return frame.Records[T](a), a
 }
 
-// fills add what the page of an object shows besides its record.
+// fills contains the functions that add the parts of an object's page that are not in its record.
 var fills = map[string]func(*frame.Visit, *object){
 	"user": fillUser, "group": fillGroup, "computer": fillComputer,
 }
 
-// fillUser adds what is known of the logon to the record, of which the facts are made.
+// fillUser adds information about the logon to the record. The facts are derived from it.
 func fillUser(c *frame.Visit, o *object) {
 	o.setLead("username", "jobTitle", "department")
 	o.Photo = o.Kind.At(o.GUID, "photo")
@@ -349,14 +351,14 @@ func fillUser(c *frame.Visit, o *object) {
 	}
 }
 
-// lockoutRow is a computer from which wrong passwords came that locked an account out.
+// lockoutRow is a computer that sent wrong passwords and locked an account out.
 type lockoutRow struct {
 	Time, Source, Controller string
-	Link                     string     // to the computer
-	Count                    texts.Text // of wrong passwords; nil: it is not known
+	Link                     string     // address of the computer's page
+	Count                    texts.Text // number of wrong passwords; nil if unknown
 }
 
-// lockoutsOf returns where an account was locked out.
+// lockoutsOf returns the computers that locked an account out.
 func lockoutsOf(r say.Record) (rows []lockoutRow) {
 	for _, one := range say.ListIn(r, "lockouts") {
 		row := lockoutRow{Time: one.Text("time"), Source: one.Text("source"), Controller: one.Text("controller")}
@@ -371,10 +373,10 @@ func lockoutsOf(r say.Record) (rows []lockoutRow) {
 	return rows
 }
 
-// mostReports limits the people on a page who report to somebody.
+// mostReports limits the direct reports on a person's page.
 const mostReports = 8
 
-// logonBox says whether the person can log on, and offers what helps.
+// logonBox describes whether the person can log on, and offers an action that helps.
 func (o *object) logonBox(s say.LogonState) *logonBox {
 	says := s.Says()
 	box := &logonBox{Word: says.Word}
@@ -389,7 +391,7 @@ func (o *object) logonBox(s say.LogonState) *logonBox {
 	return box
 }
 
-// setLead sets the line below the title: texts, and then a name in the directory.
+// setLead sets the line below the title: the values of fields, followed by a name in the directory.
 func (o *object) setLead(name string, fields ...string) {
 	var texts []string
 	for _, field := range fields {
@@ -439,13 +441,13 @@ func readChanges(c *frame.Visit, o *object) {
 	}
 }
 
-// findObject leads to the page of an object of any kind, by its distinguished name or GUID.
+// findObject redirects to the page of an object of any kind, by its distinguished name or GUID.
 func findObject(c *frame.Visit) {
 	var last *frame.Answer
 	for _, k := range frame.Kinds {
 		found := c.Read(k, c.R.PathValue("id"))
 		if !found.Ok() {
-			if last == nil || found.Status != http.StatusBadRequest { // it cannot name an object of the kind
+			if last == nil || found.Status != http.StatusBadRequest { // an object of the kind cannot have such an id
 				last = found
 			}
 			continue

@@ -7,29 +7,29 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// action is a change that a page offers, with the form of its row.
+// action is a change that a page offers by the form of an operation.
 type action struct {
 	ID        string
 	operation string
-	target    string            // the parameter that names the object of the page
-	asks      []string          // parameters that the page asks for itself
-	whole     bool              // the form of the row asks for them
-	values    map[string]string // of parameters
-	// fits reports whether the action makes sense for the object as it is, or for that of
-	// the row; nil: always.
+	target    string            // parameter that names the object of the page
+	asks      []string          // parameters that the page itself asks for
+	whole     bool              // the operation's form asks for the parameters
+	values    map[string]string // fixed values of parameters
+	// fits reports whether the action makes sense for the current state of the page's object or, if Inline,
+	// of the row's object. Nil means that it always does.
 	fits   func(say.Record) bool
-	free   bool   // the guard of the object of the page does not count, as it changes another one
-	Inline bool   // offered at the rows of a table that it is about
-	input  string // the parameter that names the object of the row
+	free   bool   // the guard of the page's object does not apply, because the action changes another object
+	Inline bool   // offered in the rows of a table
+	input  string // parameter that names the object of the row
 }
 
-// Label returns what people call the action.
+// Label returns the name of the action for people.
 func (a action) Label() texts.Text { return texts.Each(form.Of(a.operation).Label) }
 
-// Secondary reports whether the action takes inputs, so that it stands folded.
+// Secondary reports whether the action takes inputs. Pages fold such actions.
 func (a action) Secondary() bool { return len(a.asks) > 0 || a.whole }
 
-// unit reports whether a record is of an organizational unit, not of a container.
+// unit reports whether a record is an organizational unit rather than a container.
 func unit(r say.Record) bool { return r["container"] != true }
 
 func is(name string, value any) func(say.Record) bool {
@@ -40,16 +40,16 @@ func not(name string, value any) func(say.Record) bool {
 	return func(r say.Record) bool { return r[name] != value }
 }
 
-// kept reports whether LAPS keeps the password of a computer's local administrator.
+// kept reports whether LAPS manages the password of a computer's local administrator.
 func kept(r say.Record) bool {
 	kind := r.Text("localAdmin")
 	return kind != "" && kind != "none"
 }
 
-// removable reports whether the page of a group can take a member out of it.
+// removable reports whether the page of a group can remove a member.
 func removable(member say.Record) bool { return member["type"] == "user" && member["primary"] != true }
 
-// actions are the changes that the page of an object offers, by the type of the object, in their order.
+// actions contains the changes that an object's page offers, in their order, by the type of the object.
 var actions = map[string][]action{
 	"user": {
 		{ID: "unlock", operation: "user.unlock", fits: is("lockedOut", true)},
@@ -121,5 +121,5 @@ func init() {
 	}
 }
 
-// sections are the cards of facts about an object, by its type.
+// sections contains the cards with facts on an object's page, by the type of the object.
 var sections = map[string][]say.FactSection{"user": userFacts, "group": groupFacts, "computer": computerFacts}

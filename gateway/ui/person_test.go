@@ -17,7 +17,8 @@ import (
 	"adgateway/gateway/ui/work"
 )
 
-// TestPhonesCanBeCalled: html/template leaves no link to a number that is a mere text.
+// TestPhonesCanBeCalled: phone numbers are links, although html/template removes tel: links that are plain
+// strings.
 func TestPhonesCanBeCalled(t *testing.T) {
 	for number, link := range map[string]string{
 		"+49 (30) 5550-102":   ` href="tel:+49305550102"`,
@@ -33,7 +34,7 @@ func TestPhonesCanBeCalled(t *testing.T) {
 	}
 }
 
-// asking is an API that notes what was searched for.
+// asking is an API that records the text that was searched for.
 type asking struct {
 	given
 	text *any
@@ -46,8 +47,8 @@ func (a asking) Call(ctx context.Context, operation string, c call.Call) (call.A
 	return a.given.Call(ctx, operation, c)
 }
 
-// TestTheDomainOfANameCounts: EUROPE\lweber is not the lweber of this domain. The search knows which domain
-// is its own, and other operations know the domains of the forest.
+// TestTheDomainOfANameCounts: EUROPE\lweber is not the lweber of this domain. The search knows its own
+// domain, and other operations know the domains of the forest.
 func TestTheDomainOfANameCounts(t *testing.T) {
 	var text any
 	own := map[string]any{"type": "user", "guid": "g", "name": "Lea Weber", "username": "lweber"}
@@ -70,7 +71,7 @@ func TestTheDomainOfANameCounts(t *testing.T) {
 	}
 }
 
-// TestRightsNameEveryLimit: a role without one that is not named would seem to be allowed everywhere.
+// TestRightsNameEveryLimit: the page names every limit of a role. Otherwise the role would seem to have none.
 func TestRightsNameEveryLimit(t *testing.T) {
 	role := roleOf(1, &identity.Principal{Limits: identity.Limits{
 		OUs: []string{"OU=Staff,DC=corp,DC=example"}, Zones: []string{"lab.example"},

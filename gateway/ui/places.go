@@ -24,23 +24,23 @@ type branch struct {
 type treePage struct {
 	acts
 	Tree   []branch
-	Name   string // of the one that is shown; empty: none is
+	Name   string // name of the unit that is shown; empty if none is
 	Crumbs []frame.Link
 	Facts  []say.Fact
 	Lists  []partList
 }
 
-// partList is a list that is part of a page.
+// partList is a list on the page of another object.
 type partList struct {
 	Title texts.Text
 	Heads []table.Head
 	Rows  []table.ListRow
-	Total int    // rows, shown or not
-	More  string // address of the whole list; empty: all are shown
+	Total int    // number of rows, including those that are not shown
+	More  string // address of the whole list; empty if all rows are shown
 	Empty texts.Text
 }
 
-// treeOf makes a tree of the units. Current is the distinguished name of the one that is open.
+// treeOf builds the tree of the units. Current is the distinguished name of the unit that is open.
 func treeOf(all []say.Record, current string) []branch {
 	below := map[string][]say.Record{}
 	known := map[string]bool{}
@@ -92,7 +92,7 @@ func showTree(c *frame.Visit) {
 	c.Page(status, "ou", shown)
 }
 
-// showOU shows an organizational unit, and who and what is in it.
+// showOU shows an organizational unit and the objects in it.
 func showOU(c *frame.Visit) {
 	dn := c.R.PathValue("path")
 	one, all := &frame.Answer{}, &frame.Answer{}
@@ -138,10 +138,10 @@ func showOU(c *frame.Visit) {
 	c.Page(http.StatusOK, "ou", frame.Page{Title: texts.Raw(r.Text("name")), Section: "ous", Body: body})
 }
 
-// partsOfOU are the lists of an organizational unit, in their order on its page.
+// partsOfOU are the lists on the page of an organizational unit, in order.
 var partsOfOU = []string{"people", "groups"}
 
-// inOU returns the list of what is in an organizational unit. It is read whole.
+// inOU returns the list of the people or groups in an organizational unit. The list is read completely.
 func inOU(path, dn string) *table.Listing {
 	of := listingAt(path)
 	operation, name := map[string]string{"people": "user.list", "groups": "group.list"}[path], say.NameOfDN(dn)
@@ -155,7 +155,7 @@ func inOU(path, dn string) *table.Listing {
 	}
 }
 
-// partOf returns a list as a part of a page: its first rows, and where all are.
+// partOf returns a list as a part of a page: its first rows, and the address of the whole list.
 func partOf(l *table.Listing, all []say.Record) partList {
 	a := table.Asked{List: l}
 	part := partList{Title: texts.Of("page." + l.Path), Empty: texts.Of("list.none"), Total: len(all)}

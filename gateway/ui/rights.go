@@ -12,10 +12,10 @@ import (
 	"adgateway/gateway/ui/work"
 )
 
-// rightsPage says what a person may do.
+// rightsPage shows a person's rights.
 type rightsPage struct {
-	Asks  bool   // the rights of others may be asked for
-	Typed string // who was asked for
+	Asks  bool   // the person may ask for the rights of others
+	Typed string // name of the other person
 	Roles []rightsRole
 }
 
@@ -25,14 +25,14 @@ type rightsRole struct {
 	Limits []texts.Text
 }
 
-// rightsRow is a kind of thing, and what may be done with it.
+// rightsRow describes what may be done with a kind of thing.
 type rightsRow struct {
 	What texts.Text
 	May  texts.Text
 }
 
-// showRights shows what the person may do, or with ops:read what another person may: roles are not merged, so
-// each is shown alone.
+// showRights shows the person's rights or, with ops:read, those of another person. Roles are not merged, so
+// each is shown separately.
 func showRights(c *frame.Visit) {
 	body := rightsPage{Asks: c.May(identity.OpsRead) && c.May(identity.UserRead)}
 	shown := frame.Page{Title: texts.Of("page.rights"), Section: "rights"}
@@ -60,7 +60,7 @@ func showRights(c *frame.Visit) {
 	c.Page(http.StatusOK, "rights", shown)
 }
 
-// rightsOf returns the roles and the name of another person, or why they are not known.
+// rightsOf returns the roles and the name of another person, or an alert if they cannot be determined.
 func rightsOf(c *frame.Visit, who string) ([]*identity.Principal, string, *frame.Alert) {
 	meant, problem := work.Meant(c, form.Person, who)
 	if problem != nil {
@@ -81,7 +81,7 @@ func rightsOf(c *frame.Visit, who string) ([]*identity.Principal, string, *frame
 	return all, found[0].First("displayName", "name"), nil
 }
 
-// roleOf says what a role may do.
+// roleOf describes the rights of a role.
 func roleOf(n int, p *identity.Principal) rightsRole {
 	role := rightsRole{Name: texts.Of("right.role", "n", n)}
 	var last string
@@ -90,7 +90,7 @@ func roleOf(n int, p *identity.Principal) rightsRole {
 		if len(may) > 0 {
 			what := "right." + last
 			if last == "ou" {
-				what = "right.ou.all" // "right.ou" is a limit
+				what = "right.ou.all" // "right.ou" is the text of a limit
 			}
 			role.Rights = append(role.Rights, rightsRow{texts.Of(what), texts.List(may...)})
 		}

@@ -1,6 +1,6 @@
-// Package ui serves the pages for people under /ui/. They are rendered here and work without a script.
-// This package has the pages of objects, of changes and of the gateway; the lists are in table, and what
-// people do in work.
+// Package ui serves the pages for people under /ui/. They are rendered on the server and work without
+// scripts. This package contains the pages of objects, changes and the gateway. Lists are in package table,
+// and changes by people in package work.
 package ui
 
 import (
@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/ui/work"
 )
 
-// New returns the pages.
+// New returns the pages with all routes.
 func New(o frame.Options) *frame.Pages {
 	p := frame.NewPages(o, frame.Console{Menu: menu, Said: work.MessageOf, Notes: work.Notes})
 	p.Anybody("/ui/{$}", func(w http.ResponseWriter, r *http.Request) { front(p, w, r) })
@@ -32,7 +32,7 @@ func New(o frame.Options) *frame.Pages {
 	p.Post("/ui/recent", clearRecent)
 	for _, k := range frame.Kinds {
 		if sections[k.HitType] == nil {
-			continue // its page is made by itself
+			continue // it has a page of its own
 		}
 		p.Get("/ui/"+k.Path+"/{guid}", func(c *frame.Visit) { showObject(c, k) })
 	}

@@ -15,15 +15,15 @@ import (
 	"adgateway/gateway/ui/work"
 )
 
-// secretOf is a secret that the directory keeps of a computer, without its value.
+// secretOf describes a secret of a computer in the directory, without its value.
 type secretOf struct {
 	Title texts.Text
 	Note  texts.Text
-	Time  string // of the note
+	Time  string // time of the event in the note
 	Show  *work.RevealForm
 }
 
-// fillComputer adds which secrets the directory keeps of a computer.
+// fillComputer adds the secrets of a computer, without their values.
 func fillComputer(c *frame.Visit, o *object) {
 	o.setLead("dnsName", "description")
 	var local, keys *frame.Answer
@@ -65,7 +65,7 @@ func fillComputer(c *frame.Visit, o *object) {
 	offerActions(c, o)
 }
 
-// revealing returns the form that shows a secret; nil: the person may not see it.
+// revealing returns the form that shows a secret, or nil if the person may not see it.
 func revealing(c *frame.Visit, o *object, scope identity.Scope, what, keyID string) *work.RevealForm {
 	switch {
 	case !c.May(scope), !reaches(c, o.Kind, o.GUID, scope):
@@ -77,10 +77,11 @@ func revealing(c *frame.Visit, o *object, scope identity.Scope, what, keyID stri
 	return work.NewReveal(o.Kind.At(o.GUID), what, keyID)
 }
 
-// keyID matches what somebody reads from the screen that asks for a BitLocker key.
+// keyID matches the key id that a computer shows when it asks for a BitLocker key.
 var keyID = regexp.MustCompile(`^[0-9A-Fa-f]{8}(?:-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})?$`)
 
-// keyHits returns the computers that have a BitLocker key with an id, or with what a screen shows of it.
+// keyHits returns the computers with a BitLocker key whose id is text or starts with it, as shown on the
+// screen.
 func keyHits(c *frame.Visit, text string) (rows []hitRow) {
 	if !keyID.MatchString(text) || !c.May(identity.RecoveryList) {
 		return nil
@@ -94,7 +95,7 @@ func keyHits(c *frame.Visit, text string) (rows []hitRow) {
 	return rows
 }
 
-// noPhoto is a picture of one pixel that nobody sees. The initials behind it stay.
+// noPhoto is a transparent image of one pixel. The initials behind it remain visible.
 var noPhoto = []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\x00\x00\x00!" +
 	"\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;")
 
@@ -108,5 +109,5 @@ func showPhoto(c *frame.Visit) {
 	c.W.Header().Set("Content-Type", media)
 	c.W.Header().Set("Cache-Control", "private, max-age=300")
 	c.W.WriteHeader(http.StatusOK)
-	_, _ = c.W.Write(image) // fails only if the browser has left
+	_, _ = c.W.Write(image) // fails only if the browser has disconnected
 }

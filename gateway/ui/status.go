@@ -10,17 +10,17 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// statusPage says whether the gateway works.
+// statusPage shows whether the gateway works.
 type statusPage struct {
-	Known   bool // somebody is signed in
+	Known   bool // a person is signed in
 	Verdict say.Word
 	Checks  []checkRow
-	Figures *figures.Figures // nil: they may not be shown
-	Roles   []string         // that would give rights to somebody without any
+	Figures *figures.Figures // nil if the person may not see them
+	Roles   []string         // available roles, for a person who has none
 	Person  bool
 }
 
-// checkRow is a check as a page shows it.
+// checkRow is a check on a page.
 type checkRow struct {
 	Label  texts.Text
 	Word   say.Word
@@ -35,7 +35,7 @@ func rowOf(k frame.Check) checkRow {
 	return checkRow{Label: label, Word: say.CheckWord(k.OK, k.Degraded), Reason: k.Reason}
 }
 
-// verdictOf sums up the readiness of the gateway.
+// verdictOf summarizes the readiness of the gateway in one word.
 func verdictOf(ready, degraded bool) string {
 	switch {
 	case !ready:
@@ -46,7 +46,7 @@ func verdictOf(ready, degraded bool) string {
 	return "sound"
 }
 
-// readiness returns the checks of the gateway as the person may see them.
+// readiness returns the checks of the gateway that the person may see, and whether it is ready or degraded.
 func readiness(c *frame.Visit) (rows []checkRow, ready, degraded bool) {
 	var principal *identity.Principal
 	for _, one := range c.Principals {
@@ -61,13 +61,14 @@ func readiness(c *frame.Visit) (rows []checkRow, ready, degraded bool) {
 		if check.OK && !check.Degraded {
 			rows = append(rows, row)
 		} else {
-			rows = append([]checkRow{row}, rows...) // what needs attention comes first
+			rows = append([]checkRow{row}, rows...) // checks that need attention come first
 		}
 	}
 	return rows, ready, degraded
 }
 
-// front is where people begin; those who are not signed in see whether the gateway works.
+// front shows the home page to people with a role. To others it shows the status page, or redirects them to
+// the sign-in with a ticket.
 func front(p *frame.Pages, w http.ResponseWriter, r *http.Request) {
 	c := visitor(p, w, r)
 	switch {
@@ -80,9 +81,9 @@ func front(p *frame.Pages, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// visitor returns the visit of somebody who may not be signed in.
+// visitor returns the visit of a person who may not be signed in.
 func visitor(p *frame.Pages, w http.ResponseWriter, r *http.Request) *frame.Visit {
-	session, _ := p.Gate.Find(r.Context(), p.Cookie(r)) // the page is for everybody
+	session, _ := p.Gate.Find(r.Context(), p.Cookie(r)) // everybody may see the page
 	if session != nil {
 		if c, err := p.Visit(w, r, session); err == nil {
 			return c
@@ -91,7 +92,7 @@ func visitor(p *frame.Pages, w http.ResponseWriter, r *http.Request) *frame.Visi
 	return &frame.Visit{Pages: p, W: w, R: r}
 }
 
-// showStatus shows the verdict to everybody, and the checks to people who are signed in.
+// showStatus shows the verdict to everybody, and the checks only to people who are signed in.
 func showStatus(p *frame.Pages, w http.ResponseWriter, r *http.Request) {
 	c := visitor(p, w, r)
 	rows, ready, degraded := readiness(c)
@@ -116,7 +117,7 @@ func showStatus(p *frame.Pages, w http.ResponseWriter, r *http.Request) {
 	c.Page(http.StatusOK, "status", shown)
 }
 
-// ownChanges is the list of what the person has changed.
+// ownChanges returns the list of the changes made by the person.
 func ownChanges(c *frame.Visit, after string, most int) frame.List {
 	return frame.List{
 		Operation: "change.list", Key: "id", Before: frame.Newest, Most: most,

@@ -22,10 +22,10 @@ import (
 	"adgateway/gateway/visible"
 )
 
-// odd is a text that leaves its place: in addresses, in HTML, and on the screen.
+// odd contains characters that are special in addresses, in HTML and on the screen.
 const odd = "a/../b?c=d#e%2F\"'<b>&;\u202ex\u200by\x1b\u00a0 שלום ü"
 
-// oddRecord is a record in which all texts are odd.
+// oddRecord returns a record whose texts are all odd.
 func oddRecord(fields map[string]any) map[string]any {
 	for _, name := range []string{
 		"guid", "id", "name", "username", "displayName", "emailAddress", "description", "type", "caller", "operation",
@@ -44,7 +44,7 @@ func oddRecord(fields map[string]any) map[string]any {
 	return fields
 }
 
-// oddActions adds the pages of the actions of a kind.
+// oddActions adds the pages of a kind's actions.
 func oddActions(t *testing.T, k *frame.Kind, api given, pages map[string]string) {
 	t.Helper()
 	for i := range actions[k.HitType] {
@@ -80,7 +80,7 @@ func oddActions(t *testing.T, k *frame.Kind, api given, pages map[string]string)
 	}
 }
 
-// oddPages are all pages with odd texts, by name.
+// oddPages returns all pages with odd texts, by name.
 func oddPages(t *testing.T) map[string]string {
 	t.Helper()
 	api := given{
@@ -115,7 +115,7 @@ func oddPages(t *testing.T) map[string]string {
 		shown := func(c *frame.Visit) { table.ShowListing(c, l) }
 		all := query + "&f=" + url.QueryEscape("office eq "+table.Quoted(odd)) + "&back=" + url.QueryEscape(odd)
 		if !l.Searches && !l.Pages {
-			all = "" // what has no such text is left out
+			all = "" // rows without the text are omitted
 		}
 		pages["list of "+l.Path] = shownAt(t, api, say.Address(l.Path)+all, shown)
 		pages["nothing in "+l.Path] = shownAt(t, given{l.Operation: nil}, say.Address(l.Path)+query, shown)
@@ -161,7 +161,7 @@ func oddPages(t *testing.T) map[string]string {
 	return pages
 }
 
-// queryNames are the names that addresses of pages have in their queries.
+// queryNames are the names of query parameters in addresses of pages.
 var queryNames = []string{
 	"q", "after", "f", "sort", "format", "from", "view", "back", "counts", "ChangeId", "object", "day", "who", "target",
 }
@@ -172,8 +172,8 @@ var (
 	isolated  = regexp.MustCompile(`<bdi>[^<]*</bdi>|<title>[^<]*</title>|="[^"]*"`)
 )
 
-// TestEveryAddressOfAPageIsOne: whatever an id is, an address leads to a page of these, and what
-// was an id is one segment of its path, or one value of its query.
+// TestEveryAddressOfAPageIsOne: whatever an id contains, an address leads to one of these pages, and the id
+// is a single segment of the path or a single value of the query.
 func TestEveryAddressOfAPageIsOne(t *testing.T) {
 	routes := New(frame.Options{Log: func(frame.LogFilter) ([]frame.LogLine, error) { return nil, nil }}).Routes
 	sprite, err := frame.Files.ReadFile("assets/icons.svg")
@@ -212,7 +212,7 @@ func TestEveryAddressOfAPageIsOne(t *testing.T) {
 				assert.Contains(t, known, key, "%s: %s", name, to)
 				assert.NotEmpty(t, all)
 			}
-			if target.Fragment != "" { // an icon, which is one of the sprite
+			if target.Fragment != "" { // an icon of the sprite
 				assert.Contains(t, string(sprite), `id="`+target.Fragment+`"`, "%s: %s", name, to)
 			}
 		}
@@ -223,7 +223,7 @@ func TestEveryAddressOfAPageIsOne(t *testing.T) {
 	}
 }
 
-// TestAddressesAreMadeInOnePlace: templates put none together.
+// TestAddressesAreMadeInOnePlace: templates do not assemble addresses.
 func TestAddressesAreMadeInOnePlace(t *testing.T) {
 	written := regexp.MustCompile(`(?:href|action|src)="((?:\{\{[^}]*\}\}|[^"{])*)"`)
 	whole := regexp.MustCompile(`^(?:[^{}]*|\{\{[^{}]*\}\})$`)
@@ -238,11 +238,10 @@ func TestAddressesAreMadeInOnePlace(t *testing.T) {
 	}
 }
 
-// TestNothingOnAPageIsHidden: characters that are not seen are written out, and what is written from
-// right to left is isolated.
+// TestNothingOnAPageIsHidden: invisible characters are made visible, and right-to-left text is isolated.
 func TestNothingOnAPageIsHidden(t *testing.T) {
 	for name, text := range oddPages(t) {
-		read := values.ReplaceAllString(text, "") // of inputs, which are sent as they are
+		read := values.ReplaceAllString(text, "") // without the values of inputs, which are sent unchanged
 		hidden := func(r rune) bool { return r != '\n' && (visible.Hidden(r) || visible.Blank(r)) }
 		i := strings.IndexFunc(read, hidden)
 		if i >= 0 {

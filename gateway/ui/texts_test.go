@@ -19,7 +19,7 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// keysInGo returns the keys of texts that the package names.
+// keysInGo returns the keys of texts in the package's Go files.
 func keysInGo(t *testing.T) (keys []string) {
 	t.Helper()
 	names, err := filepath.Glob("*.go")
@@ -61,7 +61,7 @@ func keysInGo(t *testing.T) (keys []string) {
 	return keys
 }
 
-// keysInTemplates returns the keys of texts that the templates name.
+// keysInTemplates returns the keys of texts in the templates.
 func keysInTemplates() (keys []string) {
 	var walk func(node tree.Node)
 	list := func(all *tree.ListNode) {

@@ -16,12 +16,12 @@ import (
 	"adgateway/gateway/ui/work"
 )
 
-// acts are the actions of a page.
+// acts contains the actions of a page.
 type acts struct {
 	offers
 }
 
-// actsOn returns the actions that the person may do with an object of a kind.
+// actsOn returns the actions that the person may use on an object of a kind.
 func actsOn(c *frame.Visit, k *frame.Kind, id string, r say.Record) acts {
 	o := &object{Kind: k, GUID: id, record: r, inline: map[string]*action{}}
 	offerActions(c, o)
@@ -29,7 +29,7 @@ func actsOn(c *frame.Visit, k *frame.Kind, id string, r say.Record) acts {
 	return acts{o.offers}
 }
 
-// thingPage is the page of something that is no account: a deleted object, or the records of a name.
+// thingPage is the page of anything other than an account, such as a deleted object or the records of a name.
 type thingPage struct {
 	acts
 	Crumbs  []frame.Link
@@ -37,14 +37,14 @@ type thingPage struct {
 	Rows    []valueRow
 	Changes []madeRow
 	Unread  []texts.Text
-	// AllChanges is the address of all changes; empty: those here are all.
+	// AllChanges is the address of all changes; it is empty if the page shows them all.
 	AllChanges string
 }
 
-// valueRow is a record of DNS.
+// valueRow is a DNS record on a page.
 type valueRow struct {
 	Data, TTL, Stamped string
-	Edit               string // address of the form; empty: the person may not
+	Edit               string // address of the form; empty if the person may not edit the record
 	Remove             *actionForm
 }
 
@@ -89,19 +89,19 @@ var deletedFacts = []say.FactRow{
 	}},
 }
 
-// writable reports whether records of a zone can be changed.
+// writable reports whether the records of a zone can be changed.
 func writable(r say.Record) bool { return r["zoneType"] == "Primary" && r["readOnly"] != true }
 
 func forward(r say.Record) bool { return writable(r) && r["lookup"] == "Forward" }
 func reverse(r say.Record) bool { return writable(r) && r["lookup"] == "Reverse" }
 
-// recordSetAt returns the page of the records of a name and type.
+// recordSetAt returns the address of the page of the records with a name and type.
 func recordSetAt(zone, name, kind string) string {
 	return say.Address("zones", zone, "records", name, kind)
 }
 
-// identityOf returns pairs of names and values by which an operation knows a record of a type; nil: what the
-// record has cannot be told apart.
+// identityOf returns the parameters that identify a record in an operation, as alternating names and values.
+// It returns nil if the record cannot be identified.
 func identityOf(f *form.Form, of *schema.RecordType, r say.Record) (pairs []string) {
 	if of == nil {
 		return nil
@@ -126,10 +126,10 @@ func identityOf(f *form.Form, of *schema.RecordType, r say.Record) (pairs []stri
 	return pairs
 }
 
-// newValue begins the names of the parameters with what a record is changed to.
+// newValue is the prefix of parameters with the new values of a record.
 const newValue = "New"
 
-// showRecordSet shows the records of a name and type.
+// showRecordSet shows the records with a name and type.
 func showRecordSet(c *frame.Visit) {
 	zone, name, kind := c.R.PathValue("zone"), c.R.PathValue("name"), c.R.PathValue("type")
 	of := schema.RecordTypeNamed(strings.ToUpper(kind))
@@ -200,7 +200,7 @@ func showRecordSet(c *frame.Visit) {
 	c.Page(http.StatusOK, "thing", shown)
 }
 
-// removeRecord returns the action that deletes a record; nil: it cannot be told apart.
+// removeRecord returns the action that deletes a record, or nil if the record cannot be identified.
 func removeRecord(
 	c *frame.Visit, f *form.Form, of *schema.RecordType, r say.Record, back string,
 ) *actionForm {

@@ -19,7 +19,7 @@ import (
 	"adgateway/gateway/ui/work"
 )
 
-// ofRoles is an API that refuses calls of some roles, by their names.
+// ofRoles is an API that refuses the calls of some roles, by the name of the role.
 type ofRoles struct {
 	given
 	refuses map[string]*problem.Error
@@ -32,8 +32,8 @@ func (o ofRoles) Call(ctx context.Context, operation string, c call.Call) (call.
 	return o.given.Call(ctx, operation, c)
 }
 
-// TestALimitOfOneRoleIsSaid: a list lacks what a role does not show, but not what it shows and would
-// only show later.
+// TestALimitOfOneRoleIsSaid: a list omits the records that a role may not see, but a temporary limit of one
+// role fails the whole list.
 func TestALimitOfOneRoleIsSaid(t *testing.T) {
 	limit := problem.New(schema.RateLimited, "The role 'Berlin' may make 20 calls a minute (rate).")
 	for name, c := range map[string]struct {
@@ -45,7 +45,7 @@ func TestALimitOfOneRoleIsSaid(t *testing.T) {
 		"not there":  {problem.New(schema.NotFound, "No."), http.StatusOK},
 		"no session": {problem.New(schema.Overloaded, "Busy."), http.StatusServiceUnavailable},
 	} {
-		for _, role := range []string{"Berlin", "All"} { // whichever is the first
+		for _, role := range []string{"Berlin", "All"} { // whichever role comes first
 			t.Run(name+" of "+role, func(t *testing.T) {
 				found := given{"search.find": {{"type": "user", "guid": "g", "name": "Lea"}}}
 				api := ofRoles{found, map[string]*problem.Error{role: c.refusal}}
@@ -69,8 +69,8 @@ func TestALimitOfOneRoleIsSaid(t *testing.T) {
 	}
 }
 
-// TestRecordsOfAZoneThatCannotBeReadFail: the refusal of the zone is the answer, though its records were
-// read.
+// TestRecordsOfAZoneThatCannotBeReadFail: if the zone cannot be read, the page shows that refusal, even
+// though the records were read.
 func TestRecordsOfAZoneThatCannotBeReadFail(t *testing.T) {
 	w := httptest.NewRecorder()
 	showRecordSet(&frame.Visit{
@@ -85,8 +85,8 @@ func TestRecordsOfAZoneThatCannotBeReadFail(t *testing.T) {
 	assert.Contains(t, w.Body.String(), "Not found")
 }
 
-// TestAPlanIsAppliedInItsRole: of two roles with the same scopes, the one with the same limits of every
-// kind.
+// TestAPlanIsAppliedInItsRole: of two roles with the same scopes, the plan is applied in the one whose limits
+// of every kind are the same as when it was made.
 func TestAPlanIsAppliedInItsRole(t *testing.T) {
 	kinds := reflect.TypeFor[identity.Limits]()
 	for i := range kinds.NumField() {

@@ -35,7 +35,7 @@ import (
 	"adgateway/gateway/ui/work"
 )
 
-// given are the records that the API of a test answers with, by operation. It refuses others.
+// given contains the records that the API of a test returns, by operation. It refuses all other operations.
 type given map[string][]map[string]any
 
 func (g given) Call(_ context.Context, operation string, _ call.Call) (call.Answer, error) {
@@ -64,10 +64,10 @@ func (refusing) Call(context.Context, string, call.Call) (call.Answer, error) {
 	return call.Answer{}, problem.New(schema.Forbidden, "Refused.")
 }
 
-// somewhere is where all clients of a test are.
+// somewhere returns the same address for all clients of a test.
 func somewhere(*http.Request) netip.Addr { return netip.Addr{} }
 
-// shownAt returns a page as somebody with all rights sees it.
+// shownAt returns a page as a person with all rights sees it.
 func shownAt(t *testing.T, api frame.API, address string, show func(*frame.Visit)) string {
 	t.Helper()
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, address, nil)
@@ -85,7 +85,7 @@ func shownAt(t *testing.T, api frame.API, address string, show func(*frame.Visit
 	return w.Body.String()
 }
 
-// says is what each value of a flag is expected to say: a color and a text.
+// says contains the expected color and text for each value of a flag.
 var says = map[string]map[any]string{
 	"enabled":                 {true: "ok Enabled", false: "bad Disabled", nil: ""},
 	"locked":                  {true: "bad Locked out", false: "", nil: ""},
@@ -107,7 +107,7 @@ var says = map[string]map[any]string{
 	"protected":     {true: "Yes", false: "No"},
 }
 
-// expected returns what is said of the fields of a record.
+// expected returns the expected words for fields of a record.
 func expected(r map[string]any, fields ...string) []string {
 	all := []string{}
 	for _, field := range fields {
@@ -129,7 +129,7 @@ func badges(text string) []string {
 	return all
 }
 
-// between returns the part of a page that begins and ends with texts.
+// between returns the part of a page between two texts.
 func between(t *testing.T, page, from, to string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(page, from)
@@ -139,10 +139,9 @@ func between(t *testing.T, page, from, to string) string {
 	return part
 }
 
-const absent = "absent" // the field is not there at all
+const absent = "absent" // the record does not have the field
 
-// everyValue calls check with records that have each combination of true, false, null and
-// nothing in the fields.
+// everyValue calls check with records that have every combination of true, false, null and absent fields.
 func everyValue(fields []string, check func(map[string]any)) {
 	values := []any{true, false, nil, absent}
 	count := 1
@@ -173,7 +172,7 @@ func TestWordsOfMembers(t *testing.T) {
 	}
 }
 
-// A member by the primary group cannot be taken out of that group there.
+// TestRowsThatCannotBeTakenAway: a member by primary group cannot be removed on the page of that group.
 func TestRowsThatCannotBeTakenAway(t *testing.T) {
 	everyValue([]string{"primary"}, func(r map[string]any) {
 		r["type"], r["guid"], r["name"] = "user", "m", "Somebody"
@@ -188,7 +187,7 @@ func TestRowsThatCannotBeTakenAway(t *testing.T) {
 	})
 }
 
-// person is an API with one person.
+// person returns an API with one person.
 func person(record, logon map[string]any, groups ...map[string]any) given {
 	whole := map[string]any{"guid": "g", "name": "Lea Weber", "username": "lweber"}
 	for name, value := range record {
@@ -204,7 +203,7 @@ func person(record, logon map[string]any, groups ...map[string]any) given {
 func TestWordsOfPeopleAndComputers(t *testing.T) {
 	everyValue([]string{"enabled", "lockedOut", "changePasswordNextLogon"}, func(r map[string]any) {
 		page := shownAt(t, person(r, nil), "/ui/people/g", showKind("user"))
-		assert.Equal(t, append(expected(r, "enabled", "lockedOut", "changePasswordNextLogon"), "warn not known"), // nothing is known of the logon
+		assert.Equal(t, append(expected(r, "enabled", "lockedOut", "changePasswordNextLogon"), "warn not known"), // nothing is known about the logon
 			badges(between(t, page, `<h2 id="card-account">`, "</dl>")), "%v", r)
 		offered := []string{}
 		for _, id := range []string{"unlock", "enable", "disable"} {
@@ -231,7 +230,8 @@ func TestWordsOfPeopleAndComputers(t *testing.T) {
 	})
 }
 
-// Every badge of the tables above is in a test, so that a new one is not forgotten.
+// TestEveryFlagHasAnExpectation: every badge of the product's tables is in the tables of this test, so that
+// no new one goes untested.
 func TestEveryFlagHasAnExpectation(t *testing.T) {
 	for field, values := range say.Colors {
 		if strings.Contains(field, ".") {
@@ -277,7 +277,7 @@ func TestLogonHasThreeStates(t *testing.T) {
 		can   bool
 		codes string
 		says  string
-		reset bool // stands next to it
+		reset bool // the action is offered next to it
 	}{
 		{true, "ok", "ok Can log on", false},
 		{true, "", "ok Can log on", false},
@@ -312,7 +312,7 @@ func TestLogonHasThreeStates(t *testing.T) {
 	}
 }
 
-// factsIn returns the facts of a page, without what is said of times.
+// factsIn returns the facts of a page, without relative times.
 func factsIn(page string) map[string]string {
 	all, tags := map[string]string{}, regexp.MustCompile(`<[^>]*>`)
 	for _, m := range regexp.MustCompile(`<dt>([^<]*)</dt><dd>(.*?)</dd>`).FindAllStringSubmatch(page, -1) {
@@ -368,8 +368,8 @@ func TestReadinessHasAWordForEachState(t *testing.T) {
 	}
 }
 
-// An alert and "there is nothing" are never shown at once: what could not be read is not
-// empty.
+// TestNothingIsEmptyBesideAnAlert: a page never shows an alert together with a message that there is nothing,
+// because data that could not be read is not known to be empty.
 func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 	for name, show := range map[string]func(*frame.Visit){
 		"changes": func(c *frame.Visit) { table.ShowListing(c, listingAt("changes")) }, "jobs": func(c *frame.Visit) { table.ShowListing(c, listingAt("jobs")) },
@@ -441,13 +441,13 @@ func TestProgressOfJobs(t *testing.T) {
 	}
 }
 
-// conditions of templates that are about the page and not about a record.
+// ofThePage are conditions of templates that concern the page rather than a record.
 var ofThePage = []string{
 	`not .Known`, `not .Keys`, `not $page.Body.Counts`, `or $o.Buttons $o.Forms $o.Danger $o.Denied`,
 }
 
-// TestTemplatesDecideNothing: templates ask only whether there is something to show. What
-// it says of a record is decided by the tables.
+// TestTemplatesDecideNothing: templates only check whether there is something to show. The tables decide what
+// is shown for a record.
 func TestTemplatesDecideNothing(t *testing.T) {
 	var walk func(name string, node tree.Node)
 	walk = func(name string, node tree.Node) {
@@ -485,8 +485,8 @@ func TestTemplatesDecideNothing(t *testing.T) {
 	}
 }
 
-// TestPagesHaveNoOptionalValues: a pointer to a value would be true in a template whatever
-// the value is, and a record would let a template read it.
+// TestPagesHaveNoOptionalValues: templates get no pointers to values, which would be true whatever the value
+// is, and no records, which they could interpret.
 func TestPagesHaveNoOptionalValues(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	var walk func(path string, kind reflect.Type)
@@ -521,7 +521,7 @@ func TestPagesHaveNoOptionalValues(t *testing.T) {
 	}
 }
 
-// fieldsOf returns the fields that templates can reach.
+// fieldsOf yields the fields that templates can access.
 func fieldsOf(kind reflect.Type) func(func(reflect.StructField) bool) {
 	return func(yield func(reflect.StructField) bool) {
 		for i := range kind.NumField() {
@@ -532,7 +532,8 @@ func fieldsOf(kind reflect.Type) func(func(reflect.StructField) bool) {
 	}
 }
 
-// TestTheOperationsOfThePagesExist: with the parameters that the pages give them.
+// TestTheOperationsOfThePagesExist: all operations of the pages exist and have the parameters that the pages
+// use.
 func TestTheOperationsOfThePagesExist(t *testing.T) {
 	known := map[string]*ops.Operation{}
 	for _, op := range ops.Table() {

@@ -10,11 +10,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// bare is a token.
+// bare is a token without the word Bearer.
 const bare = "browser-4f0c0f5e-a-bare-token"
 
-// docs opens the page /docs of a sandbox and records the requests to the API that its
-// scripts send.
+// docs opens the page /docs of a sandbox, and records the API requests that its scripts send.
 func docs(t *testing.T) *browser {
 	t.Helper()
 	address, _, _ := sandbox(t, "--token", bare)
@@ -27,13 +26,13 @@ func docs(t *testing.T) *browser {
 	return b
 }
 
-// script runs statements.
+// script runs JavaScript statements.
 func (b *browser) script(format string, args ...any) {
 	b.t.Helper()
 	_ = eval[bool](b, "(() => {"+fmt.Sprintf(format, args...)+"; return true })()")
 }
 
-// until waits until an expression is true.
+// until waits until a JavaScript expression is true.
 func (b *browser) until(format string, args ...any) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -43,13 +42,13 @@ func (b *browser) until(format string, args ...any) {
 	}
 }
 
-// enter is a function that types a text into an input.
+// enter defines a JavaScript function that types a text into an input.
 const enter = `const enter = (input, text) => {
 	Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(input, text);
 	input.dispatchEvent(new Event("input", {bubbles: true}));
 };`
 
-// shown returns the operations that the page shows, as "METHOD /path".
+// shown returns the operations on the page as "METHOD /path".
 func (b *browser) shown() []string {
 	b.t.Helper()
 	return eval[[]string](b, `[...document.querySelectorAll(".opblock")].map(o =>
@@ -71,7 +70,7 @@ func TestTheFilterOfTheDocsFindsOperationsByAnyWord(t *testing.T) {
 		"unlock":              "PUT /api/ADUser/{Username}/Unlock",
 		"UNLOCK user":         "PUT /api/ADUser/{Username}/Unlock",
 		"HomeFolderDrive":     "PUT /api/ADUser/{Username}",                 // a parameter
-		"reverse create":      "POST /api/DnsReverseLookupZone/{NetworkID}", // words of the description
+		"reverse create":      "POST /api/DnsReverseLookupZone/{NetworkID}", // words in the description
 		"delete /api/aduser/": "DELETE /api/ADUser/{Username}",
 		"readyz":              "GET /readyz",
 	} {
@@ -88,7 +87,8 @@ func TestTheFilterOfTheDocsFindsOperationsByAnyWord(t *testing.T) {
 	}
 }
 
-// A change needs a click to try it, values, a click to send it and a confirmation.
+// TestTheDocsSendNoChangeByOneClick: sending a change takes a click to try it, values, a click to send it and
+// a confirmation.
 func TestTheDocsSendNoChangeByOneClick(t *testing.T) {
 	b := docs(t)
 	if n := eval[int](b, `document.querySelectorAll(".btn.execute").length`); n > 0 {
@@ -123,7 +123,8 @@ func TestTheDocsSendNoChangeByOneClick(t *testing.T) {
 	}
 }
 
-// A token is taken without the word Bearer, and the page says that it is a sandbox.
+// TestTheDocsTakeABareToken: a token is accepted without the word Bearer, and the page says that it is a
+// sandbox.
 func TestTheDocsTakeABareToken(t *testing.T) {
 	b := docs(t)
 	if text := eval[string](b, `document.querySelector(".information-container").innerText`); !strings.Contains(strings.ToLower(text), "sandbox") {

@@ -8,8 +8,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPagesOfLists goes the way of a list by the keyboard: its columns, the preview and the run, during which
-// the focus stays; and looks at the procedures.
+// TestPagesOfLists submits a list with the keyboard: columns, preview and run. The focus stays where it is
+// during the run. It also checks the pages of procedures.
 func TestPagesOfLists(t *testing.T) {
 	address, link, _ := sandbox(t, "--set", "jobs.rate=4")
 	b := start(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// call calls the API and returns the body of the answer.
+// call calls the API and returns the response body.
 func call(t *testing.T, address, token, method, path string) string {
 	t.Helper()
 	request, err := http.NewRequest(method, address+path, nil)
@@ -28,8 +28,8 @@ func call(t *testing.T, address, token, method, path string) string {
 	return body
 }
 
-// TestPagesOfSecretsAndViews looks at the pages of secrets, of what was deleted, of saved views, and of
-// rights of others, in English and in German.
+// TestPagesOfSecretsAndViews checks the pages of secrets, deleted objects, saved views and other people's
+// rights, in English and in German.
 func TestPagesOfSecretsAndViews(t *testing.T) {
 	const roles = `signIn.roles=[{"group":"GW-Operators","name":"Operators","scopes":["*","laps:reveal","recovery:list","recovery:reveal"]}]`
 	address, link, token := sandbox(t, "--set", roles, "--set", "jobs.rate=0",

@@ -1,6 +1,5 @@
-// Package browser looks at the pages for people with headless Chromium. Run it with
-// `make pages`; it is a module of its own, so that the gateway does not need its
-// libraries.
+// Package browser tests the pages for people with headless Chromium. Run it with `make pages`. It is a module
+// of its own, so the gateway does not depend on its libraries.
 package browser
 
 import (
@@ -41,7 +40,7 @@ var (
 
 const patience = 30 * time.Second
 
-// sandbox starts a sandbox and returns its address and the link that signs in.
+// sandbox starts a sandbox and returns its address, a sign-in link and a token.
 func sandbox(t *testing.T, arguments ...string) (address, link, token string) {
 	t.Helper()
 	command := exec.Command(*program, append([]string{"sandbox", "--listen", "127.0.0.1:0"}, arguments...)...)
@@ -69,7 +68,7 @@ func sandbox(t *testing.T, arguments ...string) (address, link, token string) {
 	return "", "", ""
 }
 
-// submit submits a list of changes of users, and returns the id of its job.
+// submit submits a list of changes to users, and returns the id of its job.
 func submit(t *testing.T, address, token, mode, list string) string {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodPost, address+"/api/Jobs?Operation=user.update&Mode="+mode,
@@ -128,7 +127,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// follow does what leads to another page and waits for it.
+// follow runs steps that lead to another page, and waits for it.
 func (b *browser) follow(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -158,7 +157,7 @@ func (b *browser) view(width int64, scheme string) {
 		})
 }
 
-// look checks the page that is shown, in every width and colour scheme.
+// look checks the current page in every width and color scheme.
 func (b *browser) look(name string) {
 	b.t.Helper()
 	_ = eval[bool](b, b.axe+"; true")
@@ -189,7 +188,7 @@ func (b *browser) look(name string) {
 	b.view(1280, "light")
 }
 
-// tour looks at pages: their names and addresses in turn.
+// tour checks pages, given as alternating names and addresses.
 func (b *browser) tour(address string, pages []string) {
 	b.t.Helper()
 	for i := 0; i+1 < len(pages); i += 2 {
@@ -215,7 +214,7 @@ func (b *browser) picture(name string) {
 	}
 }
 
-// small returns a picture with the 64 colours that it has most of.
+// small returns a picture reduced to its 64 most frequent colors.
 func small(t *testing.T, picture []byte) []byte {
 	t.Helper()
 	full, err := png.Decode(bytes.NewReader(picture))
@@ -244,10 +243,10 @@ func small(t *testing.T, picture []byte) []byte {
 	return out.Bytes()
 }
 
-// focused is the name of what has the focus, and whether the enter key does something there.
+// focused is an expression for the name of the focused element, if the enter key activates it.
 const focused = `(e => e?.matches("a, button, summary") ? (e.ariaLabel || e.textContent).slice(0, 60) : "")(document.activeElement)`
 
-// reach moves the focus with the tab key to what has the text.
+// reach moves the focus with the tab key to an element that contains the text.
 func (b *browser) reach(text string) {
 	b.t.Helper()
 	for range 80 {
@@ -266,7 +265,7 @@ func (b *browser) press(text string) {
 	b.follow(chromedp.KeyEvent("\r"))
 }
 
-// waits waits until a condition of the page is true, which it looks at before each frame.
+// waits waits until a condition on the page is true. It is checked before each frame.
 func (b *browser) waits(condition string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -277,10 +276,11 @@ func (b *browser) waits(condition string) {
 	}
 }
 
-// search goes to the search box with its key and searches.
+// search moves to the search box with its key, and searches.
 func (b *browser) search(text string) {
 	b.t.Helper()
-	// One event, as a keyboard sends it: chromedp's own types the key even if the page has handled it.
+	// One event, as a keyboard sends it: chromedp's own key event types the key even if the page has handled
+	// it.
 	b.do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, target, input.DispatchKeyEvent, input.DispatchKeyEventParams{
 			Type: input.DispatchKeyEventTypeKeyDown, Key: "/", Text: "/",
@@ -290,7 +290,7 @@ func (b *browser) search(text string) {
 	b.follow(chromedp.KeyEvent(text), chromedp.KeyEvent("\r"))
 }
 
-// says reports a page that does not have the text.
+// says fails the test if the page does not contain the text.
 func (b *browser) says(text string) {
 	b.t.Helper()
 	if shown := eval[string](b, `document.querySelector("main").innerText`); !strings.Contains(shown, text) {
@@ -305,7 +305,7 @@ func (b *browser) title(text string) {
 	}
 }
 
-// TestPages signs in with the link and goes through the pages with the keyboard only.
+// TestPages signs in with the link and visits the pages using only the keyboard.
 func TestPages(t *testing.T) {
 	address, link, token := sandbox(t, "--set", "audit.file="+filepath.Join(t.TempDir(), "audit.jsonl"))
 	b := start(t)
@@ -327,7 +327,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// lookAtAPerson finds a person, disables her and resets her password.
+// lookAtAPerson finds a person, disables the account and resets its password.
 func lookAtAPerson(b *browser, address string) {
 	open := func(path string) {
 		b.follow(chromedp.Navigate(address + path))
@@ -364,7 +364,7 @@ func lookAtAPerson(b *browser, address string) {
 	b.look("group")
 }
 
-// lookAtOthers looks at lists, units, zones, forms, computers and changes.
+// lookAtOthers checks lists, units, zones, forms, computers and changes.
 func lookAtOthers(b *browser, address string) {
 	open := func(path string) {
 		b.follow(chromedp.Navigate(address + path))
@@ -395,7 +395,7 @@ func lookAtOthers(b *browser, address string) {
 	b.look("change")
 }
 
-// lookAtJobs looks at a list that was rejected and at one that waits.
+// lookAtJobs checks a rejected list and a waiting one.
 func lookAtJobs(t *testing.T, b *browser, address, token string) {
 	open := func(path string) {
 		b.follow(chromedp.Navigate(address + path))
@@ -412,8 +412,8 @@ func lookAtJobs(t *testing.T, b *browser, address, token string) {
 	b.look("job-ready")
 }
 
-// TestPagesOfPeopleWithoutRights looks at the pages of people who may not sign in, may do
-// nothing, may do something elsewhere only, or have signed out.
+// TestPagesOfPeopleWithoutRights checks the pages of people who may not sign in, have no rights, have rights
+// only to other objects, or have signed out.
 func TestPagesOfPeopleWithoutRights(t *testing.T) {
 	address, link, _ := sandbox(t, "--set", `signIn.roles=[{"group":"GW-Operators","name":"Readers","scopes":["user:read"]},`+
 		`{"group":"GW-Operators","name":"Administration","scopes":["user:read","user:password"],"limits":{"ous":["OU=Administration,DC=corp,DC=example"]}}]`)
@@ -454,7 +454,7 @@ func TestPagesOfPeopleWithoutRights(t *testing.T) {
 	b.look("link-used")
 }
 
-// readAll returns the body of an answer.
+// readAll returns the body of a response.
 func readAll(t *testing.T, answer *http.Response) string {
 	t.Helper()
 	body, err := io.ReadAll(answer.Body)

@@ -12,30 +12,31 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A task is something that people do every day. It is done by the keyboard alone, from the home page on, and
-// takes no more clicks than most: on links, buttons and what unfolds. The enter key of the search is none.
+// A task is something that people do every day. It is done with the keyboard only, starting at the home page,
+// and takes at most the given number of clicks on links, buttons and folded sections. The enter key of the
+// search does not count.
 type task struct {
 	name string
 	most int
 	do   func(*desk)
 }
 
-// desk is somebody at the pages, with or without scripts.
+// desk is a person at the pages, with or without scripts.
 type desk struct {
 	*browser
 	address string
 	clicks  int
-	plain   bool // there are no scripts
+	plain   bool // scripts are disabled
 }
 
-// click goes to what has the text by the tab key, and follows it.
+// click moves to the link or button with the text, using the tab key, and follows it.
 func (d *desk) click(text string) {
 	d.t.Helper()
 	d.press(text)
 	d.clicks++
 }
 
-// unfold opens what has the text.
+// unfold opens the section with the text.
 func (d *desk) unfold(text string) {
 	d.t.Helper()
 	d.reach(text)
@@ -43,7 +44,7 @@ func (d *desk) unfold(text string) {
 	d.clicks++
 }
 
-// fill goes to the field with an id by the tab key, and puts a text into it as if it were pasted.
+// fill moves to the field with an id, using the tab key, and inserts a text as if it were pasted.
 func (d *desk) fill(id, text string) {
 	d.t.Helper()
 	for range 200 {
@@ -59,7 +60,7 @@ func (d *desk) fill(id, text string) {
 	d.t.Fatalf("the tab key does not lead to the field %s", id)
 }
 
-// choose chooses what begins with a text in the list with an id.
+// choose selects the option that starts with a text in the list with an id.
 func (d *desk) choose(id, text string) {
 	d.t.Helper()
 	d.fill(id, "")
@@ -80,7 +81,7 @@ func (d *desk) find(text string) {
 	d.follow(chromedp.KeyEvent("\r"))
 }
 
-// until shows the page again until it says a text and has an element.
+// until reloads the page until it contains a text and an element.
 func (d *desk) until(text, element string) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.ctx, patience)
@@ -95,7 +96,7 @@ func (d *desk) until(text, element string) {
 	}
 }
 
-// runs starts a list that was checked, and waits for its end.
+// runs starts a list that was checked, and waits until it has ended.
 func (d *desk) runs(checked, done string) {
 	d.t.Helper()
 	d.until(checked, `form[action$='/start']`)
@@ -103,7 +104,7 @@ func (d *desk) runs(checked, done string) {
 	d.until(done, `form[action$='/undo']`)
 }
 
-// rows is a list that changes a person in each of its 200 rows.
+// rows returns a list that changes a person in each of its 200 rows.
 func rows() string {
 	var list strings.Builder
 	list.WriteString("Person\tCity\n")
@@ -113,7 +114,7 @@ func rows() string {
 	return list.String()
 }
 
-// tasks are the 16 tasks of a help desk, and what only Windows has.
+// tasks contains the everyday tasks of a help desk.
 var tasks = []task{
 	{"find by half a name", 1, func(d *desk) { d.find("web"); d.click("Weber, Lea"); d.says("lweber") }},
 	{"why can she not log on, and where was she locked out", 3, func(d *desk) {
@@ -229,13 +230,13 @@ var tasks = []task{
 	}},
 }
 
-// fillFirst is fill for the first field whose id begins so.
+// fillFirst is fill for the first field whose id starts with the given text.
 func (d *desk) fillFirst(id, text string) {
 	d.t.Helper()
 	d.fill(eval[string](d.browser, fmt.Sprintf(`document.querySelector('details[open] [id^=%q]').id`, id)), text)
 }
 
-// TestTasks does every task by the keyboard alone.
+// TestTasks does every task using only the keyboard.
 func TestTasks(t *testing.T) { doTasks(t, false) }
 
 // TestTasksWithoutAScript does every task in a browser that runs no scripts.

@@ -32,17 +32,17 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// gatewayVariable has the plan of the gateway that the test binary runs as.
+// gatewayVariable is the environment variable with the plan of the gateway that the test binary runs as.
 const gatewayVariable = "TEST_GATEWAY"
 
-// token is the credential of the gateways, with every scope.
+// token is a credential with every scope on all gateways.
 const token = "kill-token"
 
-// plan is what the environment of a process says of its gateway.
+// plan configures the gateway in a process. It is passed in the environment.
 type plan struct {
 	Settings []string
 	Keys     [][]string // the environment variables of its sessions, one set each
-	Hosts    []string   // servers that answer
+	Hosts    []string   // servers that respond
 }
 
 func TestMain(m *testing.M) {
@@ -101,7 +101,7 @@ func (p *plan) dial(_ context.Context, network, address string) (net.Conn, error
 	return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrNotExist}
 }
 
-// fleet starts gateways over one world and one store, one after another.
+// fleet starts gateways one after another, with the same world and store.
 type fleet struct {
 	t      *testing.T
 	world  *sandbox.World
@@ -131,10 +131,10 @@ func newFleet(t *testing.T, settings ...string) *fleet {
 	return f
 }
 
-// sessions is how many sessions a gateway may start: several times the size of its pool.
+// sessions is the number of sessions that a gateway may start, several times the size of its pool.
 const sessions = 40
 
-// start starts a gateway and waits until it serves.
+// start starts a gateway and waits until it accepts requests.
 func (f *fleet) start() {
 	f.t.Helper()
 	f.plan.Keys = nil
@@ -156,7 +156,7 @@ func (f *fleet) start() {
 	f.url = strings.TrimSpace(line)
 }
 
-// end ends the gateway and waits until it is gone.
+// end ends the gateway with a signal, and waits until its process has exited.
 func (f *fleet) end(signal os.Signal) {
 	if f.process == nil {
 		return
@@ -199,8 +199,8 @@ func (f *fleet) send(method, path, body, media string, answer any) (status int) 
 	return response.StatusCode
 }
 
-// progress is how many items a gateway finishes before it is killed. It is more than the items that
-// are called again because their results were not written yet.
+// progress is the number of items that a gateway finishes before it is killed. It exceeds the number of items
+// that are called again because their results were not written yet.
 const progress = 60
 
 // job waits until a job has ended. After each interval of every it kills the gateway, at most kills

@@ -20,13 +20,13 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// list returns a list of mixed items, each of which changes something. None can be made twice
-// unnoticed: a repetition would fail, or find nothing to do.
+// list returns a list of different items, each of which changes something. A repetition cannot go unnoticed:
+// it would fail, or find nothing to do.
 func list(n int) string {
 	const ou = "OU=Kill,OU=Corp,DC=corp,DC=example"
 	var lines []string
 	add := func(operation string, parameters map[string]any) {
-		raw, _ := json.Marshal(map[string]any{"operation": operation, "parameters": parameters}) // texts
+		raw, _ := json.Marshal(map[string]any{"operation": operation, "parameters": parameters}) // plain text
 		lines = append(lines, string(raw))
 	}
 	add("ou.create", map[string]any{"OUName": "Kill", "OUDestinationPath": "OU=Corp,DC=corp,DC=example",
@@ -90,7 +90,7 @@ func TestKilledInAJob(t *testing.T) {
 	after, err := sandboxtest.Take(f.world)
 	require.NoError(t, err)
 	for _, difference := range before.Compare(after) {
-		bin := strings.Contains(difference, "CN=Deleted Objects") // created and undone objects lie there now
+		bin := strings.Contains(difference, "CN=Deleted Objects") // of undone creations
 		serial := strings.Contains(difference, "corp.example: ") &&
 			strings.Contains(strings.ToLower(difference), "soa")
 		assert.True(t, bin || serial, "is left: %s", difference)
@@ -102,7 +102,7 @@ func TestKilledInAJob(t *testing.T) {
 		"the audit has one outcome for each change, which is that of the history")
 }
 
-// history returns the outcomes of all changes by their identity.
+// history returns the outcomes of all changes by the id of the change.
 func (f *fleet) history() map[string][]string {
 	f.t.Helper()
 	all := map[string][]string{}
@@ -125,15 +125,15 @@ func (f *fleet) history() map[string][]string {
 	}
 }
 
-// outcomes returns the audited outcomes of the changes that were made, at least in part, by
-// identity of the change. It checks that every intent has an outcome.
+// outcomes returns the audited outcomes of the changes that were made at least in part, by the id of the
+// change. It checks that every intent has an outcome.
 func outcomes(t *testing.T, file string) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
 	require.NoError(t, audit.Read(file, nil, audit.Filter{}, func(r *audit.Record) error {
 		id := r.Call().Change
 		if id == "" {
-			return nil // nothing was announced
+			return nil // the call announced no change
 		}
 		require.NotNil(t, r.Outcome, "%+v", r.Intent)
 		if r.Outcome.Outcome != string(ps.OutcomeNone) {
@@ -156,7 +156,7 @@ func (f *fleet) pause(id string) {
 	require.Equal(f.t, http.StatusOK, status)
 }
 
-// retry creates what an item lacked, and tries the failed items again. It returns the new job.
+// retry creates the account that an item needed, and retries the failed items. It returns the new job.
 func (f *fleet) retry(id string, patience time.Duration) string {
 	f.t.Helper()
 	status, _ := f.call(http.MethodPost, "/api/ADUser/"+late, "", "")
@@ -168,7 +168,7 @@ func (f *fleet) retry(id string, patience time.Duration) string {
 	return again["id"].(string)
 }
 
-// undo undoes the job of the one item, and removes the account that was created for it.
+// undo undoes the retry job with its single item, and removes the account that was created for it.
 func (f *fleet) undo(id string, patience time.Duration) {
 	f.t.Helper()
 	status, records := f.call(http.MethodPost, "/api/Jobs/"+id+"/Undo", "", "")
@@ -178,8 +178,8 @@ func (f *fleet) undo(id string, patience time.Duration) {
 	require.Equal(f.t, http.StatusOK, status)
 }
 
-// repeated returns the writes to the directory that were made twice: the same values to the same
-// object. The list causes none.
+// repeated returns the writes to the directory that were made twice, with the same values to the same object.
+// The list itself causes none.
 func (f *fleet) repeated() []string {
 	var twice []string
 	seen := map[string]bool{}
@@ -206,7 +206,7 @@ func counts(job map[string]any) string {
 	return strings.Join(all, ", ")
 }
 
-// others returns the first items that were not done.
+// others returns the first items that were not completed.
 func (f *fleet) others(id string) []map[string]any {
 	var found []map[string]any
 	for _, state := range []string{"failed", "noop", "unknown", "not_run", "skipped"} {

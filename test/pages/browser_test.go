@@ -15,13 +15,13 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// browser is one without scripts.
+// browser is a browser without scripts.
 type browser struct {
 	t      testing.TB
 	url    string
 	client *http.Client
-	page   string // that was shown last
-	path   string // of it
+	page   string // current page
+	path   string // path of the page
 	answer *http.Response
 }
 
@@ -63,7 +63,7 @@ func (b *browser) post(path string, values url.Values) int {
 
 var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 
-// form returns the hidden values of the form on the page that is sent to the path.
+// form returns the hidden values of the form on the page whose action is the given path.
 func (b *browser) form(action string, pairs ...string) url.Values {
 	b.t.Helper()
 	_, rest, found := strings.Cut(b.page, `action="`+action+`"`)
@@ -79,13 +79,13 @@ func (b *browser) form(action string, pairs ...string) url.Values {
 	return values
 }
 
-// submit fills in a form of the page and sends it.
+// submit fills in a form on the page and sends it.
 func (b *browser) submit(action string, pairs ...string) int {
 	b.t.Helper()
 	return b.post(action, b.form(action, pairs...))
 }
 
-// preview sends the form of an operation that the page has, and goes to its preview.
+// preview sends the form of an operation on the page, and opens the preview.
 func (b *browser) preview(operation string, pairs ...string) {
 	b.t.Helper()
 	require.Equal(b.t, 303, b.submit("/ui/do/"+operation, pairs...), b.page)
@@ -93,8 +93,8 @@ func (b *browser) preview(operation string, pairs ...string) {
 	require.Contains(b.t, b.path, "/ui/steps/", b.page)
 }
 
-// sent sends an operation for an object, and returns the status of the page that shows its preview or why
-// there is none.
+// sent sends an operation for an object. It returns the status of the page with the preview, or of the page
+// that explains why there is none.
 func (b *browser) sent(operation, param, guid string, pairs ...string) int {
 	b.t.Helper()
 	form := url.Values{"form": {b.form("/ui/signout").Get("form")}, param: {guid}}
@@ -107,7 +107,7 @@ func (b *browser) sent(operation, param, guid string, pairs ...string) int {
 	return b.follow()
 }
 
-// confirm confirms the preview on the page, and goes to the page that shows what it did.
+// confirm confirms the preview on the page, and opens the page with the result.
 func (b *browser) confirm() {
 	b.t.Helper()
 	require.Equal(b.t, 303, b.submit(b.path), b.page)
@@ -120,7 +120,7 @@ func (b *browser) signIn(name string) {
 	require.Equal(b.t, 303, b.submit("/ui/signin", "username", name, "password", password), b.page)
 }
 
-// follow goes where the last answer leads.
+// follow follows the redirect in the last response.
 func (b *browser) follow() int {
 	b.t.Helper()
 	to := b.answer.Header.Get("Location")
@@ -136,14 +136,14 @@ func (b *browser) cookie() string {
 	return ""
 }
 
-// submitFrom fills in a form of a page and sends it.
+// submitFrom opens a page, fills in a form on it and sends it.
 func (b *browser) submitFrom(page, action string, pairs ...string) int {
 	b.t.Helper()
 	require.Equal(b.t, 200, b.get(page))
 	return b.submit(action, pairs...)
 }
 
-// person shows the page of lea.
+// person opens Lea's page.
 func (b *browser) person(t testing.TB) string {
 	require.Equal(t, 200, b.get("/ui/people/"+lea), b.page)
 	return b.page

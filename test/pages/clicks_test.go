@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// clicks counts what a person presses, from the first page after the sign-in.
+// clicks counts a person's clicks, starting at the first page after sign-in.
 type clicks struct {
 	*browser
 	n int
 }
 
-// search types a text into the box that every page has, and goes to what is found.
+// search enters a text in the search box, which every page has, and opens the hit.
 func (c *clicks) search(text string) {
 	c.t.Helper()
 	require.Equal(c.t, http.StatusOK, c.get("/ui/"))
@@ -24,7 +24,7 @@ func (c *clicks) search(text string) {
 	require.Equal(c.t, http.StatusOK, c.get("/ui/search?q="+text), c.page)
 }
 
-// open follows the first link of the page that matches.
+// open follows the first matching link on the page.
 func (c *clicks) open(link string) (path string) {
 	c.t.Helper()
 	found := regexp.MustCompile(`href="(` + link + `)[#"]`).FindStringSubmatch(c.page)
@@ -34,7 +34,7 @@ func (c *clicks) open(link string) (path string) {
 	return found[1]
 }
 
-// reveal gives the reason and presses the button.
+// reveal enters a reason and presses the button.
 func (c *clicks) reveal(page, what string) {
 	c.t.Helper()
 	form := secretForm(c.browser, page+"/reveal", what)
@@ -44,7 +44,7 @@ func (c *clicks) reveal(page, what string) {
 	require.Equal(c.t, http.StatusOK, c.follow())
 }
 
-// TestTasksOfAHelpDeskTakeThreeClicks at most.
+// TestTasksOfAHelpDeskTakeThreeClicks: each task of a help desk takes at most three clicks.
 func TestTasksOfAHelpDeskTakeThreeClicks(t *testing.T) {
 	s := secretive(t, "audit.file="+t.TempDir()+"/audit.jsonl")
 	const computer, person = `/ui/computers/[0-9a-f-]{36}`, `/ui/people/[0-9a-f-]{36}`

@@ -10,7 +10,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestGroupsOfTwoPeopleAreCompared: what one has and the other lacks can be given to the other.
+// TestGroupsOfTwoPeopleAreCompared: a group that only one of them has can be given to the other.
 func TestGroupsOfTwoPeopleAreCompared(t *testing.T) {
 	s := start(t)
 	s.OK(systemtest.Call{Method: "POST", Path: "/api/ADUser/aschmidt/Group/Finance Staff"}, 201)
@@ -59,7 +59,7 @@ func union(one, other map[string]bool) map[string]bool {
 	return all
 }
 
-// TestWhatAnotherMayDo is for those who may see how the gateway works.
+// TestWhatAnotherMayDo: a person with ops:read sees the rights of others, and nobody else does.
 func TestWhatAnotherMayDo(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -75,7 +75,7 @@ func TestWhatAnotherMayDo(t *testing.T) {
 	assert.NotContains(t, plain.page, "Weber, Lea")
 }
 
-// TestTheSlipNamesThePerson whose password it has.
+// TestTheSlipNamesThePerson: the slip with a password names the person and the account.
 func TestTheSlipNamesThePerson(t *testing.T) {
 	b := start(t).browser(t)
 	b.signIn("operator")

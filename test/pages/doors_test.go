@@ -25,7 +25,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// domain signs in the accounts of the simulated domain.
+// domain is a directory for sign-in with the accounts of the simulated domain.
 type domain struct {
 	signin.Directory
 	world *sandbox.World
@@ -46,8 +46,8 @@ func (d domain) person(a *sandbox.Account, err error) (*signin.Person, error) {
 	return &signin.Person{SID: a.SID, Name: a.Name, Groups: a.Groups}, nil
 }
 
-// startDomain starts a gateway with the people of the sandbox. They have the roles of a help desk
-// and of operators without the scope privileged.
+// startDomain starts a gateway for the people of the sandbox. They have the roles of a help desk and of
+// operators, without the scope privileged.
 func startDomain(t testing.TB, overrides ...string) *system {
 	t.Helper()
 	w, err := sandbox.NewWorld(context.Background(), sandbox.Options{Seed: 1})
@@ -65,7 +65,7 @@ func startDomain(t testing.TB, overrides ...string) *system {
 	}, append([]string{"store.file=" + t.TempDir() + "/store"}, overrides...)...)}
 }
 
-// as signs a person of the sandbox in.
+// as signs in a person of the sandbox.
 func (s *system) as(t *testing.T, name string) *browser {
 	t.Helper()
 	b := s.browser(t)
@@ -79,8 +79,8 @@ func (s *system) guid(path string) string {
 	return s.OK(systemtest.Call{Method: http.MethodGet, Path: path}, http.StatusOK)["guid"].(string)
 }
 
-// TestNobodyGivesHimselfARole: the help desk changes memberships and passwords of ordinary
-// people, but nothing that gives a role of the pages.
+// TestNobodyGivesHimselfARole: the help desk can change memberships and passwords of ordinary people, but
+// nothing that gives a role on the pages.
 func TestNobodyGivesHimselfARole(t *testing.T) {
 	s := startDomain(t)
 	b := s.as(t, sandbox.HelpdeskPerson)
@@ -106,7 +106,7 @@ func TestNobodyGivesHimselfARole(t *testing.T) {
 	s.as(t, sandbox.OperatorPerson)
 }
 
-// badPasswords returns how many wrong passwords a domain controller has counted.
+// badPasswords returns the number of wrong passwords that a domain controller has counted for an account.
 func (s *system) badPasswords(t *testing.T, name string) int64 {
 	t.Helper()
 	found, err := s.DC1().Search(t.Context(), directory.SearchRequest{
@@ -118,8 +118,8 @@ func (s *system) badPasswords(t *testing.T, name string) int64 {
 	return count
 }
 
-// TestNoPasswordIsTriedWhileAccountsCannotBeRead: what is not counted by account would lock
-// it out under its many names.
+// TestNoPasswordIsTriedWhileAccountsCannotBeRead: passwords are not tried if the account cannot be
+// determined. Tries under the many names of an account could otherwise lock it out.
 func TestNoPasswordIsTriedWhileAccountsCannotBeRead(t *testing.T) {
 	s := startDomain(t, "pool.directorySessions=1", "pool.maxQueue=1", "pool.maxWait=20ms",
 		"http.trustedProxies=[127.0.0.1]")
@@ -161,7 +161,7 @@ func TestNoPasswordIsTriedWhileAccountsCannotBeRead(t *testing.T) {
 	}
 }
 
-// runs returns how many scripts have run.
+// runs returns the number of scripts that have run.
 func (s *system) runs(t *testing.T) (n int) {
 	t.Helper()
 	b := s.browser(t)
@@ -177,7 +177,7 @@ func (s *system) runs(t *testing.T) (n int) {
 	return n
 }
 
-// TestStrangersRunFewScripts: requests without a session are counted before anything runs.
+// TestStrangersRunFewScripts: requests without a session are counted before they run any script.
 func TestStrangersRunFewScripts(t *testing.T) {
 	known := []string{"clopez", "ckelly", "ejones", "aschmidt", "jmueller", "lweber", "asato", "alee"}
 	for kind, name := range map[string]func(i int) string{
@@ -192,7 +192,7 @@ func TestStrangersRunFewScripts(t *testing.T) {
 			b := s.browser(t)
 			require.Equal(t, 200, b.get("/ui/signin"))
 			form := b.form("/ui/signin", "password", "wrong")
-			s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/alee/Details", nil) // the controllers are known
+			s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/alee/Details", nil) // finds the controllers
 			before := s.runs(t)
 			for i := range 1000 {
 				form.Set("username", name(i))
@@ -203,7 +203,7 @@ func TestStrangersRunFewScripts(t *testing.T) {
 	}
 }
 
-// TestAPasswordInTheWrongBox is shown and kept nowhere.
+// TestAPasswordInTheWrongBox: a password typed as the user name is neither shown nor logged.
 func TestAPasswordInTheWrongBox(t *testing.T) {
 	file := t.TempDir() + "/audit.jsonl"
 	s := startDomain(t, "audit.file="+file, "log.level=debug")

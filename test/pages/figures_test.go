@@ -18,7 +18,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestFiguresOnTheStatusPage: sessions, servers and calls are shown to those with ops:read.
+// TestFiguresOnTheStatusPage: people with ops:read see sessions, servers and calls.
 func TestFiguresOnTheStatusPage(t *testing.T) {
 	s := start(t)
 	s.Get("/api/ADUser/aschmidt/Details")
@@ -38,8 +38,8 @@ func TestFiguresOnTheStatusPage(t *testing.T) {
 	assert.NotContains(t, other.page, "dc1.corp.example")
 }
 
-// TestAuditPage: people see their own lines, with ops:read those of all, by day, caller and
-// object; and sign-ins are among them.
+// TestAuditPage: people see their own lines, and with ops:read all lines, by day, caller and object. Sign-ins
+// are included.
 func TestAuditPage(t *testing.T) {
 	none := start(t).browser(t)
 	none.signIn("operator")
@@ -89,8 +89,8 @@ func TestAuditPage(t *testing.T) {
 	assert.Contains(t, b.page, "signin.end")
 }
 
-// TestAuditLinesOfOthers: ops:read alone names nobody; a line of another needs the reading scope and
-// limits that include its objects.
+// TestAuditLinesOfOthers: ops:read alone does not show lines of others. They also require the reading scope,
+// and limits that include the objects of the line.
 func TestAuditLinesOfOthers(t *testing.T) {
 	const sales = "OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
 	reading := []identity.Scope{identity.OpsRead, identity.UserRead}
@@ -120,8 +120,8 @@ func TestAuditLinesOfOthers(t *testing.T) {
 	}
 }
 
-// TestSignInsAreAudited: each sign-in, refusal and end of a session is a line with the
-// person and the address, and none has a password or an id of a session.
+// TestSignInsAreAudited: each sign-in, refusal and end of a session has a line with the person and the
+// address, but without passwords or session ids.
 func TestSignInsAreAudited(t *testing.T) {
 	file := t.TempDir() + "/audit.jsonl"
 	s := start(t, "audit.file="+file, "signIn.recheck=1s")
@@ -155,7 +155,7 @@ func TestSignInsAreAudited(t *testing.T) {
 	assert.Equal(t, []string{
 		"signin.start; person helpdesk; S-1-helpdesk; done",
 		"signin.end; person helpdesk; S-1-helpdesk; done",
-		"signin.refuse; ; ; refused", // no account of the domain
+		"signin.refuse; ; ; refused", // not an account of the domain
 		"signin.refuse; person must; ; refused",
 		"signin.refuse; ; ; refused",
 		"signin.start; token read-token; ; done",
@@ -170,8 +170,8 @@ func TestSignInsAreAudited(t *testing.T) {
 	}
 }
 
-// TestDeniedActionsSayWhy: an action that a role allows elsewhere only is shown, disabled,
-// with the reason; one that no role allows is not shown.
+// TestDeniedActionsSayWhy: an action that a role allows only on other objects is shown, but disabled, with
+// the reason. An action that no role allows is not shown.
 func TestDeniedActionsSayWhy(t *testing.T) {
 	s := startWith(t, func(p *app.People) {
 		p.Roles = []signin.Role{

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// forms are the addresses that take forms of somebody who is signed in.
+// forms returns the addresses that accept forms from signed-in people.
 func forms() (all []string) {
 	for _, action := range []string{
 		"user.disable", "user.create", "user.resetPassword", "membership.add", "ou.delete", "cname.create", "change.undo",
@@ -24,8 +24,8 @@ func forms() (all []string) {
 		"/ui/steps/nosuch/close", "/ui/jobs", "/ui/signout")
 }
 
-// TestEveryForgedFormIsRefused: at every address that takes forms, from every other page, and without
-// the text that only the page has.
+// TestEveryForgedFormIsRefused: every address that accepts forms refuses those from other pages and those
+// without the token on the page.
 func TestEveryForgedFormIsRefused(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -66,7 +66,7 @@ func TestEveryForgedFormIsRefused(t *testing.T) {
 		}
 		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPatch} {
 			if method == http.MethodGet && (address == "/ui/jobs" || strings.HasPrefix(address, "/ui/do/")) {
-				continue // the page itself
+				continue // GET shows the page itself
 			}
 			r, err := http.NewRequest(method, s.URL+address+"?form="+url.QueryEscape(own), nil)
 			require.NoError(t, err)

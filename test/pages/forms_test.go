@@ -144,8 +144,8 @@ func TestPickers(t *testing.T) {
 	require.Equal(t, 404, b.get("/ui/pick/nosuch?q=aa"))
 }
 
-// TestAListIsCheckedAndDownloaded: its columns are called as people call them, in Latin-1, and what it would
-// change is a table.
+// TestAListIsCheckedAndDownloaded: its columns have the names that people use, in Latin-1, and its changes
+// are shown in a table.
 func TestAListIsCheckedAndDownloaded(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)

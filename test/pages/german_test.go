@@ -15,22 +15,22 @@ import (
 )
 
 var (
-	// unread are parts of a page that are no words: scripts, and what is shown as the directory has it.
+	// unread matches parts of a page that are not sentences: scripts, and data that is shown unchanged.
 	unread = regexp.MustCompile(`(?s)<(script|style|code|pre|textarea)\b.*?` +
 		`</(?:script|style|code|pre|textarea)>`)
 	tags = regexp.MustCompile(`<[^>]*>`)
-	// spoken are the attributes that people read or hear.
+	// spoken matches the attributes that people read or hear.
 	spoken = regexp.MustCompile(`\b(?:title|aria-label|alt|placeholder|data-l)="([^"]*)"`)
 	opens  = regexp.MustCompile(`href="(/ui/[^"#]*)`)
-	// english are words of sentences that no German text has.
+	// english matches words that occur in English sentences, but not in German ones.
 	english = regexp.MustCompile(`(?i)\b(the|and|of|is|are|you|your|not|this|with|cannot|for|from|been|does|has|which)\b|` +
 		`\b(?:it|to|by|or|as|will|would|can|who|when|but|have|be|nothing|no|none|on|at)\b`)
-	// ids are the parts of an address by which pages of one kind differ.
+	// ids matches the parts of an address that differ between pages of one kind.
 	ids = regexp.MustCompile(`/(?:[0-9a-f-]{36}|jb_[^/?]+|ch_[^/?]+|[A-Za-z0-9_-]{43}|[A-Z]+=[^/?]*|` +
 		`[a-z0-9.-]+\.(?:example|arpa))`)
 )
 
-// texts are what a page says, piece by piece.
+// textsOn returns the texts on a page.
 func textsOn(page string) (all []string) {
 	for _, m := range spoken.FindAllStringSubmatch(page, -1) {
 		all = append(all, html.UnescapeString(m[1]))
@@ -43,7 +43,7 @@ func textsOn(page string) (all []string) {
 	return all
 }
 
-// data are the texts that the directory has, which no page translates.
+// data returns the texts in the directory that look English. Pages do not translate them.
 func (s *system) data(t *testing.T) (all []string) {
 	t.Helper()
 	add := func(value any) {
@@ -69,10 +69,10 @@ func (s *system) data(t *testing.T) (all []string) {
 type reader struct {
 	*browser
 	data []string
-	seen map[string]int // pages by kind
+	seen map[string]int // number of pages seen, by kind
 }
 
-// judge complains about English sentences on the page.
+// judge fails the test if the page contains an English sentence.
 func (r *reader) judge(page string) {
 	r.t.Helper()
 	assert.Contains(r.t, r.page, `<html lang="de"`, page)
@@ -84,7 +84,7 @@ func (r *reader) judge(page string) {
 	}
 }
 
-// walk judges a page and those that its links lead to, a few of each kind.
+// walk judges a page and the pages to which it links, a few of each kind.
 func (r *reader) walk(page string) {
 	r.t.Helper()
 	kind, _, _ := strings.Cut(ids.ReplaceAllString(page, "/ID"), "?")
@@ -106,7 +106,7 @@ func (r *reader) walk(page string) {
 	}
 }
 
-// work judges a preview, what was done, and lists that were checked and refused.
+// work judges previews, results, and lists that were checked or refused.
 func (r *reader) work() {
 	r.t.Helper()
 	require.Equal(r.t, 200, r.get("/ui/rights"))
@@ -136,7 +136,7 @@ func (r *reader) work() {
 	r.judge("columns with mistakes")
 }
 
-// mistakes judges forms with mistakes.
+// mistakes judges forms that contain mistakes.
 func (r *reader) mistakes() {
 	r.t.Helper()
 	for page, values := range map[string]url.Values{
@@ -152,8 +152,8 @@ func (r *reader) mistakes() {
 	}
 }
 
-// TestNoPageInGermanSaysAnEnglishSentence: neither one that a link leads to nor one with an error. Names and
-// other data are as the directory has them.
+// TestNoPageInGermanSaysAnEnglishSentence: neither the linked pages nor those with an error contain an
+// English sentence, except in names and other data.
 func TestNoPageInGermanSaysAnEnglishSentence(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	r := &reader{s.browser(t), s.data(t), map[string]int{}}

@@ -17,8 +17,8 @@ import (
 
 var offeredOn = regexp.MustCompile(`(?:action|href)="/ui/do/([a-zA-Z]+\.[a-zA-Z]+)["?]`)
 
-// TestNothingIsOfferedThatAGuardRefuses: over the pages of guarded and other objects, each role. What is not
-// offered is refused indeed, and what is offered is not.
+// TestNothingIsOfferedThatAGuardRefuses: on the pages of guarded and other objects, for each role, an action
+// is offered if and only if the API does not refuse it.
 func TestNothingIsOfferedThatAGuardRefuses(t *testing.T) {
 	every := identity.Scopes()
 	but := slices.DeleteFunc(slices.Clone(every), func(s identity.Scope) bool {
@@ -72,7 +72,7 @@ func TestNothingIsOfferedThatAGuardRefuses(t *testing.T) {
 			delete(offered, "change.undo")
 			privileged := who == "berlin"
 			if of.guarded && !privileged {
-				for operation := range offered { // the guard of the group counts
+				for operation := range offered { // the guard of the group applies
 					free := of.kind == "people" && strings.HasPrefix(operation, "membership.")
 					assert.True(t, free, "%s %s", page, operation)
 				}

@@ -17,8 +17,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestJobsPages: who submits lists with a token sees its jobs and what was not done, and
-// can start and cancel them; others do not know of them, or only look.
+// TestJobsPages: a person who submits lists with a token sees the token's jobs and what was not done, and can
+// start and cancel the jobs. Others cannot see them, or can only look at them.
 func TestJobsPages(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	submit := func(query, list string) string {
@@ -75,7 +75,7 @@ func TestJobsPages(t *testing.T) {
 	assert.Contains(t, b.page, "it must be paused")
 }
 
-// upload sends the form of a list on the page, with a file unless its name is empty.
+// upload sends the form for a list on the page, with a file unless its name is empty.
 func upload(b *browser, file, list string, pairs ...string) int {
 	b.t.Helper()
 	var body bytes.Buffer
@@ -98,15 +98,15 @@ func upload(b *browser, file, list string, pairs ...string) int {
 	return b.do(r)
 }
 
-// shows waits until a page has a text.
+// shows waits until a page contains a text.
 func shows(b *browser, page, text string) {
 	b.t.Helper()
 	require.Eventually(b.t, func() bool { return b.get(page) == 200 && strings.Contains(b.page, text) },
 		systemtest.Patience, 20*time.Millisecond, "%s", text)
 }
 
-// TestAPersonSubmitsAList: as a file or as text. The job belongs to the person, who starts it, signs
-// out, and finds it done later, and removes it. Nobody else may.
+// TestAPersonSubmitsAList: a list is submitted as a file or as text. The job belongs to the person, who
+// starts it, signs out, later finds it done, and removes it. Nobody else may do so.
 func TestAPersonSubmitsAList(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -172,7 +172,7 @@ func TestAPersonSubmitsAList(t *testing.T) {
 	require.Equal(t, 303, b.submit(job+"/cancel"))
 }
 
-// TestAListOfAPersonThatIsNotAccepted: the page says why, and keeps what was typed.
+// TestAListOfAPersonThatIsNotAccepted: the page explains why, and keeps what was typed.
 func TestAListOfAPersonThatIsNotAccepted(t *testing.T) {
 	s := startWith(t, func(p *app.People) {
 		p.Roles[0].Scopes = append(p.Roles[0].Scopes, identity.JobRead, identity.JobSubmit)

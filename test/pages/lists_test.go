@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// events reads a stream of events to its end.
+// events reads an event stream to its end.
 func events(b *browser, page string) string {
 	b.t.Helper()
 	r, err := http.NewRequest(http.MethodGet, b.url+page, nil)
@@ -29,8 +29,8 @@ func events(b *browser, page string) string {
 }
 
 // TestColumnsOfAListAreChosen: the page suggests the field of each column by its name in either language,
-// names what is left out, keeps what was chosen, and shows mistakes at the column. The list is then
-// shown, run with its progress, and undone.
+// names the ignored columns, keeps the choices, and shows mistakes at the column. The list is then previewed,
+// run with its progress shown, and undone.
 func TestColumnsOfAListAreChosen(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -86,7 +86,8 @@ func TestColumnsOfAListAreChosen(t *testing.T) {
 	assert.Equal(t, 410, other.get(page), "it belongs to the session")
 }
 
-// TestCellsNameObjectsAsFieldsDo: by what people call them, if that is one object; else the page says where.
+// TestCellsNameObjectsAsFieldsDo: a cell may contain a name that people use, if it is unambiguous. Otherwise
+// the page shows where the mistake is.
 func TestCellsNameObjectsAsFieldsDo(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -120,7 +121,7 @@ func TestCellsNameObjectsAsFieldsDo(t *testing.T) {
 		assert.Contains(t, b.page, "\n"+name+";")
 	}
 
-	// The page of the columns does so, too.
+	// The page for choosing columns shows such mistakes, too.
 	page = send("membership.add", "Wer;Gruppe\r\nWeber, Lea;Finance Staf\r\n")
 	require.Equal(t, 303, b.submitFrom(page, page, "c0", "Username", "c1", "GroupName"))
 	require.Equal(t, 422, b.get(page))
@@ -130,7 +131,7 @@ func TestCellsNameObjectsAsFieldsDo(t *testing.T) {
 	assert.NotContains(t, b.page, `aria-labelledby="cells"`)
 }
 
-// TestAListThatIsTooLong: nothing is run, and what was typed stays.
+// TestAListThatIsTooLong: nothing is run, and the typed values are kept.
 func TestAListThatIsTooLong(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)

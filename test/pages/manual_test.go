@@ -15,7 +15,7 @@ import (
 
 var manualLink = regexp.MustCompile(`href="(/manual/[^"#]*)(?:#([^"]*))?"`)
 
-// leads follows every link of a page to the manual, which must have its anchor, and returns them.
+// leads follows the links of a page to the manual, checks that their anchors exist, and returns the links.
 func leads(b *browser, from string) (links []string) {
 	b.t.Helper()
 	for _, link := range manualLink.FindAllStringSubmatch(b.page, -1) {
@@ -28,7 +28,8 @@ func leads(b *browser, from string) (links []string) {
 	return links
 }
 
-// An error on a page leads to its explanation, and every page to the one for help desks.
+// TestPagesLeadToTheManual: every page links to the manual for help desks, and an error on a page also to its
+// explanation.
 func TestPagesLeadToTheManual(t *testing.T) {
 	s := start(t, "audit.file="+t.TempDir()+"/audit.jsonl")
 	const errors = "/manual/reference/errors#"

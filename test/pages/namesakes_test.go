@@ -16,8 +16,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestTheAuditOfANamesakeIsNotShown: a person without ops:read sees the lines of its own calls, but not
-// those of an API user of its name.
+// TestTheAuditOfANamesakeIsNotShown: without ops:read, a person sees the lines of their own calls, but not
+// those of an API user with the same name.
 func TestTheAuditOfANamesakeIsNotShown(t *testing.T) {
 	const name = "helpdesk"
 	s := startOptions(t, func(o *app.Options) {

@@ -11,8 +11,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestAPersonIsToldOnceThatAListHasEnded: on the next page, whichever sign-in opens it, or at once on a page
-// that is open; not by the page of the list, which shows it.
+// TestAPersonIsToldOnceThatAListHasEnded: the note appears on the next page in any session, or immediately on
+// an open page. It does not appear on the page of the list itself.
 func TestAPersonIsToldOnceThatAListHasEnded(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b, elsewhere, other := s.browser(t), s.browser(t), s.browser(t)
@@ -45,7 +45,7 @@ func TestAPersonIsToldOnceThatAListHasEnded(t *testing.T) {
 
 	run("live")
 	told := ""
-	require.Eventually(t, func() bool { // a stream is short; the browser asks for the next one
+	require.Eventually(t, func() bool { // a stream is short, so the browser requests the next one
 		told += events(b, "/ui/notes")
 		return strings.Contains(told, "event: end\n")
 	}, systemtest.Patience, time.Millisecond)

@@ -19,7 +19,7 @@ var (
 	rowOf   = regexp.MustCompile(`<tr><td`)
 )
 
-// number returns a number as pages show it.
+// number parses a number on a page.
 func number(t *testing.T, text string) int {
 	t.Helper()
 	n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
@@ -27,8 +27,8 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-// TestNumbersAreThoseOfTheAPI: the quick views of the home page, the lists behind them, and the parts of
-// units, zones and groups have as many rows as the API counts.
+// TestNumbersAreThoseOfTheAPI: the quick views on the home page, the lists behind them, and the parts of
+// units, zones and groups have the number of rows that the API reports.
 func TestNumbersAreThoseOfTheAPI(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -92,7 +92,7 @@ func TestNumbersAreThoseOfTheAPI(t *testing.T) {
 	}
 }
 
-// TestEveryComputerAndGroupIsAsTheAPISays compares the facts of each page with its record.
+// TestEveryComputerAndGroupIsAsTheAPISays: the facts on each page match the record in the API.
 func TestEveryComputerAndGroupIsAsTheAPISays(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLastObjectsBelongToThePerson: in every browser, and in no other person's, until they are cleared.
+// TestLastObjectsBelongToThePerson: the last viewed objects appear in all of the person's browsers, and for
+// nobody else, until they are cleared.
 func TestLastObjectsBelongToThePerson(t *testing.T) {
 	s := start(t)
 	b, elsewhere, other := s.browser(t), s.browser(t), s.browser(t)
@@ -32,8 +33,8 @@ func TestLastObjectsBelongToThePerson(t *testing.T) {
 	assert.NotContains(t, recent(b), "Weber, Lea")
 }
 
-// TestViewsAreSaved: under a name of the person, with what is filtered, searched and sorted; a name that
-// cannot be used is answered at its field.
+// TestViewsAreSaved: a view is saved under a name, with its filter, search and sort order. The mistake in a
+// name that cannot be used is shown at its field.
 func TestViewsAreSaved(t *testing.T) {
 	s := start(t)
 	b, elsewhere, other := s.browser(t), s.browser(t), s.browser(t)

@@ -1,5 +1,5 @@
-// Package pages tests the pages for people as a browser without scripts uses them: over
-// HTTP, with the forms that they contain.
+// Package pages tests the pages for people like a browser without scripts: over HTTP, with the forms on the
+// pages.
 package pages
 
 import (
@@ -27,8 +27,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// people are the accounts of a domain that can be disabled, and that counts how often it
-// was asked.
+// people is a directory whose accounts can be disabled. It counts password checks.
 type people struct {
 	mu    sync.Mutex
 	off   map[string]bool
@@ -65,7 +64,7 @@ func (d *people) Groups(_ context.Context, sid string) (*signin.Person, error) {
 	return &signin.Person{SID: sid, Name: name, Groups: []string{"group of " + name}}, nil
 }
 
-// system is a gateway with pages.
+// system is a gateway with pages, and the directory that signs people in.
 type system struct {
 	*systemtest.System
 	people *people
@@ -76,13 +75,13 @@ func start(t testing.TB, overrides ...string) *system {
 	return startWith(t, func(*app.People) {}, overrides...)
 }
 
-// startWith is start, where adjust may change who signs in.
+// startWith is start with a function that can change who may sign in.
 func startWith(t testing.TB, adjust func(*app.People), overrides ...string) *system {
 	t.Helper()
 	return startOptions(t, func(o *app.Options) { adjust(o.People) }, overrides...)
 }
 
-// startOptions is start, where adjust may change the options.
+// startOptions is start with a function that can change the options.
 func startOptions(t testing.TB, adjust func(*app.Options), overrides ...string) *system {
 	t.Helper()
 	w, err := sandbox.NewWorld(context.Background(), sandbox.Options{})
@@ -325,7 +324,7 @@ func TestSessionEndsInMidAction(t *testing.T) {
 	require.Equal(t, 410, b.post(step, confirm), "the preview belonged to the other session")
 }
 
-// Every action is a preview that changes nothing, a confirmation and a result.
+// TestActions: every action has a preview that changes nothing, a confirmation and a result.
 func TestActions(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -333,8 +332,8 @@ func TestActions(t *testing.T) {
 	for _, c := range []struct {
 		page, param, action string
 		given               []string
-		preview             string // on the page of the preview
-		after               string // on the page of the object
+		preview             string // text on the preview
+		after               string // text on the object's page
 	}{
 		{"/ui/people/" + lea, "Username", "user.disable", nil, "Account enabled", "Enable account"},
 		{"/ui/people/" + lea, "Username", "user.enable", nil, "Account enabled", "Disable account"},
@@ -454,7 +453,7 @@ func TestBadInputOfActions(t *testing.T) {
 	require.Equal(t, 410, b.get("/ui/steps/nosuch"))
 }
 
-// hostile are texts that break out of HTML, attributes, scripts and addresses.
+// hostile contains texts that try to break out of HTML, attributes, scripts and addresses.
 var hostile = []string{
 	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `javascript:alert(1)`, `</title><svg/onload=alert(1)>`,
 	`{{.Form}}`, `<!--`, `&lt;script&gt;`, `]]>`, "\u202egnp.exe", `*)(objectClass=*`, "a\x00b", strings.Repeat("x", 5000), `\`, `%3Cscript%3E`, "\ufffd",

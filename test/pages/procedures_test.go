@@ -16,7 +16,7 @@ import (
 
 const formerStaff = "OU=Former Staff,OU=Corp,DC=corp,DC=example"
 
-// done starts a job that is shown, and waits for its end.
+// done starts the job on a page, and waits until it has ended.
 func done(b *browser, job string) {
 	b.t.Helper()
 	shows(b, job, "/start")
@@ -24,7 +24,8 @@ func done(b *browser, job string) {
 	shows(b, job, `<span class="st ok">done</span>`)
 }
 
-// TestSomebodyLeaves: one form, one preview, one start, and one undo of everything.
+// TestSomebodyLeaves: the procedure takes one form, one preview and one start, and one undo reverts
+// everything.
 func TestSomebodyLeaves(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -64,7 +65,7 @@ func TestSomebodyLeaves(t *testing.T) {
 	}
 }
 
-// TestSomebodyJoins: what needs an earlier step says so in the preview, and is done all the same.
+// TestSomebodyJoins: the preview says which steps need an earlier one, and those are done nevertheless.
 func TestSomebodyJoins(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -94,7 +95,8 @@ func TestSomebodyJoins(t *testing.T) {
 	assert.Equal(t, 404, s.Get("/api/ADUser/nkeller/Details").Status)
 }
 
-// TestSomebodyMoves to another team: fields, manager and place change, and groups of a colleague are added.
+// TestSomebodyMoves: when a person moves to another team, fields, manager and place change, and a colleague's
+// groups are added.
 func TestSomebodyMoves(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -133,7 +135,8 @@ func TestSomebodyMoves(t *testing.T) {
 	assert.ElementsMatch(t, had, groups("alee"))
 }
 
-// TestProceduresOfASite: they replace the usual ones; who lacks a step is told which.
+// TestProceduresOfASite: procedures in the settings replace the usual ones, and a person who may not run a
+// step is told which one.
 func TestProceduresOfASite(t *testing.T) {
 	s := startOptions(t, func(o *app.Options) {
 		o.Settings.Console.Procedures = []config.Procedure{

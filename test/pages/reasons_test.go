@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhatNeedsAReasonAsksForIt: in forms, on buttons, for many, in lists and in procedures, before it is
-// sent.
+// TestWhatNeedsAReasonAsksForIt: forms, buttons, selections, lists and procedures ask for a required reason
+// before they send anything.
 func TestWhatNeedsAReasonAsksForIt(t *testing.T) {
 	s := start(t, "jobs.rate=0", `reason.required=["user.disable","membership.*","change.undo"]`)
 	b := s.browser(t)

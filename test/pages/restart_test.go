@@ -9,8 +9,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestWhoIsSignedInStaysSignedIn over a restart of the gateway, with what the account may
-// do then; who signed out stays signed out.
+// TestWhoIsSignedInStaysSignedIn: after a restart of the gateway, people are still signed in, with the
+// current rights of their accounts. People who signed out stay signed out.
 func TestWhoIsSignedInStaysSignedIn(t *testing.T) {
 	store := "store.file=" + t.TempDir() + "/state.db"
 	var person, token, gone *browser

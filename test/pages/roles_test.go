@@ -23,7 +23,7 @@ import (
 
 var links = regexp.MustCompile(`href="(/ui/[a-z]+/[0-9a-f-]{36})"`)
 
-// linked returns the objects that a page links to within a marked part, in order.
+// linked returns the objects to which a page links after the given text, in order.
 func (b *browser) linked(from string) (all []string) {
 	_, part, _ := strings.Cut(b.page, from)
 	for _, m := range links.FindAllStringSubmatch(part, -1) {
@@ -32,8 +32,8 @@ func (b *browser) linked(from string) (all []string) {
 	return all
 }
 
-// TestTwoRolesShowWhatEachShows: lists have what one of the roles shows, once and in order, whichever
-// role is the first.
+// TestTwoRolesShowWhatEachShows: lists contain the objects that either role shows, once and in order,
+// whichever role comes first.
 func TestTwoRolesShowWhatEachShows(t *testing.T) {
 	reads := []identity.Scope{
 		identity.UserRead, identity.GroupRead, identity.MemberRead, identity.ComputerRead, identity.ChangeRead,
@@ -71,7 +71,7 @@ func TestTwoRolesShowWhatEachShows(t *testing.T) {
 	assert.Equal(t, all[0], all[2])
 }
 
-// TestPagesOfAListOfTwoRoles: each change is on one page, once, in the order of all.
+// TestPagesOfAListOfTwoRoles: each change is on exactly one page, in the common order.
 func TestPagesOfAListOfTwoRoles(t *testing.T) {
 	scopes := []identity.Scope{identity.UserRead, identity.ChangeRead, identity.UserWrite}
 	limited := signin.Role{
@@ -106,7 +106,8 @@ func TestPagesOfAListOfTwoRoles(t *testing.T) {
 	}
 }
 
-// TestALimitOfARoleIsSaidInASentence: a person has hourly limits, which all sessions share.
+// TestALimitOfARoleIsSaidInASentence: a person's hourly limits apply to all sessions together, and a page
+// explains them.
 func TestALimitOfARoleIsSaidInASentence(t *testing.T) {
 	one := 1
 	s := startWith(t, func(p *app.People) { p.Roles[0].Quota = &identity.Quota{PasswordResetsPerHour: &one} })
@@ -126,8 +127,8 @@ func TestALimitOfARoleIsSaidInASentence(t *testing.T) {
 	}
 }
 
-// TestANamesakeAtTheAPIIsAnother: a person and an API user may have one name. What is the user's is
-// not the person's.
+// TestANamesakeAtTheAPIIsAnother: a person and an API user may have the same name, but neither the person's
+// nor the user's objects belong to the other.
 func TestANamesakeAtTheAPIIsAnother(t *testing.T) {
 	const name = "operator"
 	s := startOptions(t, func(o *app.Options) {

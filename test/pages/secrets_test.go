@@ -27,7 +27,7 @@ const (
 	localPass = "Sandbox-Local-PC01"
 )
 
-// secretive starts a gateway whose operators may see secrets of computers.
+// secretive starts a gateway whose operators may see the secrets of computers.
 func secretive(t *testing.T, settings ...string) *system {
 	return startWith(t, func(p *app.People) {
 		p.Roles = append(p.Roles, signin.Role{Group: "group of operator", Name: "Secrets", Scopes: []identity.Scope{
@@ -37,7 +37,7 @@ func secretive(t *testing.T, settings ...string) *system {
 	}, settings...)
 }
 
-// secretForm returns the form of a page that shows a secret.
+// secretForm returns the form on the page that shows a secret.
 func secretForm(b *browser, action, what string) url.Values {
 	b.t.Helper()
 	for _, part := range strings.Split(b.page, `action="`+action+`"`)[1:] {
@@ -53,7 +53,8 @@ func secretForm(b *browser, action, what string) url.Values {
 	return nil
 }
 
-// TestALocalPasswordIsShownUntilItIsClosed, to the person who asked, in that sign-in only.
+// TestALocalPasswordIsShownUntilItIsClosed: only the person who asked for the password sees it, and only in
+// that session.
 func TestALocalPasswordIsShownUntilItIsClosed(t *testing.T) {
 	log := t.TempDir() + "/audit.jsonl"
 	s := secretive(t, "audit.file="+log)
@@ -71,13 +72,13 @@ func TestALocalPasswordIsShownUntilItIsClosed(t *testing.T) {
 	require.Equal(t, 400, b.post(page+"/reveal", form))
 	assert.Contains(t, b.page, `value="short"`, "nothing typed is lost")
 	assert.Contains(t, b.page, "at least 8 characters")
-	form = secretForm(b, page+"/reveal", "laps") // the page has a new one
+	form = secretForm(b, page+"/reveal", "laps") // the page contains a new form
 	form.Set("Reason", becauseOf)
 	require.Equal(t, 303, b.post(page+"/reveal", form), b.page)
 	shown := b.answer.Header.Get("Location")
 	require.Equal(t, 303, b.post(page+"/reveal", form), "a second press")
 	assert.Equal(t, shown, b.answer.Header.Get("Location"))
-	for range 2 { // also through a reload
+	for range 2 { // also after a reload
 		require.Equal(t, 200, b.get(shown))
 		assert.Contains(t, b.page, "<output>"+localPass+"</output>")
 		assert.Contains(t, b.page, "Administrator")
@@ -90,7 +91,7 @@ func TestALocalPasswordIsShownUntilItIsClosed(t *testing.T) {
 	assert.Contains(t, string(text), `"Reason":"`+becauseOf+`"`)
 	assert.NotContains(t, s.Log.String(), localPass)
 
-	other := s.browser(t) // the same person elsewhere
+	other := s.browser(t) // the same person in another browser
 	other.signIn("operator")
 	assert.Equal(t, http.StatusGone, other.get(shown))
 	assert.NotContains(t, other.page, localPass)
@@ -107,7 +108,8 @@ func TestALocalPasswordIsShownUntilItIsClosed(t *testing.T) {
 	}
 }
 
-// TestABitLockerKeyIsFoundByWhatTheScreenShows, and shown with a reason.
+// TestABitLockerKeyIsFoundByWhatTheScreenShows: the part of the key id on the screen finds the key, which is
+// shown after a reason was given.
 func TestABitLockerKeyIsFoundByWhatTheScreenShows(t *testing.T) {
 	s := secretive(t, "audit.file="+t.TempDir()+"/audit.jsonl")
 	b := s.browser(t)
@@ -126,7 +128,7 @@ func TestABitLockerKeyIsFoundByWhatTheScreenShows(t *testing.T) {
 	assert.NotContains(t, b.page, "#secrets")
 }
 
-// TestSecretsAreForThoseWhoMay: nothing is offered, and nothing is shown, to somebody without the right.
+// TestSecretsAreForThoseWhoMay: a person without the right is neither offered nor shown any secret.
 func TestSecretsAreForThoseWhoMay(t *testing.T) {
 	s := secretive(t, "audit.file="+t.TempDir()+"/audit.jsonl")
 	guid := s.Get("/api/Computers/PC01").Envelope.Result[0]["guid"].(string)
@@ -151,7 +153,7 @@ func TestSecretsAreForThoseWhoMay(t *testing.T) {
 	require.Equal(t, 200, operator.get("/ui/computers/"+controller))
 	assert.NotContains(t, operator.page, `name="what" value="laps"`)
 
-	// The password expires by a change like others.
+	// The password is expired like any other change.
 	require.Equal(t, 200, operator.get(page))
 	operator.preview("computer.expireLocalAdmin")
 	operator.confirm()
@@ -159,7 +161,7 @@ func TestSecretsAreForThoseWhoMay(t *testing.T) {
 	assert.Contains(t, operator.page, "expires <time")
 }
 
-// TestWhereAnAccountWasLockedOut is on the page of the person.
+// TestWhereAnAccountWasLockedOut: the person's page shows which computers locked the account out.
 func TestWhereAnAccountWasLockedOut(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -181,7 +183,7 @@ func TestWhereAnAccountWasLockedOut(t *testing.T) {
 	assert.NotContains(t, b.page, `id="lockouts"`)
 }
 
-// TestPhotoOnThePage: a person without one has initials, behind a picture that nobody sees.
+// TestPhotoOnThePage: a person without a photo has initials, behind a transparent image.
 func TestPhotoOnThePage(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -192,7 +194,7 @@ func TestPhotoOnThePage(t *testing.T) {
 	assert.Equal(t, "image/gif", b.answer.Header.Get("Content-Type"))
 	assert.Equal(t, "nosniff", b.answer.Header.Get("X-Content-Type-Options"))
 
-	// One that is stored, by the form of the page, is shown as the directory has it.
+	// A photo that was stored with the page's form is shown as it is in the directory.
 	var picture bytes.Buffer
 	require.NoError(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 120, 90))))
 	var body bytes.Buffer

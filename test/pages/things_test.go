@@ -13,7 +13,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestRecordsHavePages: the records of a name and type are shown, made, changed and deleted.
+// TestRecordsHavePages: the records with a name and type are shown, created, changed and deleted.
 func TestRecordsHavePages(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -26,7 +26,7 @@ func TestRecordsHavePages(t *testing.T) {
 	assert.NotContains(t, b.page, "/ui/do/ptr.create")
 	assert.Contains(t, b.page, `href="/ui/zones/corp.example/records/%2A.apps/CNAME"`)
 
-	// A new alias: the form of the zone's page, its preview, and the button.
+	// Create an alias with the form on the zone's page, its preview and the button.
 	require.Equal(t, 200, b.get("/ui/do/cname.create?back=%2Fui%2Fzones%2Fcorp.example&ZoneName=corp.example"))
 	alias := []string{
 		"ZoneName", "corp.example", "DNS_HostName", "tries", "DNS_HostName_Alias", "app1.corp.example",
@@ -34,7 +34,7 @@ func TestRecordsHavePages(t *testing.T) {
 	}
 	b.preview("cname.create", alias...)
 	b.confirm()
-	// What was confirmed by a plan, with a reason, can be undone.
+	// A change that was confirmed with a plan and a reason can be undone.
 	undo := regexp.MustCompile(`action="(/ui/do/change\.undo\?[^"]*)"`).FindStringSubmatch(b.page)
 	require.Len(t, undo, 2, b.page)
 	require.Equal(t, 303, b.post(html.UnescapeString(undo[1]), b.form("/ui/signout")))
@@ -49,7 +49,7 @@ func TestRecordsHavePages(t *testing.T) {
 	assert.Contains(t, b.page, "app1.corp.example")
 	assert.Contains(t, b.page, "CNAME records of tries.corp.example")
 
-	// It is edited with what identifies it.
+	// The form for changes is filled in with the values that identify the record.
 	edit := "/ui/do/cname.change?" + url.Values{
 		"DNS_HostName": {"tries"}, "DNS_HostName_Alias": {"app1.corp.example"}, "ZoneName": {"corp.example"},
 		"back": {page},
@@ -84,7 +84,7 @@ func TestRecordsHavePages(t *testing.T) {
 	assert.Equal(t, 403, desk.get("/ui/zones/corp.example/records/@/MX"))
 }
 
-// TestRecordsOfRareTypesAreEdited: the form knows each record by what the list shows of it.
+// TestRecordsOfRareTypesAreEdited: the values in the list suffice for the form to identify each record.
 func TestRecordsOfRareTypesAreEdited(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -115,7 +115,8 @@ func TestRecordsOfRareTypesAreEdited(t *testing.T) {
 	}
 }
 
-// TestUnitsHaveActions on their page; a container has those alone that put something into it.
+// TestUnitsHaveActions: the page of a unit offers actions. The page of a container only offers those that put
+// something into it.
 func TestUnitsHaveActions(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -133,7 +134,7 @@ func TestUnitsHaveActions(t *testing.T) {
 	assert.NotContains(t, desk.page, "/ui/do/ou.")
 }
 
-// TestTheBinRestores, from the page of what was deleted and from the list.
+// TestTheBinRestores: deleted objects are restored from their page and from the list.
 func TestTheBinRestores(t *testing.T) {
 	s := start(t)
 	for _, name := range []string{"karl.alt", "never.set"} {

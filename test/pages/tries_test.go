@@ -19,8 +19,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestEveryNameOfAnAccountCountsTowardsItsTries: the domain counts wrong passwords under the
-// account name, the UPN and the names that every account has besides as tries of one account.
+// TestEveryNameOfAnAccountCountsTowardsItsTries: wrong passwords under the account name, the UPN and the
+// account's implicit names count as tries of one account.
 func TestEveryNameOfAnAccountCountsTowardsItsTries(t *testing.T) {
 	s := start(t)
 	modify(t, s, "aschmidt", "userPrincipalName", "anna@corp.example")
@@ -35,8 +35,8 @@ func TestEveryNameOfAnAccountCountsTowardsItsTries(t *testing.T) {
 	assert.Equal(t, 3, s.people.asked)
 }
 
-// TestANeighbourAtTheSameAddressKeepsNobodyOut: a person who signed in with a browser can go on
-// with it; others must wait.
+// TestANeighbourAtTheSameAddressKeepsNobodyOut: while others at the same address must wait, a person can
+// still sign in with a browser that the person has signed in with before.
 func TestANeighbourAtTheSameAddressKeepsNobodyOut(t *testing.T) {
 	s := start(t)
 	mine := s.browser(t)
@@ -55,7 +55,8 @@ func TestANeighbourAtTheSameAddressKeepsNobodyOut(t *testing.T) {
 	require.Equal(t, 303, mine.submit("/ui/signin", "username", "helpdesk", "password", password), mine.page)
 }
 
-// A name that has no account is answered as one that has: the same pages, after as many scripts.
+// TestNamesWithoutAnAccountAreAnsweredAlike: the responses for a name without an account are the same as for
+// one with an account, and run as many scripts.
 func TestNamesWithoutAnAccountAreAnsweredAlike(t *testing.T) {
 	type answer struct {
 		runs, status int
@@ -75,9 +76,9 @@ func TestNamesWithoutAnAccountAreAnsweredAlike(t *testing.T) {
 		"nobody": "clopez", "nobody.at.all@corp.example": "ckelly@corp.example", `CORP\nobody2`: `CORP\ejones`,
 	} {
 		s := startDomain(t)
-		s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/alee/Details", nil) // the controllers are known
+		s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/alee/Details", nil) // finds the controllers
 		want, got := answers(s, known), answers(s, unknown)
-		for i := range want { // seconds may pass
+		for i := range want { // the remaining time differs by seconds
 			assert.Regexp(t, "^(|1[78][0-9]{2})$", want[i].retry)
 			assert.Equal(t, want[i].retry == "", got[i].retry == "")
 			want[i].retry, got[i].retry = "", ""
@@ -88,13 +89,13 @@ func TestNamesWithoutAnAccountAreAnsweredAlike(t *testing.T) {
 	}
 }
 
-// alertOf returns the sentence of a page on what went wrong.
+// alertOf returns the error message on a page.
 func alertOf(page string) string {
 	return regexp.MustCompile(`(?s)class="alert[^>]*>.*?</`).FindString(page)
 }
 
-// BenchmarkNames compares how long wrong passwords take under names with and without an account,
-// each from an address of its own.
+// BenchmarkNames compares the duration of sign-ins with wrong passwords for names with and without an
+// account. Each comes from a different address.
 func BenchmarkNames(b *testing.B) {
 	s := startDomain(b)
 	found, err := s.DC1().Search(b.Context(), directory.SearchRequest{
@@ -103,7 +104,7 @@ func BenchmarkNames(b *testing.B) {
 	require.NoError(b, err)
 	require.Greater(b, len(found), 200)
 	from := netip.MustParseAddr("10.0.0.1")
-	for _, one := range found[200:] { // what is slow at first is so for neither
+	for _, one := range found[200:] { // warm up, so that neither kind is slower at first
 		from = from.Next()
 		_, _ = s.Stack.Gate.Password(b.Context(), one.String("userPrincipalName"), []byte("wrong"), from, "")
 	}
@@ -124,7 +125,7 @@ func BenchmarkNames(b *testing.B) {
 	}
 }
 
-// modify replaces a value of an account in the directory, past the API.
+// modify replaces a value of an account directly in the directory.
 func modify(t testing.TB, s *system, name, attribute string, value any) {
 	t.Helper()
 	dc := s.World.Directory.DCs()[0]
@@ -137,8 +138,8 @@ func modify(t testing.TB, s *system, name, attribute string, value any) {
 		directory.ModifyOptions{}))
 }
 
-// TestDomainsOfPeople: an account of a domain that is not in signIn.domains is refused
-// before anybody is asked.
+// TestDomainsOfPeople: an account of a domain that is not in signIn.domains is refused without asking the
+// directory.
 func TestDomainsOfPeople(t *testing.T) {
 	s := startWith(t, func(p *app.People) { p.Domains = []string{"CORP", "corp.example"} })
 	b := s.browser(t)
@@ -153,8 +154,7 @@ func TestDomainsOfPeople(t *testing.T) {
 	}
 }
 
-// schmidt signs in one account of the sandbox, whatever the password, and knows nothing of
-// it but its groups.
+// schmidt is a directory that accepts any password for one account of the sandbox, and knows only its groups.
 type schmidt struct {
 	signin.Directory
 	person signin.Person
@@ -166,8 +166,8 @@ func (d *schmidt) Check(context.Context, string, string, []byte) (*signin.Person
 
 func (d *schmidt) Groups(context.Context, string) (*signin.Person, error) { return &d.person, nil }
 
-// TestAccountsThatTheAPIKnows: a directory that cannot tell whether an account is disabled
-// or has expired is not believed alone when a session is checked again.
+// TestAccountsThatTheAPIKnows: when a session is checked again, the API is also asked, because the directory
+// cannot tell whether an account is disabled or has expired.
 func TestAccountsThatTheAPIKnows(t *testing.T) {
 	for name, c := range map[string]struct {
 		attribute string

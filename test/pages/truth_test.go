@@ -14,8 +14,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// states are accounts of the sandbox, one for each state that a person can be in, and some
-// that differ by what was done to them long ago.
+// states contains accounts of the sandbox: one for each state of an account, and some with a different past.
 var states = []string{
 	"aschmidt", "locked.out", "lockout.over", "must.change", "never.expires", "expired.account", "expires.later", "zero.expiry", "smart.card",
 	"never.set", "old.password", "karl.alt", "krbtgt", "not.required",
@@ -23,7 +22,7 @@ var states = []string{
 
 var badge = regexp.MustCompile(`<span class="st (ok|warn|bad)">([^<]*)</span>`)
 
-// badges returns the badges with a color in a part of a page.
+// badges returns the colored badges in a part of a page.
 func badges(part string) []string {
 	all := []string{}
 	for _, m := range badge.FindAllStringSubmatch(part, -1) {
@@ -32,7 +31,7 @@ func badges(part string) []string {
 	return all
 }
 
-// between returns the part of the page that begins and ends with texts.
+// between returns the part of the page between two texts.
 func (b *browser) between(from, to string) string {
 	b.t.Helper()
 	_, rest, found := strings.Cut(b.page, from)
@@ -42,7 +41,7 @@ func (b *browser) between(from, to string) string {
 	return part
 }
 
-// facts returns the lines of the page's lists of facts, as their HTML.
+// facts returns the facts on the page as HTML, by their labels.
 func (b *browser) facts() map[string]string {
 	all := map[string]string{}
 	for _, m := range regexp.MustCompile(`<dt>([^<]*)</dt><dd>(.*?)</dd>`).FindAllStringSubmatch(b.page, -1) {
@@ -51,7 +50,7 @@ func (b *browser) facts() map[string]string {
 	return all
 }
 
-// ofState returns the badges that an account's fields are to have.
+// ofState returns the badges that an account's fields should have.
 func ofState(enabled, locked any) []string {
 	all := []string{}
 	switch enabled {
@@ -66,7 +65,7 @@ func ofState(enabled, locked any) []string {
 	return all
 }
 
-// inOneWord returns the word that lists are to have for an account.
+// inOneWord returns the word that lists should show for an account.
 func inOneWord(t *testing.T, record map[string]any) string {
 	t.Helper()
 	expires := time.Time{}
@@ -88,7 +87,7 @@ func inOneWord(t *testing.T, record map[string]any) string {
 	return "ok Active"
 }
 
-// moment returns a time of the API as pages show it, or what they say without one.
+// moment returns a time of the API as pages show it, or none if it is nil.
 func moment(t *testing.T, value any, none string) string {
 	t.Helper()
 	if value == nil {
@@ -99,7 +98,7 @@ func moment(t *testing.T, value any, none string) string {
 	return at.UTC().Format("2 Jan 2006, 15:04") + " UTC"
 }
 
-// TestPagesSayWhatTheAPISays compares pages with the answers of the API in one domain.
+// TestPagesSayWhatTheAPISays: pages match the answers of the API in one domain.
 func TestPagesSayWhatTheAPISays(t *testing.T) {
 	s := start(t)
 	s.OK(systemtest.Call{Method: "POST", Path: "/api/ADUser/karl.alt/Group/Finance Staff"}, 201)
@@ -174,8 +173,8 @@ func TestPagesSayWhatTheAPISays(t *testing.T) {
 	assert.Equal(t, 1, disabled)
 }
 
-// TestPreviewsSayWhatHappens: the heading, the button and the result name everybody
-// concerned, and a member that goes or comes is not shown as the whole list.
+// TestPreviewsSayWhatHappens: the heading, the button and the result name all objects concerned, and adding
+// or removing a member does not show the whole list of members.
 func TestPreviewsSayWhatHappens(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -209,8 +208,8 @@ func TestPreviewsSayWhatHappens(t *testing.T) {
 	assert.Contains(t, b.page, `aria-label="Remove Marie Weber from Berlin Office"`)
 }
 
-// TestExpiryFormHasWhatIs: pressed as it is, the form changes nothing; never is chosen and
-// does not come from an empty field.
+// TestExpiryFormHasWhatIs: sent unchanged, the form changes nothing. "Never" must be chosen; an empty field
+// does not mean it.
 func TestExpiryFormHasWhatIs(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -239,7 +238,7 @@ func TestExpiryFormHasWhatIs(t *testing.T) {
 	assert.Contains(t, b.between(`name="never:AccountExpires"`, ">"), "checked")
 }
 
-// TestAChangeOfAnotherFieldIsNoDrift: a step is guarded by what it changes.
+// TestAChangeOfAnotherFieldIsNoDrift: a step can be confirmed after another field was changed.
 func TestAChangeOfAnotherFieldIsNoDrift(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -252,8 +251,8 @@ func TestAChangeOfAnotherFieldIsNoDrift(t *testing.T) {
 	assert.Equal(t, []any{false, "changed meanwhile"}, []any{record["enabled"], record["description"]})
 }
 
-// TestLinksToOthers: the manager's name leads to the card, and a list that finds nothing
-// to the search of everything.
+// TestLinksToOthers: the manager's name links to the manager's page, and a list without hits links to the
+// search over all objects.
 func TestLinksToOthers(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -277,8 +276,8 @@ func TestLinksToOthers(t *testing.T) {
 	assert.Contains(t, b.page, `<a href="/ui/computers/`+oldPC+`">`)
 }
 
-// TestRefusedListsAreNotEmpty: who may not see a list is not told that it is empty, and has
-// no tab that leads to it.
+// TestRefusedListsAreNotEmpty: a person who may not see a list is not told that it is empty, and has no menu
+// entry for it.
 func TestRefusedListsAreNotEmpty(t *testing.T) {
 	s := start(t)
 	for name, refused := range map[string][]string{
@@ -306,8 +305,8 @@ func TestRefusedListsAreNotEmpty(t *testing.T) {
 	assert.Contains(t, b.between(`<nav id="nav" popover aria-label="Main">`, "</nav>"), `href="/ui/jobs" aria-current="page"`)
 }
 
-// TestAuditIsSearchedByName: what happened to a person is found whatever the person was
-// called in the call.
+// TestAuditIsSearchedByName: the calls on a person are found by any of the person's names, whichever one a
+// call used.
 func TestAuditIsSearchedByName(t *testing.T) {
 	s := start(t, "audit.file="+t.TempDir()+"/audit.jsonl")
 	b := s.browser(t)
@@ -338,8 +337,7 @@ func TestAuditIsSearchedByName(t *testing.T) {
 	assert.Contains(t, b.page, "No calls on this day match.")
 }
 
-// TestListsThatWereNotRun: a list with mistakes and one that was only checked are not shown
-// as finished.
+// TestListsThatWereNotRun: a list with mistakes and a list that was only checked are not shown as finished.
 func TestListsThatWereNotRun(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -367,8 +365,8 @@ func TestListsThatWereNotRun(t *testing.T) {
 	}
 }
 
-// TestAResetIsNotForgotten: the directory has no time for a password that must be changed;
-// the history says when it was reset, and by whom.
+// TestAResetIsNotForgotten: the directory has no time for a password that must be changed, but the history
+// shows when it was reset and by whom.
 func TestAResetIsNotForgotten(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -381,6 +379,6 @@ func TestAResetIsNotForgotten(t *testing.T) {
 	assert.Contains(t, b.facts()["Password set"], "Must be changed at the next logon")
 	assert.NotContains(t, b.facts()["Password set"], "never")
 	assert.Regexp(t, `ago</time> .*by helpdesk$`, b.facts()["Last reset here"])
-	b.preview("user.resetPassword") // from the verdict
+	b.preview("user.resetPassword") // from the verdict on the logon
 	assert.Contains(t, b.page, "Reset the password of Lea Weber")
 }

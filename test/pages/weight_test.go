@@ -12,18 +12,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostBytes is how much a browser loads for its first page, on the wire: the page and all that belongs to it.
+// mostBytes limits the bytes on the wire for the first page that a browser loads, including its assets.
 const mostBytes = 40_000
 
 var loaded = regexp.MustCompile(`(?:href|src)="(/ui/assets/[^"#]*)`)
 
-// load gets a path as a browser does that a person has sent there, and returns the bytes on the wire and
-// what they are.
+// load requests a path like a browser after a person entered the address. It returns the compressed size in
+// bytes and the uncompressed content.
 func (b *browser) load(path string) (wire int, text []byte) {
 	b.t.Helper()
 	r, err := http.NewRequest(http.MethodGet, b.url+path, nil)
 	require.NoError(b.t, err)
-	r.Header.Set("Accept-Encoding", "gzip") // by hand, or the client would unpack it
+	r.Header.Set("Accept-Encoding", "gzip") // set explicitly, otherwise the client would decompress the response
 	r.Header.Set("Sec-Fetch-Site", "none")
 	answer, err := b.client.Do(r)
 	require.NoError(b.t, err)
@@ -39,8 +39,7 @@ func (b *browser) load(path string) (wire int, text []byte) {
 	return len(packed), text
 }
 
-// TestTheFirstPageIsLight counts bytes: whichever page a browser opens first, it loads no more than
-// 40 kB.
+// TestTheFirstPageIsLight: whichever page a browser opens first, it loads at most 40 kB.
 func TestTheFirstPageIsLight(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -70,7 +69,7 @@ func TestTheFirstPageIsLight(t *testing.T) {
 		measured(b, path)
 	}
 
-	// Another site learns nothing by the length of a page.
+	// The length of a page reveals nothing to another site.
 	require.Equal(t, 200, b.get("/ui/people"))
 	assert.Empty(t, b.answer.Header.Get("Content-Encoding"))
 	assert.Equal(t, "Accept-Encoding, Sec-Fetch-Site", b.answer.Header.Get("Vary"))

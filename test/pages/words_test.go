@@ -26,10 +26,10 @@ var (
 	callWord  = regexp.MustCompile(`\b(?:GET|POST|PUT|PATCH|DELETE) /`)
 )
 
-// namedLikeAGUID is the name of a seeded person.
+// namedLikeAGUID is the name of a person in the sandbox.
 const namedLikeAGUID = "12345678-1234-1234-1234-123456789abc"
 
-// said returns what people see or hear of a page.
+// said returns the text of a page that people see or hear.
 func said(page string) string {
 	page = strings.ReplaceAll(requestID.ReplaceAllString(page, ""), namedLikeAGUID, "")
 	var all []string
@@ -39,7 +39,7 @@ func said(page string) string {
 	return html.UnescapeString(markup.ReplaceAllString(page, " ") + " " + strings.Join(all, " "))
 }
 
-// apiWords returns what matches the words of the API that no page may have.
+// apiWords returns an expression that matches words of the API, which no page may contain.
 func apiWords() *regexp.Regexp {
 	var words []string
 	for _, scope := range identity.Scopes() {
@@ -53,12 +53,12 @@ func apiWords() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[^\w.-])(` + strings.Join(words, "|") + `)(?:$|[^\w.-])`)
 }
 
-// mostAlike limits the pages that are read of one form: after some of them another one says nothing new.
+// mostAlike limits the pages of one kind that are read. More would not find anything new.
 const mostAlike = 2
 
 var lastParts = regexp.MustCompile(`^(/ui/[a-z]+)(/[^?]*)?(\?.*)?$`)
 
-// form returns what pages of one form have in common in their addresses.
+// formOf returns the part that the addresses of pages of one kind have in common.
 func formOf(path string) string {
 	m := lastParts.FindStringSubmatch(path)
 	if m == nil {
@@ -77,8 +77,8 @@ func formOf(path string) string {
 	return fmt.Sprint(m[1], depth, names)
 }
 
-// TestNoPageHasAWordOfTheAPI follows the links of every page in both languages. The calls of the audit
-// and the documents of the API are for those who know it.
+// TestNoPageHasAWordOfTheAPI follows the links of every page in both languages. It skips the calls in the
+// audit log, which are for people who know the API.
 func TestNoPageHasAWordOfTheAPI(t *testing.T) {
 	s := secretive(t, "audit.file="+t.TempDir()+"/audit.jsonl")
 	s.OK(systemtest.Call{Method: "PUT", Path: "/api/ADUser/aschmidt/Disable"}, 200)

@@ -10,8 +10,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestTimesAreInTheZoneOfTheReader: pages have the times of the gateway's zone, or of the one that the
-// person has chosen; a last day is one of the gateway's zone for everybody.
+// TestTimesAreInTheZoneOfTheReader: pages show times in the gateway's zone, or in the zone that the person
+// has chosen. The last day of an account is always a day in the gateway's zone.
 func TestTimesAreInTheZoneOfTheReader(t *testing.T) {
 	s := start(t, "time.zone=America/New_York", "audit.file="+t.TempDir()+"/audit.jsonl")
 	call := systemtest.Call{Method: "PUT", Path: "/api/ADUser/aschmidt/Expiry"}

@@ -1,4 +1,4 @@
-// Package figures has the figures of how the gateway works that the status page shows.
+// Package figures collects the operating figures that the status page shows.
 package figures
 
 import (
@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// Figures are what the status page shows to those who may read how the gateway works.
+// Figures are the operating figures of the gateway. The status page shows them to people with ops:read.
 type Figures struct {
 	Lanes       []Lane
-	Certificate time.Time // when it ends; zero: there is none
-	Minutes     []Minute  // the last hour, the oldest first
+	Certificate time.Time // when it expires; zero if there is none
+	Minutes     []Minute  // of the last hour, oldest first
 }
 
-// Lane is a lane of PowerShell sessions, and the server that it works with.
+// Lane is a lane of PowerShell sessions and the server it works with.
 type Lane struct {
 	Name                               string
 	Busy, Idle, Starting, Max, Waiting int
-	Server                             string    // empty: none answers
-	Since                              time.Time // when it was pinned
+	Server                             string    // empty if no server answers
+	Since                              time.Time // when the server was pinned
 	Failovers                          int
-	Trouble                            string // why sessions cannot be started; empty: they can
+	Trouble                            string // why sessions cannot be started; empty if they can
 }
 
-// Minute are the calls of a minute.
+// Minute counts the calls in a minute.
 type Minute struct {
 	Start  time.Time
 	Calls  int
-	Errors int // of these, with a status of 500 or above
+	Errors int // calls with a status of 500 or above
 }
 
-// SinceText returns when the server was pinned, for the functions of templates.
+// SinceText returns the time at which the server was pinned, for templates.
 func (l Lane) SinceText() string { return stamp(l.Since) }
 
-// Ends returns when the certificate ends, for the functions of templates.
+// Ends returns the expiry time of the certificate, for templates.
 func (f Figures) Ends() string { return stamp(f.Certificate) }
 
 func stamp(t time.Time) string {
@@ -45,7 +45,7 @@ func stamp(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// Sum returns all calls and errors of the hour.
+// Sum returns the number of calls and errors in the hour.
 func (f Figures) Sum() (sum Minute) {
 	for _, m := range f.Minutes {
 		sum.Calls += m.Calls
@@ -54,13 +54,13 @@ func (f Figures) Sum() (sum Minute) {
 	return sum
 }
 
-// quarter is a part of the hour, a row of the table that says the same as the graph.
+// quarter is a quarter of the hour: a row of the table with the same content as the graph.
 type quarter struct {
 	From, To      string
 	Calls, Errors int
 }
 
-// In returns the figures with the times of a zone.
+// In returns a copy of the figures with the times of the minutes in another zone.
 func (f Figures) In(zone *time.Location) Figures {
 	f.Minutes = slices.Clone(f.Minutes)
 	for i := range f.Minutes {
@@ -83,19 +83,19 @@ func (f Figures) Quarters() []quarter {
 	return all
 }
 
-// The size of the graph, in its own units: a minute is four wide.
+// The size of the graph in its own units. A minute is graphStep wide.
 const (
 	graphStep   = 4
 	graphHeight = 60
 )
 
-// Width returns that of the graph.
+// Width returns the width of the graph.
 func (f Figures) Width() int { return graphStep * len(f.Minutes) }
 
-// Calls returns the graph of the calls as a path of SVG.
+// Calls returns the graph of the calls as an SVG path.
 func (f Figures) Calls() string { return f.bars(func(m Minute) int { return m.Calls }) }
 
-// Errors returns the graph of the errors as a path of SVG.
+// Errors returns the graph of the errors as an SVG path.
 func (f Figures) Errors() string { return f.bars(func(m Minute) int { return m.Errors }) }
 
 func (f Figures) bars(value func(Minute) int) string {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Hour counts the calls of the API by minute, for an hour. It is safe for concurrent use.
+// Hour counts the API calls per minute, for one hour. It is safe for concurrent use.
 type Hour struct {
 	mu      sync.Mutex
 	minutes [60]Minute // by minute of the day, modulo 60
@@ -27,7 +27,7 @@ func (h *Hour) Add(now time.Time, status int) {
 	}
 }
 
-// Last returns the minutes of the last hour, the oldest first.
+// Last returns the minutes of the last hour, oldest first.
 func (h *Hour) Last(now time.Time) []Minute {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,30 +8,30 @@ import (
 	"unicode/utf8"
 )
 
-// Sheet is a list as CSV: its text in UTF-8, and where its first row is.
+// Sheet is a list in CSV format.
 type Sheet struct {
 	text      []byte
-	begin     int // of the first row
+	begin     int // offset of the first row
 	separator byte
-	heads     int // the number of the row that has the names of the columns
+	heads     int // number of the row with the column names; -1 if there is none
 }
 
 // Column is a column of a list.
 type Column struct {
-	Called string   // by the first row
-	Values []string // of the first rows, for people who map it
-	Field  string   // the parameter that it may be; empty: nothing fits
-	Sure   bool     // it has the name of the parameter or its label
-	Own    bool     // it belongs to the list itself, such as Id, and stays as it is
+	Called string   // name in the list
+	Values []string // first values, as examples for people who map the column
+	Field  string   // parameter that the column may contain; empty if none matches
+	Sure   bool     // the name is that of the parameter or its label
+	Own    bool     // not a parameter but part of the list itself, such as Id; it is kept as it is
 }
 
-// samples is how many values of a column are shown.
+// samples is the number of values that are shown of a column.
 const samples = 2
 
-// ownColumns are the columns that lists have besides parameters.
+// ownColumns are the columns of a list that are not parameters.
 var ownColumns = []string{"operation", "id", "ifmatch", "after"}
 
-// ReadSheet reads a list. A list that is not in UTF-8 is taken for one in Latin-1, as spreadsheets write it.
+// ReadSheet reads a list. It takes a list that is not valid UTF-8 for Latin-1, which spreadsheets write.
 func ReadSheet(list []byte) Sheet {
 	if !utf8.Valid(list) {
 		list = fromLatin(list)
@@ -54,8 +54,8 @@ func ReadSheet(list []byte) Sheet {
 	return s
 }
 
-// separatorIn returns what separates the cells of a list: what its line sep= says, or else the most frequent
-// one of the first row that is not blank.
+// separatorIn returns the separator of a list's cells: the one in its sep= line, or else the most frequent
+// one in the first row that is not blank.
 func separatorIn(list []byte, begin int) byte {
 	if begin > 0 {
 		if at := bytes.IndexByte(list, '=') + 1; at < begin && strings.IndexByte(";,\t", list[at]) >= 0 {
@@ -77,15 +77,15 @@ func separatorIn(list []byte, begin int) byte {
 	return best
 }
 
-// each shows every cell as it is written, with its quotes.
+// each calls show for every cell, unmodified and with its quotes.
 func (s Sheet) each(show func(row, column int, cell []byte)) {
 	row, column, begin := 0, 0, s.begin
-	opened, quoted := false, false // the cell begins with a quote, and it is not closed
+	opened, quoted := false, false // opened: the cell starts with a quote; quoted: the quote is not closed
 	for i := s.begin; i <= len(s.text); i++ {
 		switch {
 		case i == len(s.text):
 		case s.text[i] == '"' && (opened || len(bytes.TrimSpace(s.text[begin:i])) == 0):
-			opened, quoted = true, !quoted // a doubled one does so twice
+			opened, quoted = true, !quoted // a doubled quote toggles twice
 			continue
 		case quoted, s.text[i] != s.separator && s.text[i] != '\n':
 			continue
@@ -99,7 +99,7 @@ func (s Sheet) each(show func(row, column int, cell []byte)) {
 	}
 }
 
-// plainCell returns a cell without its quotes.
+// plainCell returns the value of a cell, without its quotes and surrounding spaces.
 func plainCell(cell []byte) string {
 	text := strings.TrimSpace(string(cell))
 	if len(text) > 1 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {
@@ -108,8 +108,8 @@ func plainCell(cell []byte) string {
 	return strings.TrimSpace(text)
 }
 
-// Columns returns the columns of a list whose rows are calls of the form's row, each with the parameter that
-// it may be. No parameter is suggested twice.
+// Columns returns the columns of a list of calls of the form's operation, each with the parameter that it may
+// contain. It suggests no parameter twice.
 func (f *Form) Columns(s Sheet) (all []Column) {
 	s.each(func(row, column int, cell []byte) {
 		switch {
@@ -122,7 +122,7 @@ func (f *Form) Columns(s Sheet) (all []Column) {
 		}
 	})
 	for len(all) > 0 && all[len(all)-1].Called == "" && all[len(all)-1].Values == nil {
-		all = all[:len(all)-1] // separators at the end of the rows
+		all = all[:len(all)-1] // trailing separators
 	}
 	for _, sure := range []bool{true, false} {
 		for i := range all {
@@ -138,7 +138,7 @@ func (f *Form) Columns(s Sheet) (all []Column) {
 	return all
 }
 
-// columnOf returns a column by what it is called.
+// columnOf returns the column with a name.
 func (f *Form) columnOf(called string) Column {
 	c := Column{Called: called}
 	name := simple(called)
@@ -164,7 +164,7 @@ func (f *Form) columnOf(called string) Column {
 			case strings.Contains(word, name) || strings.Contains(name, word):
 				common := min(len(word), len(name))
 				if common == longest && c.Field != field.Name {
-					c.Field = "" // two are as near
+					c.Field = "" // ambiguous
 				} else if common > longest {
 					c.Field, longest = field.Name, common
 				}
@@ -174,7 +174,7 @@ func (f *Form) columnOf(called string) Column {
 	return c
 }
 
-// simple returns the letters and digits of a name, small.
+// simple returns the letters and digits of a name in lower case.
 func simple(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -186,14 +186,14 @@ func simple(name string) string {
 
 // Cell is a cell of a list, without its quotes.
 type Cell struct {
-	Line, Column int // in the file, from 1; of the list, from 0
+	Line, Column int // line in the file, from 1; column of the list, from 0
 	Text         string
 }
 
-// Changed is [Sheet.Renamed], in which each cell of a column that is not left out is what change makes of it.
+// Changed is [Sheet.Renamed] with each cell of a named column replaced by the result of change.
 func (s Sheet) Changed(names []string, change func(Cell) string) []byte {
 	line, last := 1+bytes.Count(s.text[:s.begin], []byte{'\n'}), 0
-	passed := 0 // line ends in the cells of the row
+	passed := 0 // line breaks in the cells of the row
 	return s.renamed(names, func(row, column int, cell []byte) []byte {
 		for ; last < row; last++ {
 			line, passed = line+1+passed, 0
@@ -215,8 +215,8 @@ func (s Sheet) Changed(names []string, change func(Cell) string) []byte {
 	})
 }
 
-// Renamed returns the list with other names of its columns, of which an empty one leaves a column out. Lines
-// and columns keep their numbers.
+// Renamed returns the list with other column names. A column with an empty name is emptied. Lines and columns
+// keep their numbers.
 func (s Sheet) Renamed(names []string) []byte {
 	return s.renamed(names, func(_, _ int, cell []byte) []byte { return cell })
 }
@@ -251,7 +251,7 @@ func (s Sheet) renamed(names []string, changed func(row, column int, cell []byte
 	return out.Bytes()
 }
 
-// quoted returns a text as a cell.
+// quoted returns a text as a cell, in quotes if necessary.
 func (s Sheet) quoted(text string) string {
 	if !strings.ContainsAny(text, "\"\r\n"+string(s.separator)) {
 		return text
@@ -259,7 +259,7 @@ func (s Sheet) quoted(text string) string {
 	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
 }
 
-// emptied returns a cell without its value, but with the line ends in it.
+// emptied returns a cell without its value, but with its line breaks.
 func emptied(cell []byte) []byte {
 	lines := bytes.Count(cell, []byte{'\n'})
 	var left []byte
@@ -272,7 +272,7 @@ func emptied(cell []byte) []byte {
 	return left
 }
 
-// fromLatin returns a text in Latin-1 as UTF-8.
+// fromLatin converts a text from Latin-1 to UTF-8.
 func fromLatin(text []byte) []byte {
 	runes := make([]rune, len(text))
 	for i, c := range text {

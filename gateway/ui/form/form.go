@@ -1,8 +1,8 @@
-// Package form makes the forms of the console from the changing rows of the API.
+// Package form derives the forms of the console from the operations of the API that make changes.
 //
-// [Of] returns the form of a row: its fields follow from the row's parameters, their words from the
-// tables labels.txt and operations.txt. [Form.Read] takes what somebody typed and returns the values
-// of a call, or its faults, each with its field.
+// [Of] returns the form of an operation. Its fields follow from the operation's parameters, and their texts
+// from the tables labels.txt and operations.txt. [Form.Read] converts typed values to the values of a call,
+// or returns the mistakes in each field.
 package form
 
 import (
@@ -14,25 +14,25 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Control is how a field is filled in.
+// Control is the way in which a field is filled in.
 type Control string
 
-// The controls.
+// The types of controls.
 const (
 	Line   Control = "text"
-	Lines  Control = "lines"  // one value on each line, or a text of several lines
+	Lines  Control = "lines"  // one value per line, or a text of several lines
 	Tick   Control = "tick"   // yes or no
-	Choose Control = "choose" // one of several
+	Choose Control = "choose" // one of the Choices
 	Number Control = "number"
 	Day    Control = "day"
 	Secret Control = "secret"
 	Image  Control = "image"
 )
 
-// Pick is the kind of object that a field names; empty: it names none.
+// Pick is the kind of object that a field names, or "" if it does not name one.
 type Pick string
 
-// The kinds of objects.
+// The kinds of objects that fields name.
 const (
 	Person   Pick = "person"
 	Group    Pick = "group"
@@ -50,14 +50,14 @@ type Field struct {
 	Label, Help Words
 	Control     Control
 	Pick        Pick
-	Many        bool // it has a value on each line
+	Many        bool // the field has one value per line
 	Choices     []Choice
 	Required    bool
-	Emptied     bool // required, but empty has a meaning of its own, which is to be ticked
+	Emptied     bool // required, but may be emptied by ticking a box
 	Default     string
-	Least, Most int64 // of a number; both zero: no limits
-	Length      int   // the most characters; zero: no limit
-	More        bool  // it stands with those that few people need
+	Least, Most int64 // limits of a number; both zero if there are none
+	Length      int   // maximum number of characters; zero if unlimited
+	More        bool  // shown with the fields that few people need
 }
 
 // Choice is one of the values of a field.
@@ -66,30 +66,30 @@ type Choice struct {
 	Label Words
 }
 
-// Form is the form of a row.
+// Form is the form of an operation.
 type Form struct {
 	Op     *ops.Operation
-	Label  Words // of the action
-	Says   Words // what it does, with names of parameters in braces
+	Label  Words // name of the action
+	Says   Words // description of the action, with the names of parameters in braces
 	Fields []Field
 }
 
 // hidden are the parameters that the console itself sends.
 var hidden = []string{ops.DryRun, ops.PlanID, "WithETag", "ShowFields", ops.AcceptDrift}
 
-// picks are the kinds of objects that parameters name.
+// picks maps parameters to the kinds of objects that they name.
 var picks = map[string]Pick{
 	"Username": Person, "UserGuid": Person, "From": Person, "Manager": Person, "ManagedBy": Holder,
 	"GroupName": Group, "ParentGroupName": Group, "ChildGroupName": Group, "Members": Holder,
 	"ADComputerName": Computer, "OUPath": Unit, "OUDestinationPath": Unit, "ZoneName": Zone, "Guid": Deleted,
 }
 
-// persons are the words for parameters that name an object which is there.
+// persons is the label of parameters that name an existing person.
 var persons = Words{"Person", "Person"}
 
 var yesNo = []Choice{{"true", Words{"Yes", "Ja"}}, {"false", Words{"No", "Nein"}}}
 
-// forms are the forms by the ids of their rows.
+// forms maps the ids of operations to their forms.
 var forms = func() map[string]*Form {
 	all := map[string]*Form{}
 	for _, op := range ops.Table() {
@@ -100,10 +100,10 @@ var forms = func() map[string]*Form {
 	return all
 }()
 
-// Of returns the form of the row with an id, which must not be changed; nil: it has none.
+// Of returns the form of the operation with an id, or nil if it has none. The form must not be changed.
 func Of(id string) *Form { return forms[id] }
 
-// All returns the forms in the order of the rows.
+// All returns all forms in the order of their operations.
 func All() (all []*Form) {
 	for _, op := range ops.Table() {
 		if f := forms[op.ID]; f != nil {
@@ -113,7 +113,8 @@ func All() (all []*Form) {
 	return all
 }
 
-// mostAtOnce is how many fields a form has before those that few people need stand apart.
+// mostAtOnce is the number of fields up to which a form shows all of them together. Longer forms fold the
+// fields that few people need.
 const mostAtOnce = 6
 
 func build(op *ops.Operation) *Form {
@@ -180,8 +181,8 @@ func fieldOf(op *ops.Operation, p *ops.Param) Field {
 	return f
 }
 
-// pickOf returns the kind of object that a parameter of a row names. A name that is given to a new
-// object names none.
+// pickOf returns the kind of object that a parameter names. The name of a new object does not name an
+// existing one.
 func pickOf(op *ops.Operation, p *ops.Param) Pick {
 	pick := picks[p.Name]
 	switch pick {
@@ -202,7 +203,7 @@ func pickOf(op *ops.Operation, p *ops.Param) Pick {
 	return ""
 }
 
-// Target returns the field that names what the row changes; nil: it makes something new.
+// Target returns the field that names the object to change, or nil if the operation creates one.
 func (f *Form) Target() *Field {
 	for i := range f.Fields {
 		field := &f.Fields[i]
@@ -218,7 +219,7 @@ func (f *Form) Target() *Field {
 	return nil
 }
 
-// Field returns the field with a name; nil: there is none.
+// Field returns the field with a name, or nil if there is none.
 func (f *Form) Field(name string) *Field {
 	for i := range f.Fields {
 		if f.Fields[i].Name == name {
@@ -228,7 +229,7 @@ func (f *Form) Field(name string) *Field {
 	return nil
 }
 
-// Sentences says what the form does, in each language. Names stand for parameters.
+// Sentences returns the description of the action in each language. It replaces parameters with names.
 func (f *Form) Sentences(names map[string]string) (says Words) {
 	var pairs []string
 	for _, field := range f.Fields {

@@ -12,7 +12,8 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// TestEveryChangingRowHasWords: in each language, with names of its own parameters.
+// TestEveryChangingRowHasWords: every operation that makes changes has texts in each language, and they name
+// only its own parameters.
 func TestEveryChangingRowHasWords(t *testing.T) {
 	names := regexp.MustCompile(`\{[A-Za-z_]+\}`)
 	all := All()
@@ -42,7 +43,7 @@ func TestEveryChangingRowHasWords(t *testing.T) {
 	}
 }
 
-// TestEachFormTakesTheSampleOfItsRow: what succeeds as a call is accepted as a form.
+// TestEachFormTakesTheSampleOfItsRow: a sample that succeeds as a call is accepted as a form.
 func TestEachFormTakesTheSampleOfItsRow(t *testing.T) {
 	for _, f := range All() {
 		if f.Op.Sample == nil {
@@ -64,7 +65,7 @@ func TestEachFormTakesTheSampleOfItsRow(t *testing.T) {
 			}
 		}
 		if len(typed) != len(f.Op.Sample) || strings.Contains(typed.Encode(), "=&") {
-			continue // it has lists or numbers
+			continue // the sample has lists or numbers
 		}
 		_, problems := f.Read(typed)
 		for _, p := range problems {
@@ -85,8 +86,8 @@ func TestWhatIsNotTypedIsNotSent(t *testing.T) {
 	assert.Equal(t, ops.Given{"Username": "lweber", "JobTitle": "Painter", "Company": ""}, given)
 }
 
-// TestColumnsOfAList: by name or label, in each language and separator; Latin-1 is read. What is near is
-// suggested, and what is not known is left out without moving a line or a column.
+// TestColumnsOfAList: columns are found by name or label, in each language and with each separator, also in
+// Latin-1. Similar names are suggested. Unknown columns are emptied, and no row or column moves.
 func TestColumnsOfAList(t *testing.T) {
 	f := Of("user.update")
 	for list, want := range map[string]string{

@@ -11,22 +11,22 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// The names of what a form sends beside its fields.
+// Prefixes to the name of a field, for additional values that a form sends.
 const (
-	// Was comes before the name of a field that showed a value, with that value.
+	// Was is the prefix for the value that a field showed initially.
 	Was = "was:"
-	// Never comes before the name of a field that is empty on purpose.
+	// Never is the prefix for the mark that a field is intentionally empty.
 	Never = "never:"
 )
 
-// Problem is the fault of a field.
+// Problem is a mistake in a field.
 type Problem struct {
-	Field string // empty: it is about several
+	Field string // name of the field; empty if several fields are at fault
 	Text  Words
 }
 
-// Read returns the values of a call by what was typed, and its faults. Values that are as they
-// were shown are left out. Secrets are among the values, and never in a problem.
+// Read returns the values of a call for what was typed, and the mistakes in it. It omits values that were not
+// edited. Problems never contain a secret.
 func (f *Form) Read(typed url.Values) (ops.Given, []Problem) {
 	given := ops.Given{}
 	var problems []Problem
@@ -85,7 +85,7 @@ func (f *Field) read(op *ops.Operation, typed url.Values, given ops.Given) *Prob
 	return nil
 }
 
-// listOf returns the values that stand on lines.
+// listOf returns the values in a text, one per line.
 func listOf(f *Field, text string) any {
 	var all []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -99,7 +99,7 @@ func listOf(f *Field, text string) any {
 	return schema.ListOf(all)
 }
 
-// Missing is the fault of a field that is empty and must not be.
+// Missing returns the problem of a required field that is empty.
 func (f *Field) Missing() Problem { return *f.missing() }
 
 func (f *Field) missing() *Problem {
@@ -112,10 +112,10 @@ func (f *Field) missing() *Problem {
 	return &Problem{f.Name, Words{f.Label[0] + " is missing.", f.Label[1] + " fehlt."}}
 }
 
-// NoEnd is the label of a box that says that a day is empty on purpose.
+// NoEnd is the label of the box for a day that is intentionally empty.
 var NoEnd = Words{"No end", "Kein Ende"}
 
-// Problem returns the fault of a parameter, by what the API says of it and what was typed.
+// Problem returns the problem of a parameter for the API's message and the typed value.
 func (f *Form) Problem(param, message, typed string) Problem {
 	field := f.Field(param)
 	if field == nil {
@@ -128,7 +128,7 @@ func (f *Form) Problem(param, message, typed string) Problem {
 	return Problem{field.Name, Words{english, field.german(typed)}}
 }
 
-// german says what a field takes.
+// german describes the values that a field accepts, in German.
 func (f *Field) german(typed string) string {
 	doc := f.Param.Kind.Doc()
 	switch {

@@ -8,7 +8,7 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// Words is a text in each language of the console, in the order of its languages.
+// Words is a text in all languages of the console, in their order.
 type Words [2]string
 
 //go:embed labels.txt
@@ -24,7 +24,7 @@ type operationWords struct {
 	order       []string
 }
 
-// rows returns the rows of a table, by their first column.
+// rows returns the rows of a table by their first column.
 func rows(table string) map[string][]string {
 	all := map[string][]string{}
 	for line := range strings.Lines(table) {
@@ -58,10 +58,10 @@ var operations = func() map[string]operationWords {
 	return all
 }()
 
-// recordTypes are the resources whose rows are about records of one type.
+// recordTypes are the resources whose operations work on records of one type.
 var recordTypes = strings.Fields("cname a aaaa ptr txt srv mx caa tlsa sshfp dname")
 
-// wordsOf returns the words of a row. The rows of the types of records share theirs.
+// wordsOf returns the words of an operation. The operations of all record types share one set.
 func wordsOf(op *ops.Operation) operationWords {
 	if own, has := operations[op.ID]; has {
 		return own
@@ -78,8 +78,8 @@ func wordsOf(op *ops.Operation) operationWords {
 	return shared
 }
 
-// choices are the words for values that people choose. Others stand for themselves: they are names
-// that the directory or DNS uses.
+// choices contains the labels of values that people choose. Other values are names that the directory or DNS
+// uses, and are shown unchanged.
 var choices = map[string]Words{
 	"Global":      {"Global", "Global"},
 	"Universal":   {"Universal", "Universell"},
@@ -100,7 +100,8 @@ func choiceWords(word string) Words {
 	return Words{word, word}
 }
 
-// LabelOf returns the words for a field of a record or a parameter, in any case; empty: there are none.
+// LabelOf returns the label of a field of a record or of a parameter, regardless of case. It is empty if
+// there is none.
 func LabelOf(name string) Words {
 	for known, words := range labels {
 		if strings.EqualFold(known, name) {

@@ -14,42 +14,42 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// API is what the pages use of the gateway. It is safe for concurrent use.
+// API is the part of the gateway that the pages use. It is safe for concurrent use.
 type API interface {
-	// Call makes a call of an operation as its Principal. With an error the answer has the records of
-	// what was done all the same.
+	// Call calls an operation as c's Principal. If it fails, the answer still contains records of the changes
+	// that were made.
 	Call(ctx context.Context, operation string, c call.Call) (call.Answer, error)
-	// Readiness reports whether requests can be served, and what was checked. Nobody but a caller with
-	// ops:read gets reasons; nil is somebody who is not signed in.
+	// Readiness returns the checks of the gateway, and reports whether it can serve requests. Checks contain
+	// reasons only if the caller has ops:read. A nil caller is not signed in.
 	Readiness(ctx context.Context, caller *identity.Principal) (checks []Check, ready bool)
-	// Proved notes that a request came from somebody who is signed in.
+	// Proved records that a request came from a person who is signed in.
 	Proved(r *http.Request)
 }
 
-// Check is a part of the gateway, and whether it works.
+// Check is the state of a part of the gateway.
 type Check struct {
 	Name     string
 	OK       bool
-	Degraded bool   // it works, and needs attention
-	Reason   string // empty also if the caller may not see it
+	Degraded bool   // works, but needs attention
+	Reason   string // also empty if the caller may not see it
 }
 
-// Visit is a request of somebody who is signed in.
+// Visit is a request of a person who is signed in.
 type Visit struct {
 	*Pages
 	W          http.ResponseWriter
 	R          *http.Request
 	Session    *signin.Session
 	Principals []*identity.Principal
-	Sees       map[*identity.Principal]bool // whether a role shows the object of the page
+	Sees       map[*identity.Principal]bool // whether each role can see the object of the page
 }
 
-// May reports whether a role has the scope.
+// May reports whether any of the person's roles has the scope.
 func (c *Visit) May(scope identity.Scope) bool {
 	return slices.ContainsFunc(c.Principals, func(p *identity.Principal) bool { return p.Has(scope) })
 }
 
-// Answer is an answer of the API.
+// Answer is an answer of the API to a call.
 type Answer struct {
 	Status   int             `json:"-"`
 	Output   string          `json:"output"`
@@ -58,11 +58,11 @@ type Answer struct {
 	Warnings []Warning       `json:"warnings"`
 	Plan     *say.Plan       `json:"plan"`
 	Next     string          `json:"next"`
-	Total    int             `json:"-"` // of all pages; 0 also if it was not asked for
+	Total    int             `json:"-"` // records on all pages; also 0 if the total was not requested
 
-	Document  *call.Document `json:"-"` // nil: it is an envelope
-	ChangeID  string         `json:"-"` // in the history; empty: nothing was changed
-	Generated string         // secret, which is shown once; empty: none
+	Document  *call.Document `json:"-"` // nil if the answer is an envelope
+	ChangeID  string         `json:"-"` // id in the history; empty if nothing was changed
+	Generated string         // secret to show once; empty if there is none
 }
 
 type Failure struct {
@@ -79,19 +79,19 @@ type Warning struct {
 	Message string `json:"message"`
 }
 
-// Said returns what pages say of the warning.
+// Said returns the text that pages show for the warning.
 func (w Warning) Said() texts.Text { return texts.Warning(w.Code, w.Message) }
 
 // Records decodes the records of an answer.
 func Records[T any](a *Answer) []T {
 	var all []T
-	_ = json.Unmarshal(a.Result, &all) // an answer of ours has the form of its row
+	_ = json.Unmarshal(a.Result, &all) // our own answers match the shape of their operation
 	return all
 }
 
 func (a *Answer) Ok() bool { return a.Status >= 200 && a.Status < 300 }
 
-// Identity returns who is signed in.
+// Identity returns the identity of the person.
 func (c *Visit) Identity() identity.ID {
 	if len(c.Principals) > 0 {
 		return c.Principals[0].Identity()
@@ -99,13 +99,13 @@ func (c *Visit) Identity() identity.ID {
 	return c.Session.Identity
 }
 
-// Call makes a call as the person. Of several roles, which are never merged, the first one counts
-// that may do this. Lists are read by [visit.listed].
+// Call makes a call as the person. Roles are never merged: the first role that allows the call is used. To
+// read lists use [Visit.Listed].
 func (c *Visit) Call(operation string, values call.Values) *Answer {
 	return Send(c, operation, call.Call{Input: values})
 }
 
-// Send is [visit.call] with all that a call may have.
+// Send is [Visit.Call] for calls with more than values.
 func Send(c *Visit, operation string, sent call.Call) *Answer {
 	var first *Answer
 	for _, principal := range c.Principals {
@@ -123,7 +123,7 @@ func Send(c *Visit, operation string, sent call.Call) *Answer {
 	return first
 }
 
-// Get makes a call as the person, with pairs of names and values, of which empty ones are left out.
+// Get makes a call as the person. pairs alternates names and values; empty values are omitted.
 func (c *Visit) Get(operation string, pairs ...string) *Answer {
 	values := call.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -137,15 +137,15 @@ func (c *Visit) Get(operation string, pairs ...string) *Answer {
 // Read reads an object of a kind.
 func (c *Visit) Read(k *Kind, identity string) *Answer { return c.Get(k.Reader, k.Object, identity) }
 
-// CallAs makes a call in one of the roles of the person.
+// CallAs makes a call with one of the person's roles.
 func (c *Visit) CallAs(principal *identity.Principal, operation string, values call.Values) *Answer {
 	return sendAs(c, principal, operation, call.Call{Input: values})
 }
 
-// sendAs is [visit.callAs] with all that a call may have.
+// sendAs is [Visit.CallAs] for calls with more than values.
 func sendAs(c *Visit, principal *identity.Principal, operation string, sent call.Call) *Answer {
 	id := call.NewID()
-	sent.ID, sent.Principal, sent.From = id, principal, c.Client(c.R) // from where the person asks
+	sent.ID, sent.Principal, sent.From = id, principal, c.Client(c.R) // the person's address
 	made, err := c.API.Call(c.R.Context(), operation, sent)
 	a := &Answer{
 		Status: http.StatusOK, Output: made.Output, Next: made.Next, ChangeID: made.ChangeID,
@@ -163,7 +163,7 @@ func sendAs(c *Visit, principal *identity.Principal, operation string, sent call
 	}
 	if made.Plan != nil {
 		a.Plan = &say.Plan{}
-		_ = json.Unmarshal(made.Plan, a.Plan) // a plan of ours has this form
+		_ = json.Unmarshal(made.Plan, a.Plan) // our own plans have this form
 	}
 	if e := problem.Of(call.Problem(made, err)); e != nil {
 		a.Status, a.Output = e.Code.Status(), e.Message
@@ -174,10 +174,10 @@ func sendAs(c *Visit, principal *identity.Principal, operation string, sent call
 	return a
 }
 
-// NeedsReason reports whether calls of an operation must say why.
+// NeedsReason reports whether calls of an operation require a reason.
 func (c *Visit) NeedsReason(operation string) bool { return c.Reasoned != nil && c.Reasoned(operation) }
 
-// KeepNew keeps a value with the session under a new id.
+// KeepNew stores a value with the session and returns its new id.
 func (c *Visit) KeepNew(value any) (id string, err error) {
 	id = signin.NewID()
 	return id, c.Session.Keep(c.R.Context(), id, 0, value)

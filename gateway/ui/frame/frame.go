@@ -25,13 +25,13 @@ type tab struct {
 	Current bool
 }
 
-// MenuRow is a row of the menu: a page, and who may see it.
+// MenuRow is a link in the menu. May reports whether a person may see it.
 type MenuRow struct {
 	Section, Path, Icon string
 	May                 func(*Visit) bool
 }
 
-// Nav returns the links to the pages that the person may use. Current is the path of the page.
+// Nav returns the menu's links to the pages that the person may use. Current is the path of the open page.
 func Nav(c *Visit, current string) (all []section) {
 	last := ""
 	for _, p := range c.Menu {
@@ -54,7 +54,7 @@ func Nav(c *Visit, current string) (all []section) {
 	return all
 }
 
-// Initials returns the first letters of a name, which stand for it where there is no room.
+// Initials returns the initials of a name, for places without room for all of it.
 func Initials(name string) string {
 	if _, account, has := strings.Cut(name, `\`); has {
 		name = account
@@ -73,23 +73,23 @@ func Initials(name string) string {
 	return string(letters)
 }
 
-// look is how a person wants the pages, which a cookie keeps.
+// look contains a person's display settings. They are stored in a cookie.
 type look struct {
 	texts.Reader
-	zone  string // chosen by the person; empty: the zone of the gateway
-	theme string // light or dark; empty: as the system has it
-	keys  string // off: the key "/" is not taken
+	zone  string // chosen by the person; empty means the gateway's zone
+	theme string // light or dark; empty means the system's setting
+	keys  string // off if the "/" key does nothing
 }
 
-// The cookie of a look is not a secret, and sign-out leaves it.
+// The cookie with the display settings is not a secret, and remains after sign-out.
 const lookSuffix = "-look"
 
-// lookSeconds is how long a browser keeps a look.
+// lookSeconds is the lifetime of the cookie, in seconds.
 const lookSeconds = 365 * 24 * 60 * 60
 
 var themes = []string{"", "light", "dark"}
 
-// LookOf returns how the person wants the pages. Without a choice the browser's language counts.
+// LookOf returns the person's display settings. The default language is the browser's.
 func (p *Pages) LookOf(r *http.Request) look {
 	l := look{Reader: texts.Reader{Lang: texts.Accepted(r.Header.Get("Accept-Language")), Zone: p.DayZone()}}
 	kept, err := r.Cookie(p.CookieName(r) + lookSuffix)
@@ -113,10 +113,10 @@ func (p *Pages) LookOf(r *http.Request) look {
 	return l
 }
 
-// zonePrefix begins the part of the cookie that has the zone.
+// zonePrefix is the prefix of the zone in the cookie.
 const zonePrefix = "zone:"
 
-// DayZone returns the zone of the gateway, in which a day ends that a form asks for.
+// DayZone returns the gateway's time zone. Days in forms end at midnight in it.
 func (p *Pages) DayZone() *time.Location {
 	if p.Zone == nil {
 		return time.UTC
@@ -124,7 +124,7 @@ func (p *Pages) DayZone() *time.Location {
 	return p.Zone
 }
 
-// setZone sets the zone that the person has chosen, if there is one with the name.
+// setZone sets the person's zone if name is a known zone.
 func (l *look) setZone(name string) {
 	if name == "" || name == "Local" {
 		return
@@ -137,7 +137,7 @@ func (l *look) setZone(name string) {
 	}
 }
 
-// setLook keeps how the person wants the pages, and shows the page again.
+// setLook stores the person's display settings in a cookie, and reloads the page.
 func (p *Pages) setLook(w http.ResponseWriter, r *http.Request) {
 	l, given := p.LookOf(r), r.PostForm
 	if given.Has("theme") {
@@ -169,7 +169,7 @@ func (p *Pages) setLook(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, Next(given.Get("next")), http.StatusSeeOther)
 }
 
-// zoneNames are the zones that everybody can choose. The script adds the zone of the computer.
+// zoneNames are the zones that everybody can choose. The script adds the computer's zone.
 var zoneNames = []string{
 	"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "America/Bogota", "America/Chicago",
 	"America/Denver", "America/Los_Angeles", "America/Mexico_City", "America/New_York", "America/Sao_Paulo",
@@ -179,10 +179,10 @@ var zoneNames = []string{
 	"Europe/Zurich", "Pacific/Auckland",
 }
 
-// language is one that the pages can be shown in instead.
+// language is another language in which the page is available.
 type language struct{ Code, Name string }
 
-// framed adds to a page what its frame shows.
+// framed adds the contents of the frame to a page.
 func (l look) framed(shown *Page, r *http.Request, of *time.Location) {
 	shown.Zones = []Choice{{Label: texts.Of("frame.zone.gateway", "zone", of.String()), Chosen: l.zone == ""}}
 	names := slices.Clone(zoneNames)

@@ -9,20 +9,20 @@ import (
 
 // Kind is a kind of object that has pages.
 type Kind struct {
-	HitType string // of the API's search
-	Path    string // of its pages
+	HitType string // type in the API's search
+	Path    string // path of the pages
 	Scope   identity.Scope
-	Reader  string // operation that reads one
-	Object  string // parameter that names it there and in actions
-	Key     string // the field that its address has; empty: guid
+	Reader  string // operation that reads an object
+	Object  string // parameter that names the object in Reader and in actions
+	Key     string // field that names an object in its page's address; empty means guid
 }
 
-// At returns the page of an object of the kind, or one below it.
+// At returns the address of an object's page, or of a page below it.
 func (k *Kind) At(guid string, below ...string) string {
 	return say.Address(append([]string{k.Path, guid}, below...)...)
 }
 
-// Kinds are all kinds of objects with pages.
+// Kinds contains all kinds of objects that have pages.
 var Kinds = []*Kind{
 	{HitType: "user", Path: "people", Scope: identity.UserRead, Reader: "user.get", Object: "Username"},
 	{HitType: "group", Path: "groups", Scope: identity.GroupRead, Reader: "group.get", Object: "GroupName"},
@@ -37,12 +37,12 @@ var Kinds = []*Kind{
 	},
 }
 
-// KindOf returns the kind of a type of the search; nil: it has no pages.
+// KindOf returns the kind for a type of the search, or nil if that type has no pages.
 func KindOf(hitType string) *Kind {
 	return find(func(k *Kind) bool { return k.HitType == hitType })
 }
 
-// KindAt returns the kind whose pages are below a path; nil: there is none.
+// KindAt returns the kind whose pages are below a path, or nil if there is none.
 func KindAt(path string) *Kind { return find(func(k *Kind) bool { return k.Path == path }) }
 
 func find(match func(*Kind) bool) *Kind {

@@ -10,21 +10,21 @@ import (
 type LogFilter struct {
 	Since  time.Time
 	Until  time.Time
-	Who    string       // part of the caller's name, or what [identity.ParseReference] takes
-	Only   *identity.ID // nil: of everybody
+	Who    string       // part of the caller's name, or a reference for [identity.ParseReference]
+	Only   *identity.ID // nil means all callers
 	Target string       // part of a DN, a GUID or a parameter, or the id of a request
-	Names  []string     // by which the object that Target means is named, too
-	Skip   int          // lines, the newest ones
-	Most   int          // lines behind these
+	Names  []string     // other names of the object that Target identifies
+	Skip   int          // number of the newest lines to skip
+	Most   int          // maximum number of lines to return
 
-	Reader  identity.ID           // the person who reads them
-	Readers []*identity.Principal // what the person may read: a line must be visible to one of them
+	Reader  identity.ID           // the person who reads the lines
+	Readers []*identity.Principal // the reader's roles: at least one must be allowed to see a line
 }
 
 // LogLine is a call in the audit log.
 type LogLine struct {
 	Time, From, Operation, Outcome, Code, RequestID string
 
-	Who, Kind      string // who called, and which kind of caller that is
+	Who, Kind      string // name and kind of the caller
 	Targets, Given []string
 }

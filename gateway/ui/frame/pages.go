@@ -1,8 +1,8 @@
-// Package frame is what all pages of the console have in common: who is signed in, the calls that a
-// page makes as that person, lists over several roles, the menu, the look and the rendering.
+// Package frame contains what all pages of the console share: sign-in, calls as the signed-in person, lists
+// over several roles, the menu, the display settings and the rendering.
 //
-// The pages reach the directory only by calls of operations, which they make as the person who is
-// signed in ([API]). So the scopes, limits, rates, plans and audit of the API apply to them.
+// Pages access the directory only by calling operations as the signed-in person, see [API]. So the scopes,
+// limits, rates, plans and audit of the API apply to them.
 package frame
 
 import (
@@ -27,39 +27,39 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Options configure the pages. API, Gate and Client are required.
+// Options configures the pages. API, Gate and Client are required.
 type Options struct {
 	API  API
 	Gate *signin.Gate
-	// Client returns the address of a request's client, which may be behind a proxy.
+	// Client returns the address of the client that sent a request, also behind a proxy.
 	Client func(*http.Request) netip.Addr
-	// EndPoint returns the bindings of the TLS connection of a request's client; nil, or no bindings: it is
-	// not known.
+	// EndPoint returns the channel bindings of the TLS connection from a request's client. It is nil or
+	// returns nothing if they are unknown.
 	EndPoint func(*http.Request) []byte
 
-	Sandbox bool // says so on every page
+	Sandbox bool // shows on every page that this is the sandbox
 	// Unencrypted serves plain HTTP to browsers on this machine, for the sandbox.
 	Unencrypted bool
 	Version     string
-	Manual      string // address of the manual, such as "/manual/"; empty: it is not served
-	Hint        string // how to sign in to the sandbox; empty: nothing
+	Manual      string // address of the manual, such as "/manual/"; empty if it is not served
+	Hint        string // how to sign in to the sandbox; may be empty
 
-	// Zone is where days end, and whose times people see who chose no other. Nil: UTC.
+	// Zone is the time zone in which days end, and the default zone for times on pages. Nil means UTC.
 	Zone *time.Location
 
-	// Procedures are changes that belong together, with a form for all of them.
+	// Procedures are sequences of changes that share one form.
 	Procedures []*procedure.Procedure
 
-	// Changes are the operations that a list may have.
+	// Changes are the operations that a list can contain.
 	Changes []Change
 
-	// Reasoned reports whether calls of an operation must say why, by the settings of this moment. Nil: none
-	// must.
+	// Reasoned reports whether the current settings require a reason for calls of an operation. Nil means
+	// that no call requires one.
 	Reasoned func(operation string) bool
 
-	// Figures returns how the gateway works at this moment. Nil: it is not shown.
+	// Figures returns the current operating figures of the gateway. If it is nil, pages do not show them.
 	Figures func() figures.Figures
-	// Log returns lines of the audit log, the newest first. Nil: there is none.
+	// Log returns lines of the audit log, newest first. It is nil if there is no log.
 	Log func(LogFilter) ([]LogLine, error)
 }
 
@@ -71,15 +71,16 @@ type Pages struct {
 	sites  *http.CrossOriginProtection
 }
 
-// Console is what the frame of each page has from the pages in it.
+// Console contains the parts of the frame that the pages in it provide.
 type Console struct {
 	Menu []MenuRow
-	Said func(*Visit) *Done // what was done, of which a page begins with a message; nil: nothing
-	// Notes returns what a person is to be told once, and whether more may follow while a page is open.
+	Said func(*Visit) *Done // message about what was done; nil if there is none
+	// Notes returns notes to show the person once, and reports whether more may follow while the page is
+	// open.
 	Notes func(*Visit) (notes []Note, open bool)
 }
 
-// NewPages returns pages without routes.
+// NewPages returns pages that have only the routes of the frame.
 func NewPages(o Options, of Console) *Pages {
 	p := &Pages{Options: o, Console: of, Routes: http.NewServeMux(), sites: http.NewCrossOriginProtection()}
 	p.Routes.HandleFunc("GET /ui/assets/{version}/{name}", asset)
@@ -94,25 +95,25 @@ func NewPages(o Options, of Console) *Pages {
 	return p
 }
 
-// Get shows a page to people who are signed in.
+// Get registers a page for people who are signed in.
 func (p *Pages) Get(path string, shown func(*Visit)) {
 	p.Routes.HandleFunc("GET "+path, p.person(shown))
 }
 
-// Post takes a form of people who are signed in.
+// Post registers a handler of forms from people who are signed in.
 func (p *Pages) Post(path string, taken func(*Visit)) {
 	p.Routes.HandleFunc("POST "+path, p.form(p.person(taken)))
 }
 
-// The prefix __Host- makes browsers refuse the cookie from plain HTTP and from other
-// hosts of the domain. It needs the attribute Secure, with which no cookie would be
-// kept on the sandbox's plain HTTP; so its cookie has another name.
+// Because of the prefix __Host-, browsers refuse the cookie from plain HTTP and from other hosts of the
+// domain. The prefix requires the attribute Secure, and a browser would not keep such a cookie on the
+// sandbox's plain HTTP. So the sandbox's cookie has another name.
 const (
 	secureCookie = "__Host-adgateway"
 	plainCookie  = "adgateway"
 )
 
-// headers of every page.
+// headers are the headers of every page.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 	"X-Content-Type-Options":  "nosniff",
@@ -127,12 +128,12 @@ var headers = map[string]string{
 
 const formLimit = 64 << 10 // bytes
 
-// Rights returns what a person may do now, whether at a page or not: one principal for each role.
+// Rights returns a person's current rights, one principal for each role. The person need not be signed in.
 func (p *Pages) Rights(ctx context.Context, sid string) ([]*identity.Principal, error) {
 	return p.Gate.Rights(ctx, sid)
 }
 
-// Tickets returns who knows people by their tickets of Kerberos; nil: tickets are not accepted.
+// Tickets returns the verifier of Kerberos tickets, or nil if tickets are not accepted.
 func (p *Pages) Tickets() authn.Tickets {
 	if !p.Gate.Tickets() {
 		return nil
@@ -155,8 +156,8 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// local reports whether a browser on this machine asks for this machine by its name or
-// address. A name of another site may have been made to lead here.
+// local reports whether a request comes from this machine and names this machine as its host. The host is
+// checked because an attacker can make a name of another site resolve to this machine.
 func local(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -172,7 +173,7 @@ func (p *Pages) NotFound(w http.ResponseWriter, r *http.Request) {
 	p.plain(w, r, http.StatusNotFound, texts.Of("frame.noPage"), texts.Of("frame.noPage.text"))
 }
 
-// Cookie returns the value of the cookie; empty: there is none.
+// Cookie returns the value of the session cookie, or "" if there is none.
 func (p *Pages) Cookie(r *http.Request) string {
 	found, err := r.Cookie(p.CookieName(r))
 	if err != nil {
@@ -188,7 +189,7 @@ func (p *Pages) CookieName(r *http.Request) string {
 	return plainCookie
 }
 
-// setCookie sets the cookie until the browser ends; an empty value removes it.
+// setCookie sets the session cookie until the browser closes. An empty value removes it.
 func (p *Pages) setCookie(w http.ResponseWriter, r *http.Request, value string) {
 	cookie := &http.Cookie{
 		Name: p.CookieName(r), Value: value, Path: "/",
@@ -200,7 +201,7 @@ func (p *Pages) setCookie(w http.ResponseWriter, r *http.Request, value string) 
 	http.SetCookie(w, cookie)
 }
 
-// The mark of a browser is in a cookie of its own, which sign-out leaves.
+// A browser's mark is in a separate cookie, which remains after sign-out.
 const markSuffix = "-mark"
 
 func (p *Pages) markOf(r *http.Request) string {
@@ -218,20 +219,20 @@ func (p *Pages) setMark(w http.ResponseWriter, r *http.Request, value string) {
 	})
 }
 
-// Upload takes a form that has a file.
+// Upload registers a handler of forms that contain a file.
 func (p *Pages) Upload(path string, taken func(*Visit)) {
 	p.Routes.HandleFunc("POST "+path, p.upload(taken))
 }
 
-// Fill takes a form that may have a file.
+// Fill registers a handler of forms that may contain a file.
 func (p *Pages) Fill(path string, taken func(*Visit)) {
 	p.Routes.HandleFunc("POST "+path, p.filled(taken))
 }
 
-// Anybody shows a page to people who may not be signed in.
+// Anybody registers a page that does not require sign-in.
 func (p *Pages) Anybody(path string, shown http.HandlerFunc) { p.Routes.HandleFunc("GET "+path, shown) }
 
-// filled passes on forms of operations, which may have a file.
+// filled passes on forms of operations. They may contain a file.
 func (p *Pages) filled(next func(*Visit)) http.HandlerFunc {
 	typed, withFile := p.form(p.person(next)), p.upload(next)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -243,7 +244,7 @@ func (p *Pages) filled(next func(*Visit)) http.HandlerFunc {
 	}
 }
 
-// form requires the token of a form that was shown to the same browser.
+// form requires a form token that was issued to the same browser.
 func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, formLimit)
@@ -269,7 +270,7 @@ func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// storeLost says that the store of the cluster, which has the sessions, cannot be used.
+// storeLost reports that the cluster's store, which contains the sessions, is unavailable.
 func (p *Pages) storeLost(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Retry-After", "5")
 	p.plain(w, r, http.StatusServiceUnavailable, texts.Of("store.notNow"), texts.Of(
@@ -277,8 +278,8 @@ func (p *Pages) storeLost(w http.ResponseWriter, r *http.Request, err error) {
 	))
 }
 
-// WithoutStore says why there are no sessions. What the store said names its hosts, so that
-// only the log has it.
+// WithoutStore explains why there are no sessions. Errors of the store contain host names, so only the log
+// gets them.
 func WithoutStore(err error) texts.Text {
 	if errors.Is(err, signin.ErrRewound) {
 		return texts.Of("store.rewound")
@@ -286,7 +287,7 @@ func WithoutStore(err error) texts.Text {
 	return texts.Of("store.lost")
 }
 
-// ended says that a session has ended, and whether what was typed is kept.
+// ended returns the message that a session has ended, and says whether the typed values are kept.
 func ended(r *http.Request) texts.Text {
 	if strings.HasPrefix(r.URL.Path, say.Base+say.DoPath+"/") {
 		return texts.Of("signIn.kept")
@@ -294,8 +295,8 @@ func ended(r *http.Request) texts.Text {
 	return texts.Of("signIn.ended")
 }
 
-// pageOf returns the page that a form was on, to return to: a form of an operation with what was typed,
-// but for its secrets.
+// pageOf returns the address of the page that a form was on. For an operation's form, it includes what was
+// typed, except secrets.
 func pageOf(r *http.Request) string {
 	if operation, is := strings.CutPrefix(r.URL.Path, say.Base+say.DoPath+"/"); is {
 		if f := form.Of(operation); f != nil {
@@ -305,8 +306,8 @@ func pageOf(r *http.Request) string {
 	return Next(cmp.Or(r.PostForm.Get("from"), r.PostForm.Get("next")))
 }
 
-// Next returns the address of a page to go to. It is the status page if the text is anything but
-// the path of a page here.
+// Next returns a safe address to redirect to: text if it is the path of one of these pages, otherwise the
+// status page.
 func Next(text string) string {
 	target, err := url.Parse(text)
 	if err != nil || target.Scheme != "" || target.Host != "" || target.User != nil || target.Opaque != "" ||
@@ -321,11 +322,11 @@ func Next(text string) string {
 	return (&url.URL{Path: target.Path, RawQuery: target.RawQuery}).String()
 }
 
-// renewHeader is in the requests by which an open page keeps itself up to date. Those for a stream of
-// events have none: browsers add no headers to them.
+// renewHeader marks requests that an open page sends to refresh itself. Event streams do not have it, because
+// browsers cannot add headers to them.
 const renewHeader = "X-Renew"
 
-// session returns the session of a request. A page that is only open does not use it, so that the
+// session returns the session of a request. Refreshing an open page does not prolong the session, so the
 // session of a person who has left ends.
 func (p *Pages) session(r *http.Request) (*signin.Session, error) {
 	stream := r.Header.Get("Accept") == eventStream
@@ -335,7 +336,7 @@ func (p *Pages) session(r *http.Request) (*signin.Session, error) {
 	return p.Gate.Find(r.Context(), p.Cookie(r))
 }
 
-// person passes on requests of people who are signed in.
+// person passes on requests from people who are signed in, and asks others to sign in.
 func (p *Pages) person(next func(*Visit)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		session, err := p.session(r)
@@ -359,7 +360,7 @@ func (p *Pages) person(next func(*Visit)) http.HandlerFunc {
 		}
 		c, err := p.Visit(w, r, session)
 		if err != nil {
-			_ = p.Gate.End(r.Context(), p.Cookie(r)) // nobody can use it without the token
+			_ = p.Gate.End(r.Context(), p.Cookie(r)) // the session is useless without its API token
 			p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.token.ended"), say.Base)
 			return
 		}
@@ -367,8 +368,8 @@ func (p *Pages) person(next func(*Visit)) http.HandlerFunc {
 	}
 }
 
-// upload passes on requests with a form that has a file. It reads no more of one than the limit, and
-// nothing of somebody who is not signed in.
+// upload parses a form that contains a file, and calls next. It reads at most listLimit bytes, and nothing
+// unless the person is signed in.
 func (p *Pages) upload(next func(*Visit)) http.HandlerFunc {
 	return p.person(func(c *Visit) {
 		c.R.Body = http.MaxBytesReader(c.W, c.R.Body, listLimit)
@@ -389,13 +390,13 @@ func (p *Pages) upload(next func(*Visit)) http.HandlerFunc {
 	})
 }
 
-// Change is an operation that the items of a list may be calls of.
+// Change is an operation that a list can apply to each of its items.
 type Change struct {
 	ID, Summary string
 	Scope       identity.Scope
 }
 
-// listLimit is how large a list may be here, with the rest of its form. Larger ones are sent to the API.
+// listLimit is the maximum size of a form with a list. Larger lists must be sent to the API.
 const listLimit = 1 << 20 // bytes
 
 func (p *Pages) Visit(w http.ResponseWriter, r *http.Request, session *signin.Session) (*Visit, error) {

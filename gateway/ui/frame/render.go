@@ -21,13 +21,13 @@ import (
 //go:embed templates assets
 var Files embed.FS
 
-// assetsVersion changes with the files, so that browsers may keep them forever.
+// assetsVersion changes with the files, so browsers can cache them forever.
 var assetsVersion = hashOf("assets/console.css", "assets/console.js", "assets/icons.svg")
 
 func hashOf(names ...string) string {
 	sum := sha256.New()
 	for _, name := range names {
-		text, _ := Files.ReadFile(name) // embedded
+		text, _ := Files.ReadFile(name) // cannot fail: it is embedded
 		sum.Write(text)
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])
@@ -42,11 +42,11 @@ func asset(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(text) // fails only if the browser has left
+	_, _ = w.Write(text) // fails only if the browser has disconnected
 }
 
-// Templates returns the pages by language and name, each with the layout. They are parsed at the
-// first page: no command line should wait for them.
+// Templates returns the pages by language and name, each with the layout. They are parsed when the first page
+// is rendered, so command lines do not wait for them.
 var Templates = sync.OnceValue(func() map[texts.Lang]map[string]*template.Template {
 	all := map[texts.Lang]map[string]*template.Template{}
 	for _, lang := range texts.Langs {
@@ -68,13 +68,13 @@ func parse(reader texts.Reader, names ...string) map[string]*template.Template {
 	return all
 }
 
-// zoned are pages with the times of other zones than UTC, parsed as they are read.
+// zoned caches pages with times in zones other than UTC. They are parsed on demand.
 var zoned struct {
 	sync.Mutex
-	pages map[string]*template.Template // by zone, language and name
+	pages map[string]*template.Template // key: zone, language and name
 }
 
-// mostZoned limits the pages that are kept parsed.
+// mostZoned limits the pages in the cache.
 const mostZoned = 128
 
 // template returns a page for a reader.
@@ -96,14 +96,14 @@ func (l look) template(name string) *template.Template {
 	return found
 }
 
-// Fragment renders a part of a page, which the script puts into one.
+// Fragment renders a part of a page, which the script inserts.
 func (c *Visit) Fragment(name string, body any) {
 	c.W.Header().Set("Content-Type", "text/html; charset=utf-8")
 	c.W.WriteHeader(http.StatusOK)
-	_ = c.LookOf(c.R).template(name).ExecuteTemplate(c.W, "content", body) // fails only if the browser has left
+	_ = c.LookOf(c.R).template(name).ExecuteTemplate(c.W, "content", body) // fails only if the browser is gone
 }
 
-// functions returns the functions of the templates for a reader.
+// functions returns the template functions for a reader.
 func functions(reader texts.Reader) template.FuncMap {
 	return template.FuncMap{
 		"t":      func(key string, pairs ...any) texts.Text { return texts.Of(key, pairs...) },
@@ -123,7 +123,7 @@ func functions(reader texts.Reader) template.FuncMap {
 	}
 }
 
-// saidIn returns a value for a reader if it is a text of the table.
+// saidIn converts a [texts.Text] to the reader's language and zone. It returns other values unchanged.
 func saidIn(reader texts.Reader, v any) any {
 	if text, is := v.(texts.Text); is {
 		return text.For(reader)
@@ -131,7 +131,7 @@ func saidIn(reader texts.Reader, v any) any {
 	return v
 }
 
-// Icon returns an icon of the sprite. It is decoration: a word stands next to it.
+// Icon returns an icon of the sprite. Icons are decorative; a word is always next to them.
 func Icon(name string) template.HTML {
 	const format = `<svg class="i" aria-hidden="true"><use href="%s#%s"/></svg>`
 	return template.HTML(
@@ -139,57 +139,57 @@ func Icon(name string) template.HTML {
 	)
 }
 
-// looks is how a page looks, and how else it could.
+// looks contains the display settings of a page and the alternatives.
 type looks struct {
 	Lang      texts.Lang
-	Theme     string // empty: as the system has it
-	Keys      string // off: the key for the search is not taken
+	Theme     string // empty means the system's setting
+	Keys      string // off if the search key does nothing
 	Themes    []Choice
-	Languages []language // all languages but the page's
-	Zones     []Choice   // of the times on pages
+	Languages []language // all languages except the page's
+	Zones     []Choice   // time zones for times on pages
 }
 
-// Page is what every page has.
+// Page contains the data of every page.
 type Page struct {
 	Title    texts.Text
-	Section  string // of the menu
-	Name     string // of the person signed in; empty: nobody
+	Section  string // section of the menu
+	Name     string // name of the signed-in person; empty if nobody is signed in
 	Initials string
 	Role     texts.Text
-	Form     string // token
-	Assets   string // their version
+	Form     string // form token
+	Assets   string // version of the assets
 	Sandbox  bool
 	Version  string
-	Manual   string // its address; empty: there is none
+	Manual   string // address of the manual; empty if there is none
 	looks
-	Here  string // its address
-	Said  *Done  // what was done; nil: nothing
+	Here  string // address of the page
+	Said  *Done  // message about what was done; nil if there is none
 	Notes []Note
-	More  bool // notes may follow while the page is open
+	More  bool // more notes may follow while the page is open
 	Alert *Alert
 	Nav   []section
-	Empty *Empty // what stands in place of a list; never shown with an alert
+	Empty *Empty // shown instead of a list; never together with an alert
 	Body  any
 }
 
-// Done is a message about what was done, on the page of what it was done to.
+// Done is a message about a change, on the page of the changed object.
 type Done struct {
 	Text  texts.Text
-	Path  string // of more about it, which More says; empty: there is none
+	Path  string // address of details, linked by More; empty if there are none
 	More  texts.Text
-	Notes []texts.Text // of what is unusual
-	Undo  string       // where the form goes that undoes it; empty: it cannot be undone
-	Asks  bool         // the form asks for a reason first
+	Notes []texts.Text // anything unusual about the change
+	Undo  string       // address of the form that undoes the change; empty if that is not possible
+	Asks  bool         // Undo asks for a reason first
 }
 
-// Note tells a person that something has ended, once.
+// Note tells a person once that a list has ended.
 type Note struct {
-	Text, More texts.Text // More: what failed; nil: nothing did
+	Text, More texts.Text // More says what failed; nil if nothing did
 	Path       string
 	Good       bool
 }
 
-// Class returns the classes of its box.
+// Class returns the CSS classes of the note's box.
 func (n Note) Class() string {
 	if n.Good {
 		return "ok"
@@ -197,7 +197,7 @@ func (n Note) Class() string {
 	return "warn"
 }
 
-// Empty says that there is nothing, which is known only if the reading succeeded.
+// Empty says that a page has no data. It is used only if the read succeeded.
 type Empty struct {
 	Title, Text texts.Text
 	Examples    []Example
@@ -214,15 +214,15 @@ type Link struct {
 	Text texts.Text
 }
 
-// Alert is a message about something that did not succeed.
+// Alert is a message about a failure.
 type Alert struct {
 	Text      texts.Text
-	Code      string // of the error, which the manual explains; empty: it has none
+	Code      string // error code, which the manual explains; empty if there is none
 	RequestID string
 	Help      texts.Text
 }
 
-// AlertOf returns the alert about a failed call; nil if it succeeded.
+// AlertOf returns the alert for a failed call, or nil if the call succeeded.
 func AlertOf(a *Answer) *Alert {
 	if a == nil || a.Ok() {
 		return nil
@@ -242,7 +242,7 @@ func AlertOf(a *Answer) *Alert {
 	return shown
 }
 
-// Tells reports whether there are notes, or may be while the page is open.
+// Tells reports whether there are notes, or whether some may follow while the page is open.
 func (p Page) Tells() bool { return len(p.Notes) > 0 || p.More }
 
 // Write renders a page.
@@ -263,19 +263,19 @@ func (p *Pages) Write(w http.ResponseWriter, r *http.Request, status int, name s
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_ = http.NewResponseController(
 		w,
-	).SetWriteDeadline(time.Now().Add(time.Minute)) // if the connection has deadlines
+	).SetWriteDeadline(time.Now().Add(time.Minute)) // fails if the connection has no deadlines
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(text.Bytes()) // fails only if the browser has left
+		_, _ = w.Write(text.Bytes()) // fails only if the browser has disconnected
 	}
 }
 
-// plain shows a message to anybody.
+// plain shows a message. It does not require sign-in.
 func (p *Pages) plain(w http.ResponseWriter, r *http.Request, status int, title, text texts.Text) {
 	p.Write(w, r, status, "message", Page{Title: title, Body: text})
 }
 
-// Page renders a page for the person.
+// Page renders a page for the signed-in person.
 func (c *Visit) Page(status int, name string, shown Page) {
 	shown.Name, shown.Version, shown.Nav = c.Session.Name, c.Version, Nav(c, shown.Section)
 	shown.Initials = Initials(shown.Name)
@@ -293,7 +293,7 @@ func (c *Visit) Page(status int, name string, shown Page) {
 	c.Write(c.W, c.R, status, name, shown)
 }
 
-// Failed shows why a page cannot be shown.
+// Failed explains why a page cannot be shown.
 func (c *Visit) Failed(a *Answer) {
 	title := texts.Of("alert.failed")
 	switch a.Status {
@@ -305,7 +305,7 @@ func (c *Visit) Failed(a *Answer) {
 	c.Page(a.Status, "message", Page{Title: title, Alert: AlertOf(a)})
 }
 
-// Choice is one of several values of an input.
+// Choice is one of the possible values of an input.
 type Choice struct {
 	ID     string
 	Label  texts.Text

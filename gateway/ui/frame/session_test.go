@@ -15,7 +15,7 @@ import (
 	"adgateway/gateway/authn/signin"
 )
 
-// everybody is a directory that knows everybody, with any password.
+// everybody is a directory that accepts every name with any password.
 type everybody struct{}
 
 func (everybody) Check(_ context.Context, _, name string, _ []byte) (*signin.Person, error) {
@@ -30,7 +30,8 @@ func (everybody) Groups(context.Context, string) (*signin.Person, error) {
 	return &signin.Person{SID: "S-1"}, nil
 }
 
-// A page that renews itself finds the session of its person, and does not prolong it.
+// TestOpenPagesDoNotKeepASession: a page that refreshes itself finds the person's session, and does not
+// prolong it.
 func TestOpenPagesDoNotKeepASession(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	gate := signin.NewGate(signin.Options{

@@ -16,14 +16,14 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// retryAfter is after how many seconds a person who cannot sign in at the moment tries again.
+// retryAfter is the Retry-After header, in seconds, of answers to people who cannot sign in at the moment.
 const retryAfter = "5"
 
-// SignInPage is the page to sign in on.
+// SignInPage is the sign-in page.
 type SignInPage struct {
 	Passwords, Tokens bool
 	Next, Hint        string
-	Ticket            string // address to sign in at with a ticket; empty: nowhere
+	Ticket            string // address for signing in with a ticket; empty if tickets are not accepted
 }
 
 func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) {
@@ -34,9 +34,8 @@ func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) {
 	p.askSignIn(w, r, http.StatusOK, nil, r.URL.Query().Get("next"))
 }
 
-// askSignIn shows the page to sign in on, without what was typed: it may be a password in the
-// wrong box. A browser without a cookie gets one, to which
-// the form is bound.
+// askSignIn shows the sign-in page. It does not show what was typed, which may be a password in the wrong
+// box. A browser without a cookie gets one, and the form is bound to it.
 func (p *Pages) askSignIn(
 	w http.ResponseWriter, r *http.Request, status int, problem texts.Text, where string,
 ) {
@@ -51,7 +50,7 @@ func (p *Pages) askSignIn(
 	p.Write(w, r, status, "signin", shown)
 }
 
-// NewForm returns the token of a form for a browser that may have no cookie yet.
+// NewForm returns a form token. A browser without a cookie gets one.
 func (p *Pages) NewForm(w http.ResponseWriter, r *http.Request) string {
 	cookie := p.Cookie(r)
 	if cookie == "" {
@@ -100,8 +99,8 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// waitFor says after how many minutes a password is tried again. It is the same for names that have
-// no account.
+// waitFor returns the message that a password can be tried again after a number of minutes. It is the same
+// for names without an account.
 func waitFor(wait time.Duration) texts.Text {
 	return texts.Count("signIn.wait", max(1, int(math.Ceil(wait.Minutes()))))
 }
@@ -111,10 +110,10 @@ func (p *Pages) cannotSignIn(w http.ResponseWriter, r *http.Request, err error, 
 	p.askSignIn(w, r, http.StatusServiceUnavailable, texts.Of("signIn.noStore", "why", WithoutStore(err)), where)
 }
 
-// enter starts a session under a new id, in a browser that gets a mark unless that is empty, and goes to a
-// page.
+// enter starts a session with a new id and redirects to a page. It sets the browser's mark unless mark is
+// empty.
 func (p *Pages) enter(w http.ResponseWriter, r *http.Request, id, mark, where string) {
-	_ = p.Gate.End(r.Context(), p.Cookie(r)) // the gate tries it again; the new session is another one
+	_ = p.Gate.End(r.Context(), p.Cookie(r)) // the gate retries; the new session does not depend on it
 	p.setCookie(w, r, id)
 	if mark != "" {
 		p.setMark(w, r, mark)
@@ -126,7 +125,7 @@ func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
 	err := p.Gate.End(r.Context(), p.Cookie(r))
 	p.setCookie(w, r, "")
 	if p.Gate.Tickets() {
-		p.preferForm(w, r) // or the next page would sign the person in again
+		p.preferForm(w, r) // otherwise the next page would sign the person in again
 	}
 	if errors.Is(err, signin.ErrStore) {
 		p.plain(w, r, http.StatusServiceUnavailable, texts.Of("signIn.out"), texts.Of(
@@ -137,8 +136,8 @@ func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, say.Base, http.StatusSeeOther)
 }
 
-// showLink asks before a link that works once is used up: programs that look at links
-// would use it up otherwise.
+// showLink asks for confirmation before it uses a one-time link, because programs that check links would use
+// it up.
 func (p *Pages) showLink(w http.ResponseWriter, r *http.Request) {
 	p.Write(w, r, http.StatusOK, "link", Page{
 		Title: texts.Of("signIn.link"), Section: "signin", Form: p.NewForm(w, r), Body: r.PathValue("code"),
@@ -158,16 +157,16 @@ func (p *Pages) useLink(w http.ResponseWriter, r *http.Request) {
 	p.enter(w, r, id, "", say.Base)
 }
 
-// A browser sends a ticket by itself once a page asks for it, or shows a box for a password that no page can
-// style or close. So only one page asks, and a browser that has no ticket is not sent there again: it has a
-// cookie until it ends. Sign-out sets that cookie, too.
+// When a page asks for a ticket, a browser sends one without asking, or else shows a password dialog that no
+// page can style or close. So only one page asks for tickets, and a browser without a ticket is not sent
+// there again. A cookie records that until the browser closes. Sign-out sets the cookie, too.
 
 const (
 	TicketPath = say.Base + "signin/kerberos"
 	formSuffix = "-form"
 )
 
-// TriesTicket reports whether a browser is to be asked for a ticket before it is shown the form.
+// TriesTicket reports whether to ask a browser for a ticket before showing the form.
 func (p *Pages) TriesTicket(r *http.Request) bool {
 	if !p.Gate.Tickets() || r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-Mode") != "navigate" {
 		return false
@@ -176,7 +175,7 @@ func (p *Pages) TriesTicket(r *http.Request) bool {
 	return err != nil
 }
 
-// preferForm lets a browser be shown the form from now on.
+// preferForm makes the browser get the form from now on.
 func (p *Pages) preferForm(w http.ResponseWriter, r *http.Request) { p.setFormCookie(w, r, 0) }
 
 func (p *Pages) setFormCookie(w http.ResponseWriter, r *http.Request, age int) {
@@ -186,7 +185,7 @@ func (p *Pages) setFormCookie(w http.ResponseWriter, r *http.Request, age int) {
 	})
 }
 
-// ticket signs in the person that Windows has signed in, and asks for the ticket first.
+// ticket signs in the person who is signed in to Windows. If the request has no ticket, it asks for one.
 func (p *Pages) ticket(w http.ResponseWriter, r *http.Request) {
 	if !p.Gate.Tickets() {
 		p.NotFound(w, r)
@@ -194,13 +193,13 @@ func (p *Pages) ticket(w http.ResponseWriter, r *http.Request) {
 	}
 	where := r.URL.Query().Get("next")
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" && mode != "navigate" {
-		// A picture on a page of another site would end the oldest session of the person.
+		// An image on a page of another site would end the person's oldest session.
 		p.askSignIn(w, r, http.StatusUnauthorized, nil, where)
 		return
 	}
 	token, sent := authn.Credential{Authorization: r.Header.Values("Authorization")}.Ticket()
 	if !sent {
-		p.preferForm(w, r) // until it has worked
+		p.preferForm(w, r) // until a ticket is accepted
 		w.Header().Set("WWW-Authenticate", negotiate.Scheme)
 		p.askSignIn(w, r, http.StatusUnauthorized, nil, where)
 		return
@@ -222,7 +221,7 @@ func (p *Pages) ticket(w http.ResponseWriter, r *http.Request) {
 	p.enter(w, r, id, "", where)
 }
 
-// refuseTicket shows the form, and why the ticket is not accepted.
+// refuseTicket shows the form and explains why the ticket was refused.
 func (p *Pages) refuseTicket(w http.ResponseWriter, r *http.Request, err error, where string) {
 	var refused *negotiate.Refusal
 	var tooMany *signin.TooMany

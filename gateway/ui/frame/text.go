@@ -10,13 +10,12 @@ import (
 	"adgateway/gateway/visible"
 )
 
-// What others have stored is text on every page, and nothing in it is hidden: see [visible.Hidden].
-// The templates do not say so at each value. They are rewritten when they are read: each value that
-// stands between tags goes through [inText], and each one in an attribute that people read through
-// [inLine].
+// Stored values are shown as text on every page, with hidden characters made visible, see [visible.Hidden].
+// The templates need not request that for each value, because they are rewritten when they are parsed: values
+// between tags go through [inText], and values in attributes that people read go through [inLine].
 
-// inText returns a value as it stands between tags. What is written from right to left is isolated, so
-// that it does not reorder what stands beside it.
+// inText returns a value for use between tags. It isolates right-to-left text so that the text around it is
+// not reordered.
 func inText(value any) any {
 	text, is := value.(string)
 	if !is {
@@ -29,7 +28,7 @@ func inText(value any) any {
 	return template.HTML("<bdi>" + template.HTMLEscapeString(text) + "</bdi>")
 }
 
-// InLine returns a text in which what is hidden is written out, but for the ends of its lines.
+// InLine makes the hidden characters in a text visible, except line breaks.
 func InLine(text string) string {
 	if !strings.ContainsAny(text, "\n\r\t") {
 		return visible.Text(text)
@@ -47,13 +46,13 @@ func InLine(text string) string {
 	}
 }
 
-// readAttributes are those that people read. The values of others are addresses, or what a form sends.
+// readAttributes are the attributes that people read. Others contain addresses or the values of a form.
 var readAttributes = []string{"data-l", "datetime", "title", "aria-label", "alt", "placeholder"}
 
-// attribute matches the beginning of a tag that ends within the value of an attribute.
+// attribute matches the start of a tag that ends within an attribute's value.
 var attribute = regexp.MustCompile(`([a-z-]+)="[^"]*$`)
 
-// showing rewrites a template, see [inText].
+// showing rewrites the values in a template, see [inText].
 func showing(t *template.Template) *template.Template {
 	for _, one := range t.Templates() {
 		if one.Tree != nil {
@@ -63,7 +62,8 @@ func showing(t *template.Template) *template.Template {
 	return t
 }
 
-// show rewrites nodes behind a part of a page, and returns the page behind them: from the last tag on.
+// show rewrites a node. before is the page in front of the node, and after the page behind it, both from the
+// last tag on.
 func show(node tree.Node, before string) (after string) {
 	switch n := node.(type) {
 	case *tree.ListNode:
@@ -98,18 +98,18 @@ func showBranches(n *tree.BranchNode, before string) (after string) {
 	return after
 }
 
-// functionFor returns the function of a value behind a part of a page; empty: it stays as it is.
+// functionFor returns the function to apply to a value that follows part of a page, or "" for none.
 func functionFor(before string) string {
 	switch {
 	case strings.HasPrefix(before, "<textarea"):
-		return "" // it is what the form sends
+		return "" // the value that the form sends
 	case !strings.HasPrefix(before, "<") || strings.Contains(before, ">"):
 		if strings.HasPrefix(before, "<title>") {
-			return "inLine" // it holds no tags
+			return "inLine" // a title cannot contain tags
 		}
 		return "inText"
 	case strings.HasPrefix(before, `<template id="texts"`):
-		return "inLine" // the words of the script
+		return "inLine" // words for the script
 	default:
 		found := attribute.FindStringSubmatch(before)
 		if found != nil && slices.Contains(readAttributes, found[1]) {

@@ -2,8 +2,8 @@ package frame
 
 import "sync"
 
-// SideBySide runs functions at the same time, and returns when all have. A page reads its parts so: it
-// is ready with the slowest one.
+// SideBySide runs functions concurrently, and returns when all have returned. Pages use it to read their
+// parts.
 func SideBySide(all ...func()) {
 	var group sync.WaitGroup
 	for _, one := range all {

@@ -8,7 +8,8 @@ import (
 	"adgateway/gateway/ui/say"
 )
 
-// TypedAddress returns the address of a form with what was typed, unless that is too long for one.
+// TypedAddress returns the address of a form with the typed values, or without them if the address would be
+// too long.
 func TypedAddress(f *form.Form, typed url.Values) string {
 	page := say.Address(say.DoPath, f.Op.ID)
 	kept := WithoutSecrets(f, typed)
@@ -19,7 +20,7 @@ func TypedAddress(f *form.Form, typed url.Values) string {
 	return page
 }
 
-// WithoutSecrets returns what was typed into a form, but for its secrets, images and token.
+// WithoutSecrets returns the typed values of a form without secrets, images and the form token.
 func WithoutSecrets(f *form.Form, typed url.Values) url.Values {
 	kept := maps.Clone(typed)
 	kept.Del(TokenName)
@@ -31,10 +32,10 @@ func WithoutSecrets(f *form.Form, typed url.Values) url.Values {
 	return kept
 }
 
-// mostAddress limits an address with the values of a form.
+// mostAddress limits the length of an address with the values of a form.
 const mostAddress = 6 << 10
 
 const (
 	TokenName = "form"
-	TypedName = "typed" // of an address of a form that was filled in
+	TypedName = "typed" // marks the address of a form that was filled in
 )

@@ -13,20 +13,19 @@ import (
 	"adgateway/gateway/ui/say"
 )
 
-// Roles are not merged: each shows what it shows alone. A list is what all of them show together,
-// each entry once. So a page of it is taken from the lists of the roles in the order that they
-// have in common.
+// Roles are not merged: each sees only its own records. A list contains the records that any of the roles
+// sees, each once. So each page of a list is merged from the lists of the roles, which have the same order.
 
-// List is an operation that lists, and the order of its records.
+// List is an operation that lists records, and their order.
 type List struct {
 	Operation string
-	Key       string // the field that tells records apart
+	Key       string // field that identifies a record
 	Before    func(a, b say.Record) bool
 	Values    call.Values
-	Most      int // records on a page; 0: there are no pages, and the values limit the list
+	Most      int // records per page; 0 if there are no pages and the values limit the list
 }
 
-// Newest is the order of records whose ids ascend with time.
+// Newest is the order of records whose ids ascend with time, newest first.
 func Newest(a, b say.Record) bool { return a.Text("id") > b.Text("id") }
 
 func ByLine(a, b say.Record) bool { return number(a, "line") < number(b, "line") }
@@ -40,10 +39,10 @@ func ByName(a, b say.Record) bool {
 	return strings.ToUpper(a.Text("name")) < strings.ToUpper(b.Text("name"))
 }
 
-// ByGUID is the order of pages of the directory, which compares GUIDs by their octets.
+// ByGUID is the order of the directory's pages. It compares GUIDs by their octets.
 func ByGUID(a, b say.Record) bool { return octets(a.Text("guid")) < octets(b.Text("guid")) }
 
-// octets returns a GUID as the directory holds it: its first three parts have their octets reversed.
+// octets returns a GUID as the directory stores it, with the octets of its first three parts reversed.
 func octets(guid string) string {
 	digits := strings.ToLower(strings.ReplaceAll(guid, "-", ""))
 	if len(digits) != 32 {
@@ -57,7 +56,7 @@ func octets(guid string) string {
 	return all.String()
 }
 
-// BestFor is the order of the hits of a search: those that the text identifies come first.
+// BestFor is the order of search hits. Hits that the text identifies come first.
 func BestFor(text string) func(a, b say.Record) bool {
 	exact := func(r say.Record) bool {
 		return slices.ContainsFunc([]string{"username", "emailAddress"}, func(field string) bool {
@@ -72,9 +71,9 @@ func BestFor(text string) func(a, b say.Record) bool {
 	}
 }
 
-// Listed returns a page of a list as all roles show it together. A role without the right counts
-// for nothing, unless no role has it. Any other refusal is the answer, also that a limit of one role is
-// reached: a part is not the list.
+// Listed returns a page of the combined list of all roles. It ignores roles without the right to the list,
+// unless no role has it. It returns any other refusal, even if only one role has reached a limit, because the
+// rest would not be the complete list.
 func (c *Visit) Listed(l List) *Answer {
 	after := c.text(l.Values["After"])
 	if len(c.Principals) < 2 {
@@ -106,7 +105,7 @@ func (c *Visit) Listed(l List) *Answer {
 	return merge(l, all)
 }
 
-// paged returns the values of a call for a page.
+// paged returns the values of the call for the page at a cursor.
 func (l List) paged(after string) call.Values {
 	values := call.Values{}
 	for name, value := range l.Values {
@@ -127,20 +126,20 @@ func (c *Visit) text(value any) string {
 	return text
 }
 
-// source is the list as one role shows it.
+// source is the list of one role.
 type source struct {
 	*Visit
 	list      List
 	principal *identity.Principal
-	cursor    string     // of the page that was read; empty: the first
-	skip      say.Record // what was shown last, on the page before; nil: nothing was
+	cursor    string     // of the page that was read; empty for the first
+	skip      say.Record // last record of the previous page; nil if there is none
 	page      *Answer
 	raw       []json.RawMessage
 	records   []say.Record
 	done      bool
 }
 
-// fetch reads pages until one has a record that is not yet shown, or the list ends.
+// fetch reads pages until one contains a record that was not shown yet, or the list ends.
 func (s *source) fetch() (failed *Answer) {
 	for {
 		if s.page = s.CallAs(s.principal, s.list.Operation, s.list.paged(s.cursor)); !s.page.Ok() {
@@ -161,7 +160,7 @@ func (s *source) fetch() (failed *Answer) {
 	}
 }
 
-// next drops the first record.
+// next drops the first record, and reads another page if that was the last one.
 func (s *source) next() (failed *Answer) {
 	s.raw, s.records = s.raw[1:], s.records[1:]
 	if len(s.records) > 0 || s.list.Most == 0 {
@@ -176,13 +175,13 @@ func (s *source) next() (failed *Answer) {
 	return s.fetch()
 }
 
-// place is where the next page begins, in the list of each role.
+// place is the position in each role's list at which the next page starts.
 type place struct {
-	Last    say.Record // what was shown last
-	Cursors []string   // of the pages on which the roles go on
+	Last    say.Record // last record that was shown
+	Cursors []string   // the page on which each role continues
 }
 
-// openPlace returns the place that a page before has ended with; an empty text is the beginning.
+// openPlace decodes the place at which the previous page ended. An empty text is the start.
 func openPlace(text string, roles int) (at place, ok bool) {
 	if text == "" {
 		return place{Cursors: make([]string, roles)}, true
@@ -194,7 +193,7 @@ func openPlace(text string, roles int) (at place, ok bool) {
 	return at, at.Last != nil && len(at.Cursors) == roles
 }
 
-// merge returns the records of all roles in order, each once.
+// merge returns a page of the records of all roles in order, each once.
 func merge(l List, all []*source) *Answer {
 	made := &Answer{Status: http.StatusOK}
 	seen, shown := map[string]bool{}, []json.RawMessage{}
@@ -235,12 +234,12 @@ func merge(l List, all []*source) *Answer {
 			}
 		}
 	}
-	made.Result, _ = json.Marshal(shown) // records of ours can be encoded
+	made.Result, _ = json.Marshal(shown) // our own records can always be encoded
 	return made
 }
 
-// dropShown drops what another role has shown already from the beginnings of the lists, so that no
-// page follows that has nothing on it.
+// dropShown drops records that another role has already shown from the start of each list. Otherwise the next
+// page could be empty.
 func dropShown(l List, all []*source, seen map[string]bool) (failed *Answer) {
 	for _, s := range all {
 		for !s.done && seen[keyOf(s.records[0], l.Key)] {
@@ -256,11 +255,11 @@ func keyOf(r say.Record, field string) string {
 	if text := r.Text(field); text != "" {
 		return text
 	}
-	whole, _ := json.Marshal(r) // it was decoded
+	whole, _ := json.Marshal(r) // it was decoded from JSON
 	return string(whole)
 }
 
-// from returns the place as a text; empty: no role has more.
+// from encodes the place as text. It returns "" if no role has more records.
 func (at place) from(first *source, all []*source) string {
 	if first == nil {
 		return ""
@@ -269,29 +268,28 @@ func (at place) from(first *source, all []*source) string {
 		at.Cursors = append(at.Cursors, s.cursor)
 	}
 	last := say.Record{}
-	for _, field := range []string{"id", "guid", "line", "name"} { // what orders compare
+	for _, field := range []string{"id", "guid", "line", "name"} { // the fields that orders compare
 		if value, has := at.Last[field]; has {
 			last[field] = value
 		}
 	}
 	at.Last = last
-	text, _ := json.Marshal(at) // texts can be encoded
+	text, _ := json.Marshal(at) // strings can always be encoded
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// lacksRight reports whether a role that refuses with a status shows nothing of a list.
+// lacksRight reports whether a refusal with the status means that the role sees nothing of a list.
 func lacksRight(status int) bool {
 	return status == http.StatusForbidden || status == http.StatusNotFound
 }
 
-// passedOn reports whether another role may do what one of them refuses with a status. Nothing was
-// done then.
+// passedOn reports whether another role may be tried after a refusal with the status. Such a refused call has
+// changed nothing.
 func passedOn(status int) bool {
 	return lacksRight(status) || status == http.StatusTooManyRequests
 }
 
-// Outranking returns the refusal to show of two: a limit that was reached passes, and the others do
-// not.
+// Outranking returns the one of two refusals to show. A reached limit is preferred, because it is temporary.
 func Outranking(first, second *Answer) *Answer {
 	const reached = http.StatusTooManyRequests
 	if first == nil || first.Status != reached && second.Status == reached {

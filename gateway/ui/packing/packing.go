@@ -1,4 +1,4 @@
-// Package packing compresses answers to browsers.
+// Package packing compresses responses to browsers.
 package packing
 
 import (
@@ -11,11 +11,11 @@ import (
 	"sync"
 )
 
-// Handler compresses the texts that next answers with for browsers that accept it.
+// Handler compresses the text responses of next for browsers that accept it.
 //
-// The length of a compressed page tells something of its text to a listener on the network
-// who can repeat the request with other words in its address (BREACH). So a request that
-// another site has caused, or that does not say what caused it, gets its answer as it is.
+// The length of a compressed page reveals something about its text to an eavesdropper on the network who can
+// repeat the request with other words in its address (BREACH). So a response is not compressed if another
+// site caused the request, or if the request does not say what caused it.
 func Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept-Encoding, Sec-Fetch-Site")
@@ -29,13 +29,13 @@ func Handler(next http.Handler) http.Handler {
 	})
 }
 
-// own reports whether a person or a page of the same origin has caused a request.
+// own reports whether a request was caused by a person or by a page of the same origin.
 func own(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site == "same-origin" || site == "none"
 }
 
-// accepts reports whether a header Accept-Encoding allows gzip.
+// accepts reports whether an Accept-Encoding header allows gzip.
 func accepts(header string) bool {
 	for one := range strings.SplitSeq(header, ",") {
 		name, weight, _ := strings.Cut(strings.TrimSpace(one), ";")
@@ -49,7 +49,8 @@ func accepts(header string) bool {
 	return false
 }
 
-// packed are the types of texts. A stream of events has another one: each of its events is sent at once.
+// packed contains the media types of texts. Event streams are not among them, because each event is sent at
+// once.
 var packed = map[string]bool{
 	"text/html": true, "text/css": true, "text/javascript": true, "text/csv": true, "text/plain": true,
 	"application/javascript": true, "application/json": true, "image/svg+xml": true,
@@ -57,11 +58,11 @@ var packed = map[string]bool{
 
 var writers = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
 
-// packer compresses what is written, if the header says that it is a text.
+// packer compresses the response if its header has a text type.
 type packer struct {
 	http.ResponseWriter
 	began bool
-	to    *gzip.Writer // nil: as it is
+	to    *gzip.Writer // nil if the response is not compressed
 }
 
 func (p *packer) begin(status int) {
@@ -109,17 +110,17 @@ func (p *packer) Write(data []byte) (int, error) {
 func (p *packer) Flush() {
 	p.begin(http.StatusOK)
 	if p.to != nil {
-		_ = p.to.Flush() // a browser that has left
+		_ = p.to.Flush() // fails only if the browser has disconnected
 	}
 	_ = http.NewResponseController(p.ResponseWriter).Flush()
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap supports [http.ResponseController].
 func (p *packer) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 func (p *packer) end() {
 	if p.to != nil {
-		_ = p.to.Close() // a browser that has left
+		_ = p.to.Close() // fails only if the browser has disconnected
 		p.to.Reset(io.Discard)
 		writers.Put(p.to)
 	}

@@ -1,13 +1,13 @@
-// Package procedure has the procedures of the console: changes that belong together, such as what is done
-// when somebody leaves. A procedure is a row of steps, each a call of an operation, in which names in braces
-// are blanks that a form asks for.
+// Package procedure contains the procedures of the console: sequences of changes that belong together, such
+// as all that is needed when a person leaves. Each step is a call of an operation. Names in braces are
+// blanks: a form asks for their values.
 //
 // A step is written as its operation and its parameters:
 //
 //	user.update Username={Username}; Description={Note?}
 //
-// A blank with a question mark may stay empty. The parameter is left out then, and the step if it cannot be
-// without it or has nothing else to do.
+// A blank with a question mark may stay empty. The parameter is then omitted. The step is skipped if it
+// requires the parameter or has nothing else to change.
 package procedure
 
 import (
@@ -21,26 +21,26 @@ import (
 	"adgateway/gateway/ui/form"
 )
 
-// Procedure is one procedure. It must not be changed.
+// Procedure is a procedure. It must not be changed.
 type Procedure struct {
 	Name   string // in its address
 	Title  form.Words
 	Steps  []Step
-	Fields []form.Field // of the blanks, in the order in which they are first used
+	Fields []form.Field // one for each blank, in the order of their first use
 }
 
 // Step is a step of a procedure.
 type Step struct {
-	Form   *form.Form // of its operation
+	Form   *form.Form // form of its operation
 	Values []Value
 }
 
-// Value is the value of a parameter: a text with blanks.
+// Value is the value of a parameter. It may contain blanks.
 type Value struct {
 	Param, Text string
 }
 
-// Every is the value of a parameter that stands for each group of a person.
+// Every is the value of a parameter that means each group of a person.
 const Every = "*"
 
 var (
@@ -51,7 +51,8 @@ var (
 // mostSteps limits the steps of a procedure.
 const mostSteps = 20
 
-// New returns a procedure, or the mistake in it. Its title is in English and perhaps in German.
+// New returns a procedure, or an error that describes the mistake. The title is in English and optionally in
+// German.
 func New(name string, title, steps []string) (*Procedure, error) {
 	p := &Procedure{Name: name}
 	switch {
@@ -87,7 +88,7 @@ func New(name string, title, steps []string) (*Procedure, error) {
 	return p, nil
 }
 
-// stepOf reads a step.
+// stepOf parses a step.
 func stepOf(text string) (*Step, error) {
 	operation, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	f := form.Of(operation)
@@ -141,7 +142,7 @@ func listable() (all []string) {
 	return all
 }
 
-// used yields the blanks in the order in which they are first used.
+// used yields the blanks in the order of their first use. Its iteration ends early if yield returns false.
 func (p *Procedure) used() func(func(string) bool) {
 	return func(yield func(string) bool) {
 		seen := map[string]bool{}
@@ -158,8 +159,8 @@ func (p *Procedure) used() func(func(string) bool) {
 	}
 }
 
-// fieldOf returns the field of a blank: as the first parameter has it whose whole value it is. A blank
-// that is not called by the name of the parameter has its own name as its label.
+// fieldOf returns the field of a blank: that of the first parameter whose whole value is the blank. If the
+// blank and the parameter have different names, the label is the name of the blank.
 func (p *Procedure) fieldOf(blank string) form.Field {
 	for _, s := range p.Steps {
 		for _, v := range s.Values {
@@ -178,7 +179,7 @@ func (p *Procedure) fieldOf(blank string) form.Field {
 	return form.Field{Name: blank, Label: form.Words{blank, blank}, Control: form.Line, Length: 256}
 }
 
-// Field returns the field of a blank; nil: there is none.
+// Field returns the field of a blank, or nil if there is none.
 func (p *Procedure) Field(blank string) *form.Field {
 	for i := range p.Fields {
 		if p.Fields[i].Name == blank {
@@ -188,8 +189,8 @@ func (p *Procedure) Field(blank string) *form.Field {
 	return nil
 }
 
-// Filled fills the blanks into the parameters of a step. It also reports whether the step is done at
-// all.
+// Filled returns the parameters of a step with the typed values in place of its blanks. It also reports
+// whether the step must be done.
 func (s *Step) Filled(typed map[string]string) (values map[string]string, does bool) {
 	values = map[string]string{}
 	target := s.Form.Target()
@@ -214,7 +215,8 @@ func (s *Step) Filled(typed map[string]string) (values map[string]string, does b
 	return values, more || !skips
 }
 
-// EachGroup reports whether the step stands for one with each group of a person, whatever is typed.
+// EachGroup reports whether the step must be repeated for each group of a person. That does not depend on
+// what is typed.
 func (s *Step) EachGroup() bool {
 	return slices.ContainsFunc(s.Values, func(v Value) bool { return v.Text == Every })
 }

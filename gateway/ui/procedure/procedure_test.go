@@ -36,7 +36,7 @@ func TestStepsAndBlanks(t *testing.T) {
 	assert.Equal(t, []string{"Badge", "Day"}, p.Steps[0].Blanks("Description"))
 }
 
-// TestEachGroupIsNeverTyped: a person who types the mark of it into a blank does not ask for it.
+// TestEachGroupIsNeverTyped: typing the asterisk into a blank does not mean each group.
 func TestEachGroupIsNeverTyped(t *testing.T) {
 	p, err := New("own", []string{"Own"}, []string{
 		"membership.remove Username={Username}; GroupName=*", "membership.remove Username={Username}; GroupName={Door}",

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Given is a procedure as the settings have it.
+// Given is a procedure in the settings.
 type Given struct {
 	Name  string
-	Title []string // in English, and perhaps in German
+	Title []string // in English, and optionally in German
 	Steps []string
 }
 
-// usual are the procedures of every gateway, unless the settings have others of their names.
+// usual are the procedures that every gateway has unless its settings replace them.
 var usual = []Given{
 	{"join", []string{"Somebody joins", "Jemand kommt"}, []string{
 		"user.create FirstName={FirstName}; LastName={LastName}; DisplayName={DisplayName?}; Username={Username}; " +
@@ -21,7 +21,8 @@ var usual = []Given{
 		"membership.copy From={From?}; Username={Username}",
 	}},
 	{"move", []string{"Somebody moves to another team", "Jemand wechselt das Team"}, []string{
-		// The groups come first: their plan names the person by the place in the tree.
+		// The groups come first, because their plan identifies the person by the distinguished name, which
+		// the move changes.
 		"membership.copy Username={Username}; From={From?}; Remove={Remove?}",
 		"user.update Username={Username}; Department={Department?}; JobTitle={JobTitle?}; Office={Office?}; " +
 			"Manager={Manager?}; OUPath={OUPath?}",
@@ -33,9 +34,8 @@ var usual = []Given{
 	}},
 }
 
-// All returns the usual procedures and the procedures of the settings. A procedure of the settings
-// replaces the usual one of its name, and removes it if it has no steps. The error names the mistake
-// in the settings.
+// All returns the usual procedures and those of the settings. A procedure in the settings replaces the usual
+// one with the same name, or removes it if it has no steps. The error describes a mistake in the settings.
 func All(given []Given) (all []*Procedure, err error) {
 	taken := map[string]bool{}
 	for _, g := range given {

@@ -11,27 +11,27 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Listing is a row of the table of lists: what a list shows, and of which operation.
+// Listing describes a list: its operation, and how its page shows it.
 type Listing struct {
-	Path      string     // of its page, and its texts below "page."
-	Within    frame.Link // the object that it is a part of, such as a zone
-	Section   string     // of the menu; empty: path
+	Path      string     // path of the page; its texts have the key "page." followed by Path
+	Within    frame.Link // object whose part the list is, such as a zone
+	Section   string     // section of the menu; empty means Path
 	Icon      string
 	Scope     identity.Scope
 	Operation string
-	Fixed     map[string]string // parameters that the list always has
-	Key       string            // the field that tells records apart
+	Fixed     map[string]string // constant parameters
+	Key       string            // field that identifies a record
 	Before    func(a, b say.Record) bool
 	Pages     bool // the operation has Limit and After
-	Rows      int  // of a page; 0: [perPage]
-	Searches  bool // it has Text
+	Rows      int  // rows per page; 0 means [PerPage]
+	Searches  bool // the operation has Text
 	Columns   []Column
 	Views     []View
-	Filters   []string // fields that can be filtered by, which have the texts "column."
+	Filters   []string // fields to filter by; their texts have the key "column." followed by the name
 	Many      []Many
-	Object    string                 // parameter that names an object in the operations for many
-	AsRead    bool                   // without a sort the records stay as the operation gives them
-	Above     func(*frame.Visit) any // what stands above the list; nil: nothing
+	Object    string                 // parameter that names the object in operations on the selection
+	AsRead    bool                   // records stay in the order of the operation unless a sort is requested
+	Above     func(*frame.Visit) any // content above the list; may be nil
 }
 
 // Address returns the address of the list's page.
@@ -42,7 +42,7 @@ func (l *Listing) Address() string {
 	return say.Address(l.Path)
 }
 
-// title returns the heading of the list's page.
+// title returns the title of the list's page.
 func (l *Listing) title() texts.Text {
 	title := texts.Of("page." + l.Path)
 	if l.Within.Path != "" {
@@ -51,23 +51,23 @@ func (l *Listing) title() texts.Text {
 	return title
 }
 
-// Column is a column of a list. Its text has the key "column." and its name.
+// Column is a column of a list. The key of its text is "column." followed by Name.
 type Column struct {
 	Name, Class string
 	Cell        func(r say.Record) Cell
-	Order       string // the field that it is sorted by; empty: it is not
+	Order       string // fields to sort by; empty if the list cannot be sorted by the column
 }
 
-// Cell is what stands in one place of a table.
+// Cell is the content of a table cell.
 type Cell struct {
 	Class, Label string
 	Text         texts.Text
 	Link, Time   string
 	Words        []say.Word
-	Path         []string // of an organizational unit, from the top
-	Last         string   // the end of the path, which is never cut
+	Path         []string // path of an organizational unit, topmost first
+	Last         string   // last part of the path, which is never truncated
 	Code         bool
-	Whole        texts.Text // what is cut where there is no room; nil: nothing is
+	Whole        texts.Text // full text if Text may be truncated; otherwise nil
 }
 
 // nothing reports whether the cell is empty.
@@ -75,20 +75,20 @@ func (f Cell) nothing() bool {
 	return f.Text.Empty() && f.Time == "" && len(f.Words) == 0 && f.Last == ""
 }
 
-// View is a filter that people often want. Its text has the key "view." and its id.
+// View is a quick view: a filter that people often need. The key of its text is "view." followed by ID.
 type View struct {
 	ID, Filter string
 	Tone       say.Color
-	Days       int               // since when, for changes
+	Days       int               // number of days to show, for changes
 	Values     map[string]string // parameters
-	Tile       bool              // it stands on the home page
+	Tile       bool              // show it on the home page
 }
 
-// Many is what can be done with all that are selected. Its text has the key "many." and its id.
+// Many is an action on all selected objects. The key of its text is "many." followed by ID.
 type Many struct {
 	ID, Operation string
 	Scope         identity.Scope
-	Asks          string // a parameter that is asked for; its text is below "many."
+	Asks          string // parameter to ask for; the key of its text starts with "many."
 	Danger        bool
 }
 
@@ -100,7 +100,7 @@ func TimeCell(field string) func(say.Record) Cell {
 	return func(r say.Record) Cell { return Cell{Time: r.Text(field)} }
 }
 
-// NameCell shows the name of an object, which leads to its page.
+// NameCell returns a cell with an object's name that links to its page.
 func NameCell(path, key string, fields ...string) func(say.Record) Cell {
 	return func(r say.Record) Cell {
 		return Cell{Text: texts.Raw(cmp.Or(r.First(fields...), r.Text(key))), Link: say.Address(path, r.Text(key))}
@@ -117,10 +117,10 @@ func PathCell(field string) func(say.Record) Cell {
 	}
 }
 
-// stateFields are the fields that say how an account is, the most important first.
+// stateFields are the fields that describe the state of an account, most important first.
 var stateFields = []string{"enabled", "lockedOut", "locked", "accountExpired", "changePasswordNextLogon"}
 
-// AccountState says in one word how an account is. The first that holds counts.
+// AccountState returns a cell with the state of an account: the word for the first field that applies.
 func AccountState(r say.Record) Cell {
 	for _, field := range stateFields {
 		if w := say.WordOf("state."+field, r[field]); !w.Text.Empty() {
@@ -133,7 +133,7 @@ func AccountState(r say.Record) Cell {
 	return Cell{Words: []say.Word{say.WordOf("state", "active")}}
 }
 
-// Stated adds to the record of an account what follows from its times.
+// Stated adds to the record of an account the fields that follow from its times. It changes r and returns it.
 func Stated(r say.Record, now time.Time) say.Record {
 	if at, err := time.Parse(time.RFC3339, r.Text("accountExpires")); err == nil {
 		r["accountExpired"] = !at.After(now)

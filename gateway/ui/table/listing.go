@@ -1,4 +1,4 @@
-// Package table shows lists: with columns, filters, quick views, pages, and files of them.
+// Package table shows lists, with columns, filters, quick views and pages, and exports them as files.
 package table
 
 import (
@@ -20,32 +20,32 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// The one list: of people, groups, computers, zones and whatever else has a row in [listings].
+// All lists share one page: people, groups, computers, zones and every other [Listing].
 
 const (
-	PerPage  = 100 // rows of a page
-	wholeMax = 500 // up to so many rows are read at once, so that they can be counted and sorted
+	PerPage  = 100 // rows per page
+	wholeMax = 500 // up to this many rows, a list is read completely, to be counted and sorted
 )
 
-// Asked is what the address of a list asks for.
+// Asked is the request in the address of a list.
 type Asked struct {
 	List   *Listing
 	View   View
-	text   string   // that is searched for
-	Chips  []string // conditions
-	sort   string   // a column; with a minus before it, downwards
-	after  string   // where the directory goes on; empty: from the beginning
-	back   []string // where the pages before began
-	from   int      // the first row, of a list that was read whole
-	Object string   // of changes
+	text   string   // text to search for
+	Chips  []string // conditions of the filter
+	sort   string   // column to sort by; a leading minus means descending
+	after  string   // cursor of the page; empty means the first page
+	back   []string // cursors of the previous pages
+	from   int      // index of the first row, if the list is read completely
+	Object string   // the object whose changes are listed
 }
 
-// mostBack limits the pages that one can go back by the page's own links.
+// mostBack limits the number of previous pages that a page's links lead back to.
 const mostBack = 20
 
 func askedOf(c *frame.Visit, l *Listing) Asked { return askedIn(c.R.URL.Query(), l) }
 
-// askedIn returns what an address with values asks for.
+// askedIn parses the query of a list's address.
 func askedIn(q url.Values, l *Listing) Asked {
 	a := Asked{
 		List: l, text: Typed(q.Get("q")), sort: q.Get("sort"), after: q.Get("after"), back: q["back"],
@@ -75,15 +75,16 @@ func askedIn(q url.Values, l *Listing) Asked {
 	return a
 }
 
-// operators are those that a filter is made with. Each has a text below "operator.".
+// operators are the filter operators that people can choose. The keys of their texts start with "operator.".
 var operators = []string{"eq", "sw", "co", "ne"}
 
-// Quoted returns a text as filters have it.
+// Quoted returns a text as a string in a filter.
 func Quoted(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
-// Address returns the address of the list as it is asked for, with changes: pairs of names and values.
+// Address returns the address of the requested list with some query parameters replaced. pairs alternates
+// names and values; an empty value removes the parameter.
 func (a Asked) Address(pairs ...string) string {
 	q := url.Values{}
 	set := func(name, value string) {
@@ -109,7 +110,7 @@ func (a Asked) Address(pairs ...string) string {
 	return a.List.Address() + "?" + q.Encode()
 }
 
-// values returns the parameters of the call.
+// values returns the parameters of the call for the list.
 func (a Asked) values(c *frame.Visit) call.Values {
 	values := call.Values{}
 	for name, value := range a.List.Fixed {
@@ -143,7 +144,7 @@ func (a Asked) values(c *frame.Visit) call.Values {
 	return values
 }
 
-// slowFilter is the warning that the directory has no index for a filter, which people need not know.
+// slowFilter is the code of the warning that the directory has no index for a filter. People need not see it.
 const slowFilter = "slow_filter"
 
 // ListPage is the page of a list.
@@ -155,7 +156,7 @@ type ListPage struct {
 	Chips     []chip
 	Fields    []frame.Choice
 	Operators []frame.Choice
-	Hidden    []hiddenInput // what the forms keep of the address
+	Hidden    []hiddenInput // query parameters that the forms keep
 	Counted   texts.Text
 	Note      texts.Text
 	Heads     []Head
@@ -164,14 +165,14 @@ type ListPage struct {
 	ways
 	Warnings []frame.Warning
 	Title    texts.Text
-	Within   frame.Link // the object that the list is a part of
-	Above    any        // what stands above the list; nil: nothing
+	Within   frame.Link // object whose part the list is
+	Above    any        // content above the list; may be nil
 	savedViews
-	New string // address of the form for a new one; empty: none
+	New string // address of the form that creates an object; empty if there is none
 }
 
 type (
-	ways    struct{ Prev, Next, CSV string } // addresses of other pages, and of a file of all
+	ways    struct{ Prev, Next, CSV string } // addresses of other pages, and of the whole list as a file
 	viewTab struct {
 		Path    string
 		Title   texts.Text
@@ -179,13 +180,13 @@ type (
 	}
 	chip struct {
 		Text texts.Text
-		Path string // of the list without it
+		Path string // address of the list without the condition
 	}
 	hiddenInput struct{ Name, Value string }
 	Head        struct {
 		Text  texts.Text
 		Class string
-		Path  string // that sorts by it; empty: nothing does
+		Path  string // address of the list sorted by the column; empty if that is not possible
 		Sort  string // ascending or descending
 	}
 	ListRow struct {
@@ -205,7 +206,7 @@ type (
 // ShowListing shows a list.
 func ShowListing(c *frame.Visit, l *Listing) { showListing(c, l, nil, nil) }
 
-// Refuse shows a list with what was filled in above it, and why that is refused.
+// Refuse shows a list with the filled-in content above it, and the reason for the refusal.
 func Refuse(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
 	showListing(c, l, above, refused)
 }
@@ -256,7 +257,7 @@ func showListing(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
 	c.Page(status, "list", shown)
 }
 
-// ReadListing reads a page of a list. Whole reports whether it is all of the list.
+// ReadListing reads a page of a list. whole reports whether it is the complete list.
 func ReadListing(c *frame.Visit, a Asked) (found *frame.Answer, whole bool) {
 	l := frame.List{Operation: a.List.Operation, Key: a.List.Key, Before: a.List.Before, Values: a.values(c)}
 	if !a.List.Pages {
@@ -274,8 +275,8 @@ func ReadListing(c *frame.Visit, a Asked) (found *frame.Answer, whole bool) {
 	return found, a.after == "" && found.Next == ""
 }
 
-// found returns the records that have the text that is searched for, of a list that the directory does
-// not search.
+// found returns the records that contain the searched text. It filters lists that the directory cannot
+// search, and returns others unchanged.
 func (a Asked) found(c *frame.Visit, all []say.Record) []say.Record {
 	if a.text == "" || a.List.Searches || a.List.Pages {
 		return all
@@ -288,8 +289,8 @@ func (a Asked) found(c *frame.Visit, all []say.Record) []say.Record {
 	})
 }
 
-// Sorted returns records in the order that is asked for; without one by the first column that has an
-// order.
+// Sorted sorts the records in the requested order, and returns them. By default it sorts by the first column
+// that has an order.
 func (a Asked) Sorted(all []say.Record) []say.Record {
 	now := time.Now()
 	for i := range all {
@@ -316,7 +317,7 @@ func (a Asked) Sorted(all []say.Record) []say.Record {
 	return all
 }
 
-// page returns what a list shows besides its rows.
+// page returns the page of a list without its rows.
 func (a Asked) page(c *frame.Visit) ListPage {
 	body := ListPage{
 		Path: a.List.Address(), Query: a.text, Searches: a.List.Searches || !a.List.Pages,
@@ -377,7 +378,7 @@ func (a Asked) page(c *frame.Visit) ListPage {
 	return body
 }
 
-// SaidCondition says a condition of a filter in words.
+// SaidCondition describes a condition of a filter in words.
 func SaidCondition(condition string) texts.Text {
 	parts := strings.SplitN(condition, " ", 3)
 	if len(parts) != 3 || !texts.Has("column."+parts[0]) || !texts.Has("operator."+parts[1]) {
@@ -389,7 +390,7 @@ func SaidCondition(condition string) texts.Text {
 	)
 }
 
-// Fill adds the rows of the page and the ways to others.
+// Fill adds the rows of the page, and links to other pages.
 func (b *ListPage) Fill(a Asked, all []say.Record, whole bool, next string) {
 	total := len(all)
 	if whole {
@@ -437,13 +438,13 @@ func (b *ListPage) Fill(a Asked, all []say.Record, whole bool, next string) {
 	}
 }
 
-// onward returns the address of the next page, which knows the way back.
+// onward returns the address of the next page, including the cursors to go back.
 func (a Asked) onward(next string) string {
 	back := append(slices.Clone(a.back), cmp.Or(a.after, "first"))
 	return a.Address("after", next) + backs(back[max(0, len(back)-mostBack):])
 }
 
-// backward returns the address of the page before, or of the first one.
+// backward returns the address of the previous page, or of the first page.
 func (a Asked) backward() string {
 	if len(a.back) == 0 || a.back[len(a.back)-1] == "first" {
 		return a.Address()
@@ -459,7 +460,7 @@ func backs(all []string) string {
 	return "&" + url.Values{"back": all}.Encode()
 }
 
-// nothingIn says that a list has no rows.
+// nothingIn returns the message for a list without rows.
 func nothingIn(c *frame.Visit, a Asked) *frame.Empty {
 	if a.text == "" && len(a.Chips) == 0 && a.View.ID == "" && a.Object == "" {
 		return &frame.Empty{Text: texts.Of("list.none")}
@@ -480,7 +481,7 @@ func nothingIn(c *frame.Visit, a Asked) *frame.Empty {
 	return nothing
 }
 
-// Defused returns a cell of a CSV file that no spreadsheet takes for a formula.
+// Defused returns a text as a CSV cell that spreadsheets do not interpret as a formula.
 func Defused(text string) string {
 	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text
@@ -488,10 +489,10 @@ func Defused(text string) string {
 	return text
 }
 
-// mostInFile limits the rows of a file of a list that is read by pages.
+// mostInFile limits the rows in the file of a paged list.
 const mostInFile = 10_000
 
-// writeCSV writes the whole list as a file, with the columns of the page.
+// writeCSV sends the whole list as a CSV file with the columns of the page.
 func writeCSV(c *frame.Visit, a Asked) {
 	lang := c.LookOf(c.R).Lang
 	l := frame.List{Operation: a.List.Operation, Key: a.List.Key, Before: a.List.Before, Values: a.values(c)}
@@ -511,14 +512,14 @@ func writeCSV(c *frame.Visit, a Asked) {
 	}
 	cut := found.Next != ""
 	var file bytes.Buffer
-	file.WriteString("\ufeff") // by which spreadsheets know UTF-8
+	file.WriteString("\ufeff") // marks the file as UTF-8 for spreadsheets
 	out := csv.NewWriter(&file)
 	out.UseCRLF = true
 	var line []string
 	for _, col := range a.List.Columns {
 		line = append(line, Defused(texts.Of("column."+col.Name).In(lang)))
 	}
-	_ = out.Write(line) // to memory
+	_ = out.Write(line) // cannot fail: it writes to memory
 	for _, r := range a.Sorted(a.found(c, rows)) {
 		line = line[:0]
 		for _, col := range a.List.Columns {
@@ -533,10 +534,10 @@ func writeCSV(c *frame.Visit, a Asked) {
 	out.Flush()
 	c.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	c.W.Header().Set("Content-Disposition", `attachment; filename="`+a.List.Path+`.csv"`)
-	_, _ = c.W.Write(file.Bytes()) // fails only if the browser has left
+	_, _ = c.W.Write(file.Bytes()) // fails only if the browser has disconnected
 }
 
-// plain returns the cell as a text.
+// plain returns the content of the cell as text.
 func (f Cell) plain(lang texts.Lang) string {
 	switch {
 	case f.Time != "":
@@ -553,8 +554,8 @@ func (f Cell) plain(lang texts.Lang) string {
 	return f.Text.In(lang)
 }
 
-// Typed returns what was typed into a search box as the directory knows it: without the domain in front
-// of a logon name.
+// Typed returns the text in a search box in the form that the directory knows, without the domain in front of
+// a logon name.
 func Typed(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if domain, account, has := strings.Cut(text, `\`); has && domain != "" && account != "" {

@@ -13,68 +13,68 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// A list as it is filtered, searched and sorted can be saved under a name. It belongs to the person, in every
-// browser.
+// A person can save the filter, search and sort order of a list under a name. Saved filters belong to the
+// person, and are available in every browser.
 
 const (
 	savedName  = "filters"
-	mostSaved  = 30 // of a person, in all lists
-	mostNamed  = 40 // letters of a name
+	mostSaved  = 30 // per person, in all lists together
+	mostNamed  = 40 // characters in a name
 	mostQuery  = 1000
-	namingPart = "naming" // of an address, with the name that was refused
+	namingPart = "naming" // part of an address with the refused name
 	savedPart  = "saved"
 )
 
-// saved are the filters of a person.
+// saved contains the saved filters of a person.
 type saved struct{ Filters []savedFilter }
 
 type savedFilter struct{ List, Name, Query string }
 
-// savedViews are the saved filters of a list on its page.
+// savedViews are the saved filters on the page of their list.
 type savedViews struct {
 	Saved    []savedLink
-	SavedAt  string  // where filters are saved; empty: nowhere
-	RemoveAt string  // where they are removed
-	Naming   *naming // nil: there is nothing to save
+	SavedAt  string  // address that saves a filter; empty if filters cannot be saved
+	RemoveAt string  // address that removes a filter
+	Naming   *naming // nil if there is nothing to save
 }
 
-// savedLink is a saved filter as a page shows it.
+// savedLink is a link to a saved filter.
 type savedLink struct {
 	Name, Path string
 	Current    bool
 }
 
-// naming is the form that saves what is shown.
+// naming is the form that saves the current filter under a name.
 type naming struct {
 	Query, Typed string
 	Error        texts.Text
 }
 
-// keptNaming is a name that was refused.
+// keptNaming is a name that was refused, with the key of the message.
 type keptNaming struct{ Typed, Key string }
 
-// address returns where the filters of a list are saved.
+// savedAddress returns the address that saves filters of the list.
 func (l *Listing) savedAddress() string { return l.Address() + "/" + savedPart }
 
-// Narrows reports whether the list can be filtered, or saved as it is filtered.
+// Narrows reports whether the list can be filtered, or its current filter saved.
 func (b ListPage) Narrows() bool { return len(b.Fields) > 0 || b.Naming != nil }
 
-// Unfolds reports whether something is asked for.
+// Unfolds reports whether the button asks for a value or a reason.
 func (b manyButton) Unfolds() bool { return b.Asks != "" || b.Why }
 
-// query returns what is asked for without the page; empty: it is the whole list.
+// query returns the query of the list's address without the page. It is empty for the whole list.
 func (a Asked) query() string {
 	_, query, _ := strings.Cut(a.Address(), "?")
 	return query
 }
 
-// addSaved adds the saved filters of a list to its page, and the form that saves what it shows.
+// addSaved adds the saved filters of a list to its page, and the form that saves the current filter.
 func (b *ListPage) addSaved(c *frame.Visit, a Asked) {
 	if a.List.Within.Path != "" {
 		return
 	}
 	var kept saved
-	_, _ = c.Session.Recall(c.R.Context(), savedName, &kept) // without the store there are none
+	_, _ = c.Session.Recall(c.R.Context(), savedName, &kept) // empty if the store is unavailable
 	b.SavedAt = a.List.savedAddress()
 	b.RemoveAt = b.SavedAt + "/remove"
 	now := a.query()
@@ -98,7 +98,7 @@ func (b *ListPage) addSaved(c *frame.Visit, a Asked) {
 	}
 }
 
-// wrongName returns the text about a name that cannot be used; empty: it can.
+// wrongName returns the key of the message for a name that cannot be used, or "" if it can be used.
 func (s saved) wrongName(list, name string) string {
 	same := func(one savedFilter) bool { return one.List == list && strings.EqualFold(one.Name, name) }
 	switch {
@@ -116,7 +116,7 @@ func (s saved) wrongName(list, name string) string {
 	return ""
 }
 
-// SaveFilter saves what a list shows.
+// SaveFilter saves the current filter of a list.
 func SaveFilter(c *frame.Visit, l *Listing) {
 	form := c.R.PostForm
 	name := strings.Join(strings.Fields(form.Get("name")), " ")
@@ -161,7 +161,7 @@ func RemoveFilter(c *frame.Visit, l *Listing) {
 	c.GoTo(l.Address())
 }
 
-// refuseName shows the list again, with the fault of the name.
+// refuseName shows the list again, with the mistake in the name.
 func refuseName(c *frame.Visit, a Asked, refused keptNaming) {
 	if len(refused.Typed) > mostQuery {
 		refused.Typed = refused.Typed[:mostQuery]
@@ -174,7 +174,7 @@ func refuseName(c *frame.Visit, a Asked, refused keptNaming) {
 	c.GoTo(a.Address(namingPart, id))
 }
 
-// notSaved says that the store cannot be used.
+// notSaved says that the store is unavailable.
 func notSaved(c *frame.Visit, l *Listing, err error) {
 	c.Page(http.StatusServiceUnavailable, "message", frame.Page{
 		Title: l.title(), Section: cmp.Or(l.Section, l.Path),

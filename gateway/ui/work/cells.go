@@ -10,28 +10,28 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// The cells of a list name objects as the fields of a form do: by what people call them. A logon name stays
-// as it is, since the API knows it. Each other name is looked up once.
+// Cells of a list name objects by the names that people use, like the fields of a form. Logon names are not
+// looked up, because the API knows them. Every other name is looked up only once.
 
 const (
-	mostLookups  = 300 // names that are looked up for one list
+	mostLookups  = 300 // limit of the names that are looked up for one list
 	mostProblems = 50
 )
 
-// cellProblem is the fault of a cell.
+// cellProblem is a mistake in a cell.
 type cellProblem struct {
 	Line, Column int
 	Label, Text  form.Words
 }
 
-// Said returns what is wrong.
+// Said returns the description of the mistake.
 func (p cellProblem) Said() texts.Text { return texts.Each(p.Text) }
 
-// Called returns what people call the field.
+// Called returns the label of the field.
 func (p cellProblem) Called() texts.Text { return texts.Each(p.Label) }
 
-// resolvedCells returns a list in which names of objects are as the API knows them, or the faults of its
-// cells. Columns have the fields.
+// resolvedCells returns a list in which names of objects are replaced by names that the API knows, or the
+// mistakes in its cells. fields contains the field of each column.
 func resolvedCells(c *frame.Visit, f *form.Form, sheet form.Sheet, fields []string) ([]byte, []cellProblem) {
 	known := map[[2]string]string{}
 	wrong := map[[2]string]*form.Words{}
@@ -62,7 +62,8 @@ func resolvedCells(c *frame.Visit, f *form.Form, sheet form.Sheet, fields []stri
 	return list, problems
 }
 
-// namesInCell returns the names in a cell: several in a field that takes them, between commas or on lines.
+// namesInCell returns the names in a cell. If the field takes several, they are separated by commas or line
+// breaks.
 func namesInCell(field *form.Field, text string) []string {
 	if !field.Many {
 		return []string{strings.TrimSpace(text)}
@@ -77,8 +78,8 @@ func namesInCell(field *form.Field, text string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// plainName reports whether a cell is a name that the API knows: of an account one without blanks, of a unit
-// a distinguished one. Empty cells name nothing.
+// plainName reports whether a cell contains a name that the API knows: a distinguished name for a unit, or a
+// name without spaces for an account. It is true for an empty cell.
 func plainName(pick form.Pick, text string) bool {
 	text = strings.TrimSpace(text)
 	if pick == form.Unit {
@@ -91,8 +92,8 @@ func plainName(pick form.Pick, text string) bool {
 		!strings.ContainsAny(text, " \\@,;\n\u00a0")
 }
 
-// shortName returns the name by which the API knows what people call an object: its logon name, which people
-// read in the result, or its identity.
+// shortName returns the API's name for an object that people call by a text. It is the logon name, which is
+// readable in the result, or else the identity.
 func shortName(c *frame.Visit, pick form.Pick, text string) (string, *form.Words) {
 	found, problem := meantObject(c, pick, text)
 	if problem != nil || pick == form.Unit || !say.IsGUID(found) || say.IsGUID(text) {

@@ -18,22 +18,22 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// A list whose columns are not all known is kept with the session, and a page asks which field each of its
-// columns is.
+// If the columns of a list are not all known, the list is kept with the session, and a page asks for the
+// field of each column.
 
-// sheetPath is where the columns of a list are chosen.
+// sheetPath is the path of the page that asks for the columns of a list.
 const sheetPath = "lists"
 
-// keptSheet is a list that waits for its columns to be chosen.
+// keptSheet is a list whose columns must still be chosen.
 type keptSheet struct {
 	Name, Operation, Mode, Once, File string
-	// Text is packed, and sealed for the cookie of the session: it may have passwords.
+	// Text is compressed and encrypted with the session cookie, because it may contain passwords.
 	Text   []byte
-	Fields []string // that were chosen; nil: none were
+	Fields []string // chosen fields; nil if none were chosen yet
 	Cells  []cellProblem
 }
 
-// known reports whether all columns of a list are known by their names, and none that is needed is missing.
+// known reports whether the names of all columns are known and no required column is missing.
 func known(c *frame.Visit, f *form.Form, columns []form.Column) bool {
 	for _, one := range columns {
 		if !one.Sure && !one.Own {
@@ -43,7 +43,7 @@ func known(c *frame.Visit, f *form.Form, columns []form.Column) bool {
 	return len(lacking(c, f, fieldsOf(columns))) == 0
 }
 
-// fieldsOf returns the names of the columns as the API knows them; empty: a column is left out.
+// fieldsOf returns the API's names of the columns, or "" for a column to ignore.
 func fieldsOf(columns []form.Column) (fields []string) {
 	for _, one := range columns {
 		if one.Own {
@@ -55,7 +55,7 @@ func fieldsOf(columns []form.Column) (fields []string) {
 	return fields
 }
 
-// lacking returns the fields that each row of a list needs and that no column is.
+// lacking returns the required fields for which there is no column.
 func lacking(c *frame.Visit, f *form.Form, fields []string) (all []*form.Field) {
 	for i := range f.Fields {
 		field := &f.Fields[i]
@@ -67,11 +67,11 @@ func lacking(c *frame.Visit, f *form.Form, fields []string) (all []*form.Field) 
 	return all
 }
 
-// keepSheet keeps a list, and returns the address of the page that asks for its columns.
+// keepSheet stores a list, and returns the address of the page that asks for its columns.
 func keepSheet(c *frame.Visit, kept keptSheet, document []byte) (page string, err error) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	_, _ = w.Write(document) // to memory
+	_, _ = w.Write(document) // cannot fail: it writes to memory
 	_ = w.Close()
 	if kept.Text, err = signin.SealSecret(c.Cookie(c.R), packed.String()); err != nil {
 		return "", err
@@ -82,7 +82,7 @@ func keepSheet(c *frame.Visit, kept keptSheet, document []byte) (page string, er
 
 var errNoSheet = errors.New("the list is no longer kept")
 
-// openSheet returns a list that was kept.
+// openSheet returns a stored list.
 func openSheet(c *frame.Visit) (kept keptSheet, at signin.Version, document []byte, err error) {
 	at, err = c.Session.Kept(c.R.Context(), c.R.PathValue("id"), &kept)
 	if err == nil && (at == 0 || kept.Text == nil) {
@@ -107,14 +107,14 @@ type SheetPage struct {
 	Action, Back string
 	What, Name   texts.Text
 	Columns      []sheetColumn
-	Left         texts.Text   // the columns that are left out; nil: none are
-	Problems     []texts.Text // that concern the whole list
+	Left         texts.Text   // ignored columns; nil if there are none
+	Problems     []texts.Text // problems of the whole list
 	Cells        []cellProblem
 	Count        texts.Text
 	Wrong        bool
 }
 
-// sheetColumn is a column as the page shows it.
+// sheetColumn is a column on the page.
 type sheetColumn struct {
 	ID, Called, Values string
 	Number             int
@@ -136,7 +136,7 @@ func ShowSheet(c *frame.Visit) {
 	showSheet(c, kept, document, nil)
 }
 
-// noSheet says that a list is no longer kept.
+// noSheet says that a list is no longer stored.
 func noSheet(c *frame.Visit) {
 	gone := &frame.Alert{Text: texts.Of("sheet.gone")}
 	c.Page(http.StatusGone, "message", frame.Page{Title: texts.Of("step.late"), Section: "jobs", Alert: gone})
@@ -209,7 +209,7 @@ func (k keptSheet) listName() string {
 	return k.File
 }
 
-// SubmitSheet submits a list with the columns that were chosen.
+// SubmitSheet submits a list with the chosen columns.
 func SubmitSheet(c *frame.Visit) {
 	kept, at, document, err := openSheet(c)
 	f := form.Of(kept.Operation)
@@ -236,7 +236,7 @@ func SubmitSheet(c *frame.Visit) {
 	}
 	if twice || len(kept.Cells) > 0 || len(lacking(c, f, kept.Fields)) > 0 {
 		if err := c.Session.Keep(c.R.Context(), c.R.PathValue("id"), at, kept); err != nil {
-			showSheet(c, kept, document, nil) // at least here nothing is lost
+			showSheet(c, kept, document, nil) // this response at least keeps what was chosen
 			return
 		}
 		c.GoTo(say.Address(sheetPath, c.R.PathValue("id")))

@@ -22,25 +22,25 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Each changing row has a form, which [form.Of] makes of it, at the address "do". What was typed is
-// checked here as the API checks it, and then planned by a dry run, see step.go. A form that was not
-// accepted is kept as a draft, which has an address, so that nothing typed is lost.
+// [form.Of] makes a form for each operation that makes changes. Its address starts with "do". Typed values
+// are checked with the rules of the API, and then planned by a dry run, see step.go. A form that was not
+// accepted is stored as a draft with its own address, so nothing typed is lost.
 
 const (
 	draftName = "draft"
 	BackName  = "back"
 )
 
-// Draft is a form as somebody left it. It has no secrets.
+// Draft is a form that was not completed. It has no secrets.
 type Draft struct {
 	Operation string
 	Typed     url.Values
 	Problems  []form.Problem
-	Failed    *frame.Failure // of the dry run; nil: it is a mistake in a field
-	Status    int            // of it
+	Failed    *frame.Failure // failure of the dry run; nil if a field is wrong
+	Status    int            // status of the failure
 }
 
-// answer returns the answer of a dry run that failed; nil: none did.
+// answer returns the answer to the failed dry run, or nil if none failed.
 func (d Draft) answer() *frame.Answer {
 	if d.Failed == nil {
 		return nil
@@ -48,7 +48,7 @@ func (d Draft) answer() *frame.Answer {
 	return &frame.Answer{Status: d.Status, Error: d.Failed}
 }
 
-// DoAddress returns the address of the form of a row, with pairs of values that it begins with.
+// DoAddress returns the address of an operation's form. pairs alternates names and initial values.
 func DoAddress(operation string, pairs ...string) string {
 	values := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -61,14 +61,15 @@ func DoAddress(operation string, pairs ...string) string {
 	return page
 }
 
-// MayDo reports whether a role has the right to a row.
+// MayDo reports whether one of the person's roles has the right to an operation.
 func MayDo(c *frame.Visit, op *ops.Operation) bool {
 	return slices.ContainsFunc(c.Principals, func(p *identity.Principal) bool {
 		return call.AuthoriseRow(p, op) == nil
 	})
 }
 
-// asked returns the form at the address; nil: there is none, or it is not for this person, which is said.
+// askedOperation returns the form at the address. If there is none, or the person may not use it, it sends an
+// error page and returns nil.
 func askedOperation(c *frame.Visit) *form.Form {
 	f := form.Of(c.R.PathValue("operation"))
 	switch {
@@ -84,8 +85,8 @@ func askedOperation(c *frame.Visit) *form.Form {
 	return f
 }
 
-// DoForm shows the form of a row: with what was typed before, or else with the values of the address and
-// of the object that it changes.
+// DoForm shows the form of an operation. Its values are those typed before, or else those in the address and
+// those of the object to change.
 func DoForm(c *frame.Visit) {
 	f := askedOperation(c)
 	if f == nil {
@@ -104,14 +105,14 @@ func DoForm(c *frame.Visit) {
 	ShowForm(c, f, kept)
 }
 
-// readers are the rows that read what a form changes, and the parameter that names it.
+// readers maps kinds of objects to the operation that reads such an object, and the parameter that names it.
 var readers = map[form.Pick][2]string{
 	form.Person: {"user.get", "Username"}, form.Group: {"group.get", "GroupName"},
 	form.Computer: {"computer.get", "ADComputerName"}, form.Unit: {"ou.get", "OUPath"},
 	form.Deleted: {"bin.get", "Guid"},
 }
 
-// prefill adds the values that the object has, and as which each was shown.
+// prefill adds the current values of the object, and records them as the values that the form showed.
 func prefill(c *frame.Visit, f *form.Form, typed url.Values) {
 	target := f.Target()
 	if target == nil || f.Op.Effect != ops.Update || typed.Get(target.Name) == "" {
@@ -141,7 +142,8 @@ func prefill(c *frame.Visit, f *form.Form, typed url.Values) {
 	}
 }
 
-// fieldFor returns the field of the records of a row that has the value of a parameter; empty: none.
+// fieldFor returns the field of an operation's records that contains the value of a parameter, or "" if there
+// is none.
 func fieldFor(op *ops.Operation, param string) string {
 	for _, field := range op.Reply.Shape.Fields {
 		if field.Input == param || field.Input == "" && strings.EqualFold(field.Name, param) {
@@ -151,7 +153,7 @@ func fieldFor(op *ops.Operation, param string) string {
 	return ""
 }
 
-// textOf returns a value of a record as its field of a form has it.
+// textOf returns a value of a record as the text in its form field.
 func textOf(value any, field *form.Field) string {
 	switch value := value.(type) {
 	case []any:
@@ -171,20 +173,20 @@ func textOf(value any, field *form.Field) string {
 	return say.Record{"": value}.Text("")
 }
 
-// fieldView is a field as a page shows it.
+// fieldView is a field on a page.
 type fieldView struct {
 	ID, Name, Value, Was string
 	Label, Help, Error   texts.Text
 	Control              form.Control
 	Choices              []frame.Choice
 	Least, Most          int64
-	Length               int  // zero: no limit
-	Demanded             bool // it must not be empty
-	Emptied              bool // it is empty on purpose if that is ticked
-	Open                 bool // none of the choices may be chosen
+	Length               int  // zero if unlimited
+	Demanded             bool // must not be empty
+	Emptied              bool // may be emptied by ticking a box
+	Open                 bool // choosing nothing is allowed
 	HasWas               bool
 	Ticked, Never        bool
-	Suggest, Kind        string // address of what fits and the kind that is picked; empty: it is no picker
+	Suggest, Kind        string // address of suggestions and kind of object; empty if not a picker
 }
 
 func (v fieldView) Tick() bool   { return v.Control == form.Tick }
@@ -195,13 +197,13 @@ func (v fieldView) Secret() bool { return v.Control == form.Secret }
 func (v fieldView) Day() bool    { return v.Control == form.Day }
 func (v fieldView) Number() bool { return v.Control == form.Number }
 
-// Limited reports whether a number has the limits Least and Most.
+// Limited reports whether a number has limits, Least and Most.
 func (v fieldView) Limited() bool { return v.Most > 0 }
 
 // Here returns the address of the field on its page.
 func (v fieldView) Here() string { return "#" + v.ID }
 
-// Described returns the ids of the texts about the field.
+// Described returns the ids of the elements that describe the field.
 func (v fieldView) Described() string {
 	var ids []string
 	if v.Error != nil {
@@ -220,15 +222,15 @@ type FormPage struct {
 	More     []fieldView
 	MoreOpen bool
 	Fixed    []fixedView
-	Problems []fieldView  // with an error, for the summary
-	General  []texts.Text // faults that concern several fields
+	Problems []fieldView  // fields with a mistake, for the summary
+	General  []texts.Text // mistakes that concern several fields
 	Count    texts.Text
 	Wrong    bool
 	Back     string
 	File     bool
 }
 
-// fixedView is a field that the page was opened for.
+// fixedView is a field whose value is fixed by the page's address.
 type fixedView struct {
 	Name, Value, Text string
 	Label             texts.Text
@@ -280,8 +282,8 @@ func ShowForm(c *frame.Visit, f *form.Form, d Draft) {
 	)
 }
 
-// isFixed reports whether a page was opened for the value of a field: by its identity, which people do
-// not type.
+// isFixed reports whether the value of a field is fixed by the page's address. It is if it is an identity,
+// because people do not type those.
 func isFixed(f *form.Form, field, target *form.Field, value string) bool {
 	return say.IsGUID(value) || field == target && field.Pick == form.Unit && strings.Contains(value, "DC=") ||
 		field.Pick == form.Zone && field == target && f.Op.Effect != ops.Create
@@ -320,20 +322,20 @@ func viewOfField(c *frame.Visit, field *form.Field, d Draft) fieldView {
 	return v
 }
 
-// demandReason marks the field for the reason, where the settings require one.
+// demandReason makes the reason a required field if the settings require a reason.
 func (v *fieldView) demandReason(c *frame.Visit, f *form.Form) {
 	if v.Name == ops.ReasonName && c.NeedsReason(f.Op.ID) {
 		v.Demanded, v.Open = true, false
 	}
 }
 
-// ticksFirst are the boxes that are ticked at first, although the API does not do it by itself.
+// ticksFirst are the boxes that are initially ticked although that is not the API's default.
 var ticksFirst = map[string]bool{"ChangePassword": true, "ChangePasswordNextLogon": true}
 
-// firstValues are the values that are chosen at first, although the API has others.
+// firstValues are initial choices that are not the API's default.
 var firstValues = map[string]string{"Generate": "words"}
 
-// sectionOf returns the section of the navigation that a form belongs to.
+// sectionOf returns the section of the menu to which a form belongs.
 func sectionOf(f *form.Form) string {
 	resource, _, _ := strings.Cut(f.Op.ID, ".")
 	sections := map[string]string{
@@ -343,7 +345,7 @@ func sectionOf(f *form.Form) string {
 	return cmp.Or(sections[resource], "zones")
 }
 
-// backOf returns the page that a form was opened from, or else the page of the object that it changes.
+// backOf returns the page from which a form was opened, or else the page of the object to change.
 func backOf(c *frame.Visit, f *form.Form, typed url.Values) string {
 	if back := typed.Get(BackName); back != "" {
 		return frame.Next(back)
@@ -356,14 +358,13 @@ func backOf(c *frame.Visit, f *form.Form, typed url.Values) string {
 	return say.Base
 }
 
-// kindNamed returns the kind of object with pages that fields name; nil: it has none.
+// kindNamed returns the kind of the objects that a field names, or nil if they have no pages.
 func kindNamed(pick form.Pick) *frame.Kind {
 	paths := map[form.Pick]string{form.Person: "people", form.Group: "groups", form.Computer: "computers"}
 	return frame.KindAt(paths[pick])
 }
 
-// DoOperation takes what was typed into a form. It goes to the preview of what it would change, or
-// back to the form.
+// DoOperation handles a submitted form. It redirects to the preview of the change, or back to the form.
 func DoOperation(c *frame.Visit) {
 	f := askedOperation(c)
 	if f == nil {
@@ -371,7 +372,7 @@ func DoOperation(c *frame.Visit) {
 	}
 	typed := c.R.PostForm
 	typed.Del(frame.TokenName)
-	for name, values := range c.R.URL.Query() { // of a button that has all it needs in its address
+	for name, values := range c.R.URL.Query() { // from a button whose address contains all values
 		if !typed.Has(name) {
 			typed[name] = values
 		}
@@ -387,7 +388,7 @@ func DoOperation(c *frame.Visit) {
 			problems = append(problems, *p)
 		}
 	}
-	if len(problems) > 0 { // the rest is read all the same, so that all mistakes are shown at once
+	if len(problems) > 0 { // continue with the other fields, to show all mistakes at once
 		for _, p := range problems {
 			meant.Set(p.Field, typed.Get(p.Field))
 		}
@@ -414,7 +415,7 @@ func DoOperation(c *frame.Visit) {
 	c.GoTo(say.Address("steps", s.ID))
 }
 
-// refusedDraft returns the draft of a form that the API has refused, with what it says at the fields.
+// refusedDraft returns the draft of a form that the API refused, with the API's messages at the fields.
 func refusedDraft(c *frame.Visit, f *form.Form, typed url.Values, failed *frame.Answer) Draft {
 	d := Draft{Typed: typed}
 	if failed.Error != nil && failed.Status != http.StatusForbidden {
@@ -430,18 +431,18 @@ func refusedDraft(c *frame.Visit, f *form.Form, typed url.Values, failed *frame.
 	return d
 }
 
-// leave keeps a form as it was left, without its secrets, and shows it at an address of its own.
+// leaveForm stores an incomplete form without its secrets, and redirects to its own address.
 func leaveForm(c *frame.Visit, f *form.Form, d Draft) {
 	d.Operation, d.Typed = f.Op.ID, frame.WithoutSecrets(f, d.Typed)
 	id := signin.NewID()
 	if err := c.Session.Keep(c.R.Context(), id, 0, d); err != nil {
-		ShowForm(c, f, d) // at least here nothing is lost
+		ShowForm(c, f, d) // this response at least keeps what was typed
 		return
 	}
 	c.GoTo(DoAddress(f.Op.ID, draftName, id))
 }
 
-// readImage puts the image of a form among what was typed, as small as the directory keeps it.
+// readImage adds the image of a form to the typed values, scaled down to the size that the directory stores.
 func readImage(c *frame.Visit, f *form.Form, typed url.Values) *form.Problem {
 	for i := range f.Fields {
 		field := &f.Fields[i]
@@ -450,7 +451,7 @@ func readImage(c *frame.Visit, f *form.Form, typed url.Values) *form.Problem {
 		}
 		file, _, err := c.R.FormFile(field.Name)
 		if err != nil {
-			continue // it is missing, which the form says
+			continue // the form reports that it is missing
 		}
 		defer file.Close()
 		data, err := io.ReadAll(file)
@@ -465,7 +466,7 @@ func readImage(c *frame.Visit, f *form.Form, typed url.Values) *form.Problem {
 	return nil
 }
 
-// lastDay returns the last day on which an account can be used, by when it expires.
+// lastDay returns the last day on which an account can be used, derived from its expiry time.
 func lastDay(c *frame.Visit, r say.Record) string {
 	at, err := time.Parse(time.RFC3339, r.Text("accountExpires"))
 	if err != nil {
@@ -474,14 +475,14 @@ func lastDay(c *frame.Visit, r say.Record) string {
 	return at.In(c.DayZone()).Add(-time.Second).Format(time.DateOnly)
 }
 
-// doGroup are the actions on one kind of object.
+// doGroup contains the actions on one kind of object.
 type doGroup struct {
 	ID    string
 	Title texts.Text
 	Links []frame.Link
 }
 
-// DoAll shows every action that the person may do.
+// DoAll shows all actions that the person may use.
 func DoAll(c *frame.Visit) {
 	var groups []doGroup
 	for _, f := range form.All() {
@@ -504,21 +505,21 @@ func DoAll(c *frame.Visit) {
 	c.Page(http.StatusOK, "doall", shown)
 }
 
-// groupOf returns the group of the actions that a form belongs to.
+// groupOf returns the group of actions to which a form belongs.
 func groupOf(f *form.Form) string {
 	resource, _, _ := strings.Cut(f.Op.ID, ".")
 	return cmp.Or(doGroups[resource], "dns")
 }
 
-// actionIn returns what people call an action beside those on other kinds of objects.
+// actionIn returns the name of an action in a list with actions on other kinds of objects.
 func actionIn(f *form.Form) texts.Text {
 	return texts.Of("do.title", "action", texts.Of("group."+groupOf(f)), "object", texts.Each(f.Label))
 }
 
-// formOf is [form.Of] where a form is a variable.
+// formOf is [form.Of], for functions with a variable named form.
 func formOf(operation string) *form.Form { return form.Of(operation) }
 
-// doGroups are the groups of the actions, by resource. All others are about DNS.
+// doGroups maps resources to groups of actions. All other resources belong to DNS.
 var doGroups = map[string]string{
 	"user": "people", "membership": "groups", "group": "groups", "computer": "computers", "ou": "ous",
 	"bin": "bin",

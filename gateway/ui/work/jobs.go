@@ -16,7 +16,7 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Job is a job of the API.
+// Job is a job in the API.
 type Job struct {
 	ID, Caller, CallerKind, CallerID          string
 	State, Mode, Created                      string
@@ -32,19 +32,19 @@ type Job struct {
 type jobProblem struct {
 	Line, Column       int
 	ID, Field, Message string
-	Called             texts.Text `json:"-"` // the field, as people call it
-	Said               texts.Text `json:"-"` // the message
+	Called             texts.Text `json:"-"` // label of the field
+	Said               texts.Text `json:"-"` // the message in the reader's language
 }
 
-// jobItem is the outcome of an item.
+// jobItem is the outcome of an item in a job.
 type jobItem struct {
 	Line              int
 	ID, Code, Message string
 	Operation, State  string
-	Plan              string // that its dry run has made
+	Plan              string // id of the plan that its dry run has made
 }
 
-// title is how people call the job.
+// title returns the name of the job for people.
 func (j Job) title() texts.Text {
 	if j.Name != "" {
 		return texts.Raw(j.Name)
@@ -55,40 +55,38 @@ func (j Job) title() texts.Text {
 	return texts.Of("job.several")
 }
 
-// owner returns who has submitted the job, and alone may control it.
+// owner returns the identity of the job's submitter, the only one who may control it.
 func (j Job) owner() identity.ID {
 	return identity.Who{Name: j.Caller, Kind: j.CallerKind, ID: j.CallerID}.Identity()
 }
 
-// who is how people call the owner.
+// who returns the name of the owner for people.
 func (j Job) who() string { return say.CallerText(j.Caller, j.CallerKind) }
 
-// why says why the job is held or was stopped; empty: it is not.
+// why returns the reason why the job is held or was stopped, or an empty text if it was not.
 func (j Job) why() texts.Text { return say.WordOf("job.why", j.Why).Text }
 
-// over returns how many items have ended.
+// over returns the number of items that have ended.
 func (j Job) over() int { return j.Total - j.Waiting - j.Running }
 
-// open reports whether something may still happen to the job.
+// open reports whether the job may still change its state.
 func (j Job) open() bool { return !jobstate.Job(j.State).Ended() }
 
-// progress is how far a job has come.
+// progress is the progress of a job.
 type progress struct {
 	Text      texts.Text
 	Percent   int
-	Max, Made int // of items that are changed for good; Max zero: no bar is shown
+	Max, Made int // number of items with permanent changes; if Max is zero, no bar is shown
 }
 
-// Modes have the words for what is done with the items of a list, from the table below "job." and
-// their key. Nothing is changed before the mode is run, however many items were looked at.
+// Modes maps modes of jobs to the keys of their texts below "job.". Only [jobstate.Run] makes changes.
 var Modes = map[jobstate.Mode]string{
 	jobstate.Run: "run", jobstate.Validate: "validate", jobstate.DryRun: "dryRun",
 }
 
 func (j Job) mode() string { return cmp.Or(Modes[jobstate.Mode(j.Mode)], Modes[jobstate.Run]) }
 
-// Progress returns how far the job has come. A list with mistakes has no items that could
-// end.
+// Progress returns the progress of the job. A list with mistakes has no items that could end.
 func (j Job) Progress() progress {
 	if jobstate.Job(j.State) == jobstate.Rejected {
 		return progress{Text: texts.Of("job.nothing")}
@@ -104,7 +102,7 @@ func (j Job) Progress() progress {
 	return p
 }
 
-// facts returns the lines of a job's page.
+// facts returns the facts on a job's page.
 func (j Job) facts() []say.Fact {
 	counted := func(n int, more int, key string) texts.Text {
 		if more > 0 {
@@ -143,21 +141,21 @@ func (j Job) facts() []say.Fact {
 	return slices.DeleteFunc(all, say.Fact.Nothing)
 }
 
-// jobControl is what people can do with a job.
+// jobControl is an action on a job.
 type jobControl struct {
-	ID   string // its label in the table stands below "job.do."
+	ID   string // the key of its label is "job.do." followed by ID
 	Main bool
-	Asks texts.Text // what it does for good, which is shown before the button; empty: nothing
+	Asks texts.Text // irreversible effect to show before the button; empty if there is none
 
-	in        []jobstate.Job // the states in which it is offered
-	of        func(Job) bool // whether it is of use; nil: it is
+	in        []jobstate.Job // states in which it is offered
+	of        func(Job) bool // whether it applies to a job; nil means that it does
 	scope     identity.Scope
 	Operation string
-	values    call.Values // besides the job
-	leaves    bool        // the job is gone, or another one goes on
+	values    call.Values // parameters other than the job
+	leaves    bool        // the job is removed, or another job continues
 }
 
-// Label is the text of the button.
+// Label returns the text of the button.
 func (k jobControl) Label() texts.Text { return texts.Of("job.do." + k.ID) }
 
 var (
@@ -203,7 +201,7 @@ var (
 	}
 )
 
-// leftSomething reports whether items of the job ran and were not done, or were not run.
+// leftSomething reports whether items of the job failed, have an unknown outcome or were not run.
 func (j Job) leftSomething() bool {
 	return jobstate.Mode(j.Mode) == jobstate.Run && j.Failed+j.Unknown+j.NotRun > 0
 }
@@ -211,7 +209,7 @@ func (j Job) leftSomething() bool {
 // changedSomething reports whether the job has made changes.
 func (j Job) changedSomething() bool { return jobstate.Mode(j.Mode) == jobstate.Run && j.Done > 0 }
 
-// controls returns what the person can do with the job in its state.
+// controls returns the actions that the person can use on the job in its current state.
 func controls(c *frame.Visit, j Job) (all []jobControl) {
 	for _, control := range JobControls {
 		of := control.of == nil || control.of(j)
@@ -222,20 +220,20 @@ func controls(c *frame.Visit, j Job) (all []jobControl) {
 	return all
 }
 
-// JobID is the parameter that names a job.
+// JobID is the name of the parameter that names a job.
 const JobID = "JobId"
 
-// mostItems limits the items on a page.
+// mostItems limits the items on a job's page.
 const mostItems = 50
 
-// notDone are the states of items that people look at first.
+// notDone are the states of items that were not completed, which people look at first.
 var notDone = []string{"failed", "unknown", "not_run", "skipped"}
 
 // JobPage is the page of a job.
 type JobPage struct {
 	ID           string
 	Open         bool
-	Events       string // address of the events of a job that goes on by itself; empty: it does not
+	Events       string // address of the job's event stream; empty if the job does not continue by itself
 	Progress     progress
 	Facts        []say.Fact
 	Controls     []jobControl
@@ -243,7 +241,7 @@ type JobPage struct {
 	MoreProblems int
 	Items        []itemRow
 	More         bool
-	Would        []wouldRow // what a dry run has shown
+	Would        []wouldRow // changes that a dry run has found
 	WouldMore    bool
 }
 
@@ -297,7 +295,7 @@ func ShowJob(c *frame.Visit, failed *frame.Answer) {
 	c.Page(status, "job", shown)
 }
 
-// ControlJob does something with a job.
+// ControlJob runs an action on a job.
 func ControlJob(c *frame.Visit) {
 	action := c.R.PathValue("action")
 	i := slices.IndexFunc(JobControls, func(control jobControl) bool { return control.ID == action })
@@ -320,7 +318,7 @@ func ControlJob(c *frame.Visit) {
 		ShowJob(c, a)
 	case !control.leaves:
 		c.GoTo(say.Address("jobs", id))
-	case len(next) == 1 && next[0].ID != id: // the one that goes on
+	case len(next) == 1 && next[0].ID != id: // another job continues
 		c.GoTo(say.Address("jobs", next[0].ID))
 	default:
 		c.GoTo(say.Base + "jobs")

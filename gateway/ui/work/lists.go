@@ -21,10 +21,10 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// A list is submitted as a file or as text. It runs as a job that belongs to the person, also after
+// A list is submitted as a file or as text. It runs as a job that belongs to the person, and continues after
 // the session has ended.
 
-// Lists is the list of the lists that were submitted.
+// Lists is the list of submitted lists.
 var Lists = table.Listing{
 	Path: "jobs", Icon: "list", Scope: identity.JobRead, Operation: "job.list",
 	Key: "id", Before: frame.Newest, Pages: true, Rows: 50, AsRead: true,
@@ -53,10 +53,10 @@ var Lists = table.Listing{
 	},
 }
 
-// stateIs are the parameters of the list of the jobs in a state.
+// stateIs returns the parameters that select jobs in a state.
 func stateIs(state jobstate.Job) map[string]string { return map[string]string{"State": string(state)} }
 
-// ofJob shows a record as the job that it is.
+// ofJob adapts a function of a job to records.
 func ofJob(show func(Job) table.Cell) func(say.Record) table.Cell {
 	return func(r say.Record) table.Cell {
 		var j Job
@@ -66,7 +66,7 @@ func ofJob(show func(Job) table.Cell) func(say.Record) table.Cell {
 	}
 }
 
-// stateCell says how the job is, and why.
+// stateCell returns a cell with the state of the job, and the reason for it.
 func (j Job) stateCell() table.Cell {
 	words := []say.Word{say.WordOf("job.state", j.State)}
 	if why := j.why(); !why.Empty() {
@@ -75,7 +75,7 @@ func (j Job) stateCell() table.Cell {
 	return table.Cell{Words: words}
 }
 
-// notDone says how many items were not done; nil: there are none.
+// notDone returns the number of items that failed or whose outcome is unknown, or nil if there are none.
 func (j Job) notDone() texts.Text {
 	if j.Failed+j.Unknown == 0 {
 		return nil
@@ -83,22 +83,22 @@ func (j Job) notDone() texts.Text {
 	return texts.Of("job."+j.mode()+".notDone", "failed", j.Failed, "unknown", j.Unknown)
 }
 
-// listForm is the form of a list.
+// listForm is the form that submits a list.
 type listForm struct {
-	Once                        string // the key under which the list is submitted, so that it is only once
+	Once                        string // idempotency key of the submission
 	Name, Operation, Mode, List string
 	Changes, Modes              []frame.Choice
-	Open                        bool // it was not accepted
+	Open                        bool // open the form, because the list was not accepted
 }
 
-// listModes are what is done with a list at first.
+// listModes are the modes in which a list can be submitted.
 var listModes = []frame.Choice{
 	{ID: string(jobstate.DryRun), Label: texts.Of("list.mode.dryRun")},
 	{ID: string(jobstate.Validate), Label: texts.Of("list.mode.validate")},
 	{ID: string(jobstate.Run), Label: texts.Of("list.mode.run")},
 }
 
-// chosen returns choices of which one was made before.
+// chosen returns choices with one of them selected.
 func chosen(all []frame.Choice, id string) []frame.Choice {
 	all = slices.Clone(all)
 	for i := range all {
@@ -107,7 +107,7 @@ func chosen(all []frame.Choice, id string) []frame.Choice {
 	return all
 }
 
-// uploaded are the parameters of a list and the list.
+// uploaded is a list and the parameters of its submission.
 type uploaded struct {
 	values   call.Values
 	document []byte
@@ -119,23 +119,23 @@ func (u uploaded) Read(context.Context) (call.Given, error) {
 	return call.Given{Values: map[string]any(u.values), Document: u.document, Media: u.media}, nil
 }
 
-// mediaCSV is the type of a list as CSV.
+// mediaCSV is the media type of CSV lists.
 const mediaCSV = "text/csv"
 
-// mediaOf returns what a list is by the name of its file, or by how it begins.
+// mediaOf returns the media type of a list, based on its file name or its content.
 func mediaOf(name string, document []byte) string {
 	text := strings.TrimSpace(string(document))
 	switch ending := strings.ToLower(filepath.Ext(name)); {
 	case ending == ".ndjson", ending == ".jsonl":
 		return "application/x-ndjson"
 	case ending == ".json", ending != ".csv" && strings.HasPrefix(text, "{"):
-		return "application/json" // it may have an item on each line all the same
+		return "application/json" // may also be one item per line
 	}
 	return mediaCSV
 }
 
-// listFormOf returns the form of a list, with what was sent before if that was not accepted. Nil: the
-// person may not submit one.
+// listFormOf returns the form that submits a list, with the values of a refused submission if failed is not
+// nil. It returns nil if the person may not submit lists.
 func listFormOf(c *frame.Visit, failed *listForm) *listForm {
 	if !c.May(identity.JobSubmit) {
 		return nil
@@ -155,7 +155,7 @@ func listFormOf(c *frame.Visit, failed *listForm) *listForm {
 	return form
 }
 
-// givenList returns the list of the form: the file, or else the text.
+// givenList returns the submitted list: the file, or else the text.
 func givenList(c *frame.Visit) (name string, document []byte, err error) {
 	file, header, err := c.R.FormFile("file")
 	if err == nil {
@@ -222,13 +222,13 @@ func SubmitList(c *frame.Visit) {
 	c.GoTo(say.Address("jobs", job))
 }
 
-// notKept is the answer if something cannot be kept with the session.
+// notKept returns the answer for a failure to store something with the session.
 func notKept(c *frame.Visit, err error) *frame.Answer {
 	why := &frame.Failure{Message: c.Say("step.notKept", "why", frame.WithoutStore(err))}
 	return &frame.Answer{Status: http.StatusServiceUnavailable, Error: why}
 }
 
-// submit submits a list, and returns the id of its job; empty: it was not accepted, as the answer says.
+// submit submits a list, and returns the id of its job. If the id is empty, the answer contains the refusal.
 func submit(c *frame.Visit, list keptSheet, document []byte, media string) (a *frame.Answer, job string) {
 	values := call.Values{"Mode": cmp.Or(list.Mode, string(jobstate.DryRun))}
 	for name, value := range map[string]string{"Operation": list.Operation, "Name": list.listName()} {

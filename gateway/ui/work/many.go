@@ -15,7 +15,7 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// ApplyToMany checks what an operation would do with all that are selected, as a list of the person.
+// ApplyToMany submits a dry run of an operation on all selected objects, as a list of the person.
 func ApplyToMany(c *frame.Visit, l *table.Listing) {
 	form := c.R.PostForm
 	i := slices.IndexFunc(l.Many, func(m table.Many) bool { return m.ID == form.Get("many") })
@@ -52,7 +52,7 @@ func ApplyToMany(c *frame.Visit, l *table.Listing) {
 	}
 	var document bytes.Buffer
 	rows := csv.NewWriter(&document)
-	_ = rows.Write(heads) // to memory
+	_ = rows.Write(heads) // cannot fail: it writes to memory
 	for _, guid := range form["who"] {
 		_ = rows.Write(append([]string{guid}, fixed...))
 	}

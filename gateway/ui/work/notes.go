@@ -12,19 +12,20 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// A person is told once that a list has ended: on the next page, or at once on a page that is open. Which
-// lists run is kept for the person, as another sign-in or gateway may be the one that tells.
+// A person is notified once when a list has ended: on the next page, or immediately on an open page. The
+// running lists are stored for the person, because the notification may be sent in another session or by
+// another gateway.
 
 const (
 	notesName   = "running lists"
-	mostWatched = 20 // the oldest is forgotten
+	mostWatched = 20 // limit of the watched lists; beyond it the oldest is dropped
 	watchTries  = 5
 )
 
-// watched are the lists of a person whose end was not told yet.
+// watched contains the lists whose end the person has not been notified of yet.
 type watched struct{ Jobs []string }
 
-// rewatch changes which lists are watched. If the store cannot be used, the person is not told.
+// rewatch changes the watched lists. If the store is unavailable, the person is not notified.
 func rewatch(c *frame.Visit, change func([]string) []string) {
 	for range watchTries {
 		var now watched
@@ -39,7 +40,7 @@ func rewatch(c *frame.Visit, change func([]string) []string) {
 	}
 }
 
-// watch notes that a list runs.
+// watch starts to watch a list.
 func watch(c *frame.Visit, job string) {
 	rewatch(c, func(all []string) []string {
 		if slices.Contains(all, job) {
@@ -49,14 +50,15 @@ func watch(c *frame.Visit, job string) {
 	})
 }
 
-// seen notes that the person has seen how a list has ended.
+// seen stops watching a list, because the person has seen its outcome.
 func seen(c *frame.Visit, job string) {
 	rewatch(c, func(all []string) []string {
 		return slices.DeleteFunc(all, func(other string) bool { return other == job })
 	})
 }
 
-// Notes says which lists have ended since the person was last told. Open reports whether others run.
+// Notes returns notes about lists that have ended since the last notification. open reports whether others
+// still run.
 func Notes(c *frame.Visit) (notes []frame.Note, open bool) {
 	var now watched
 	at, err := c.Session.Recall(c.R.Context(), notesName, &now)
@@ -66,7 +68,7 @@ func Notes(c *frame.Visit) (notes []frame.Note, open bool) {
 	left := slices.DeleteFunc(slices.Clone(now.Jobs), func(id string) bool {
 		a := c.Call("job.get", call.Values{JobID: id})
 		if a.Status == http.StatusNotFound || a.Status == http.StatusForbidden {
-			return true // it was removed, or is no longer for this person
+			return true // the job was removed, or the person may no longer see it
 		}
 		for _, j := range frame.Records[Job](a) {
 			if !j.open() {
@@ -77,12 +79,12 @@ func Notes(c *frame.Visit) (notes []frame.Note, open bool) {
 		return false
 	})
 	if len(left) < len(now.Jobs) && c.Session.Remember(c.R.Context(), notesName, at, watched{left}) != nil {
-		notes = nil // another page tells it
+		notes = nil // another page shows the notes
 	}
 	return notes, len(left) > 0
 }
 
-// note says how a list has ended.
+// note returns the note about the end of a list.
 func (j Job) note() frame.Note {
 	n := frame.Note{Path: say.Address("jobs", j.ID), Good: jobstate.Job(j.State) == jobstate.Done}
 	n.Text = texts.Of("note.ended", "what", j.title(), "state", say.WordOf("job.state", j.State).Text,
@@ -93,7 +95,7 @@ func (j Job) note() frame.Note {
 	return n
 }
 
-// NoteEvents sends notes to a page that is open, as events "note", and one "end" when no list runs.
+// NoteEvents sends notes to an open page as events "note", and one event "end" when no list runs.
 func NoteEvents(c *frame.Visit) {
 	events := frame.NewEvents(c)
 	again, over := time.NewTicker(progressEvery), time.NewTimer(progressFor)

@@ -13,24 +13,24 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// A field that names an object takes what people call it: its name, its logon name, its mail address or
-// the path of its organizational unit. What a picker puts there is of that form, too, so that both ways
-// are one.
+// A field that names an object accepts the names that people use: the name, logon name, mail address, or path
+// of the organizational unit. A picker fills in such a name, too, so typed and picked values are handled in
+// the same way.
 
 const PickPath = "pick"
 
-// mostPicked limits what a picker offers.
+// mostPicked limits the options of a picker.
 const mostPicked = 8
 
-// searched are the types of objects that fields name, as the search calls them.
+// searched maps kinds of objects to the types of the search.
 var searched = map[form.Pick]string{
 	form.Person: "user", form.Group: "group", form.Computer: "computer", form.Holder: "user,group,computer",
 }
 
-// pickOption is an object that a picker offers.
+// pickOption is an option of a picker: an object.
 type pickOption struct{ Kind, Icon, Value, Name, About string }
 
-// ShowPick answers a picker with what fits what was typed.
+// ShowPick sends the options of a picker that match the typed text.
 func ShowPick(c *frame.Visit) {
 	kind, text := form.Pick(c.R.PathValue("kind")), strings.TrimSpace(c.R.URL.Query().Get("q"))
 	var all []pickOption
@@ -69,7 +69,7 @@ func ShowPick(c *frame.Visit) {
 	c.Fragment("pick", all)
 }
 
-// pickValue returns what stands in a field for a hit: a name that [visit.resolve] understands.
+// pickValue returns the text for a field that names a hit. [resolvePick] understands it.
 func pickValue(hit say.Record) string {
 	if hit.Text("type") == "user" {
 		return fmt.Sprintf("%s (%s)", hit.First("displayName", "name"), hit.Text("username"))
@@ -84,7 +84,7 @@ func aboutHit(hit say.Record) string {
 	return say.PathText(hit.Text("ouPath"))
 }
 
-// hits returns what the search finds for a text.
+// pickHits searches for objects of a kind. It also reports whether the search succeeded.
 func pickHits(c *frame.Visit, kind form.Pick, text string) ([]say.Record, bool) {
 	a := c.Listed(frame.List{
 		Operation: "search.find", Key: "guid", Before: frame.BestFor(text),
@@ -93,7 +93,7 @@ func pickHits(c *frame.Visit, kind form.Pick, text string) ([]say.Record, bool) 
 	return frame.Records[say.Record](a), a.Ok()
 }
 
-// units returns the distinguished names of the organizational units that the person may see.
+// pickUnits returns the distinguished names of the organizational units that the person may see.
 func pickUnits(c *frame.Visit) (all []string) {
 	a := c.Listed(frame.List{Operation: "ou.list", Key: "guid", Before: frame.ByName, Values: call.Values{}})
 	for _, r := range frame.Records[say.Record](a) {
@@ -103,7 +103,7 @@ func pickUnits(c *frame.Visit) (all []string) {
 	return all
 }
 
-// zones returns the names of the zones that the person may see.
+// pickZones returns the names of the zones that the person may see.
 func pickZones(c *frame.Visit) (all []string) {
 	a := c.Listed(
 		frame.List{Operation: "zone.list", Key: "zoneName", Before: frame.ByZone, Values: call.Values{}},
@@ -114,8 +114,8 @@ func pickZones(c *frame.Visit) (all []string) {
 	return all
 }
 
-// resolve puts the identity of the object that a field names in place of its name, or says why that is not
-// known.
+// resolvePick replaces the name in a field with the identity of the object, or returns a problem if it is
+// unknown.
 func resolvePick(c *frame.Visit, field *form.Field, typed url.Values) *form.Problem {
 	value := strings.TrimSpace(typed.Get(field.Name))
 	was, shown := typed.Get(form.Was+field.Name), typed.Has(form.Was+field.Name)
@@ -140,8 +140,8 @@ func resolvePick(c *frame.Visit, field *form.Field, typed url.Values) *form.Prob
 	return nil
 }
 
-// meant returns the identity of an object by what people call it. What cannot be looked up stays as it is:
-// the API knows further names.
+// meantObject returns the identity of an object by a name that people use. Names that cannot be looked up are
+// returned unchanged, because the API knows further names.
 func meantObject(c *frame.Visit, pick form.Pick, text string) (identity string, problem *form.Words) {
 	switch {
 	case say.IsGUID(text), strings.Contains(strings.ToUpper(text), "DC="), strings.HasPrefix(text, "S-1-"):
@@ -171,7 +171,7 @@ func meantObject(c *frame.Visit, pick form.Pick, text string) (identity string, 
 		return exact[0].Text("guid"), nil
 	case len(exact) > 1:
 		return "", wordsOfPick(c, "pick.several", "name", text, "names", namesOf(exact))
-	case !ok, strings.Contains(text, "@"), domain != "" && len(all) == 0: // perhaps of another domain
+	case !ok, strings.Contains(text, "@"), domain != "" && len(all) == 0: // it may belong to another domain
 		return text, nil
 	case len(all) > 0:
 		return "", wordsOfPick(c, "pick.near", "name", text, "names", namesOf(all))
@@ -179,7 +179,7 @@ func meantObject(c *frame.Visit, pick form.Pick, text string) (identity string, 
 	return "", wordsOfPick(c, "pick.none", "name", text)
 }
 
-// plainAccount returns a name without the domain in front of it.
+// plainAccount returns an account name without its domain.
 func plainAccount(text string) string {
 	if _, after, has := strings.Cut(text, `\`); has {
 		return after
@@ -187,12 +187,12 @@ func plainAccount(text string) string {
 	return text
 }
 
-// Meant returns the identity of an object by what people call it, or why the name cannot be used.
+// Meant returns the identity of an object by a name that people use, or the problem with that name.
 func Meant(c *frame.Visit, pick form.Pick, text string) (identity string, problem *form.Words) {
 	return meantObject(c, pick, text)
 }
 
-// named returns the hits that have a name. If one has it as its logon name, that is the only one meant.
+// named returns the hits with a name. If it is the logon name of a hit, it returns only that hit.
 func named(hits []say.Record, name string) (all []say.Record) {
 	for _, hit := range hits {
 		if strings.EqualFold(strings.TrimSuffix(hit.Text("username"), "$"), name) {
@@ -254,7 +254,7 @@ func pathsOf(dns []string) string {
 	return strings.Join(all, ", ")
 }
 
-// words returns a text in all languages.
+// wordsOfPick returns a text in all languages.
 func wordsOfPick(c *frame.Visit, key string, pairs ...any) *form.Words {
 	var all form.Words
 	for lang := range all {
@@ -263,10 +263,10 @@ func wordsOfPick(c *frame.Visit, key string, pairs ...any) *form.Words {
 	return &all
 }
 
-// folded returns a text in which case does not count.
+// folded returns a text for comparisons that ignore case.
 func folded(text string) string { return strings.ToLower(text) }
 
-// nameOfPicked returns the name of an object that a field names by its identity.
+// nameOfPicked returns the name of an object by its identity.
 func nameOfPicked(c *frame.Visit, pick form.Pick, identity string) string {
 	if pick == form.Unit || strings.Contains(identity, "DC=") {
 		return say.LastOf(say.PathText(identity))

@@ -20,21 +20,22 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// A procedure asks for its blanks with one form, and is then a list of the person: one preview, one start,
-// and one undo. Each step is a row of the list, with the rights, guards and limits of its operation.
+// A procedure asks for all its blanks in one form. Its steps are then submitted as a list of the person, with
+// one preview, one start and one undo. Each step is a row of the list, and subject to the rights, guards and
+// limits of its operation.
 
-// procedurePath is where the procedures are.
+// procedurePath is the path of the procedures' pages.
 const procedurePath = "procedures"
 
-// procedureRow is a procedure as the page of all shows it.
+// procedureRow is a procedure on the page with all procedures.
 type procedureRow struct {
-	Path   string // of its form; empty: it is not for this person
+	Path   string // address of the form; empty if the person may not use it
 	Title  texts.Text
 	Steps  []texts.Text
-	Lacked []texts.Text // the steps that no role of the person may do
+	Lacked []texts.Text // steps that none of the person's roles allows
 }
 
-// lackedSteps returns the steps of a procedure that no role of the person may do.
+// lackedSteps returns the steps of a procedure that none of the person's roles allows.
 func lackedSteps(c *frame.Visit, p *procedure.Procedure) (all []texts.Text) {
 	for i := range p.Steps {
 		if f := p.Steps[i].Form; !MayDo(c, f.Op) {
@@ -44,10 +45,10 @@ func lackedSteps(c *frame.Visit, p *procedure.Procedure) (all []texts.Text) {
 	return all
 }
 
-// mostStarts limits the procedures that the home page offers.
+// mostStarts limits the procedures on the home page.
 const mostStarts = 3
 
-// Starts are the first procedures that the person may do.
+// Starts returns links to the first procedures that the person may run.
 func Starts(c *frame.Visit) (all []frame.Link) {
 	for _, p := range c.Procedures {
 		if len(all) < mostStarts && c.May(identity.JobSubmit) && len(lackedSteps(c, p)) == 0 {
@@ -57,7 +58,7 @@ func Starts(c *frame.Visit) (all []frame.Link) {
 	return all
 }
 
-// ShowProcedures shows all procedures. One of which the person may not do each step says so.
+// ShowProcedures shows all procedures, and says which the person may not run.
 func ShowProcedures(c *frame.Visit) {
 	var rows []procedureRow
 	for _, p := range c.Procedures {
@@ -77,8 +78,8 @@ func ShowProcedures(c *frame.Visit) {
 	c.Page(http.StatusOK, "procedures", shown)
 }
 
-// procedureAt returns the procedure at the address; nil: there is none, or it is not for this person,
-// which is said.
+// procedureAt returns the procedure at the address. If there is none, or the person may not use it, it sends
+// an error page and returns nil.
 func procedureAt(c *frame.Visit) *procedure.Procedure {
 	name := c.R.PathValue("name")
 	i := slices.IndexFunc(c.Procedures, func(p *procedure.Procedure) bool { return p.Name == name })
@@ -100,7 +101,7 @@ func procedureAt(c *frame.Visit) *procedure.Procedure {
 	return p
 }
 
-// ShowProcedure shows the form of a procedure, with what was typed before.
+// ShowProcedure shows the form of a procedure, with the values typed before.
 func ShowProcedure(c *frame.Visit) {
 	p := procedureAt(c)
 	if p == nil {
@@ -149,8 +150,8 @@ func showProcedure(c *frame.Visit, p *procedure.Procedure, d Draft) {
 	})
 }
 
-// fieldsOfProcedure returns the fields of a procedure, with one for the reason if a step must say why and
-// has no blank of that name.
+// fieldsOfProcedure returns the fields of a procedure. It adds a field for the reason if a step requires one
+// and the procedure has no blank for it.
 func fieldsOfProcedure(c *frame.Visit, p *procedure.Procedure) []form.Field {
 	for i := range p.Steps {
 		reason := p.Steps[i].Form.Field(ops.ReasonName)
@@ -163,7 +164,7 @@ func fieldsOfProcedure(c *frame.Visit, p *procedure.Procedure) []form.Field {
 	return p.Fields
 }
 
-// DoProcedure takes what was typed into the form of a procedure, and goes to the preview of its steps.
+// DoProcedure handles a submitted form of a procedure. It redirects to the preview of the steps.
 func DoProcedure(c *frame.Visit) {
 	p := procedureAt(c)
 	if p == nil {
@@ -204,8 +205,8 @@ func DoProcedure(c *frame.Visit) {
 	c.GoTo(say.Address("jobs", job))
 }
 
-// firstTyped returns what was typed into the first field that names an object, which tells lists of one
-// procedure apart.
+// firstTyped returns the value of the first field that names an object. It distinguishes lists of the same
+// procedure.
 func firstTyped(p *procedure.Procedure, typed url.Values) string {
 	for i := range p.Fields {
 		field := &p.Fields[i]
@@ -216,7 +217,7 @@ func firstTyped(p *procedure.Procedure, typed url.Values) string {
 	return ""
 }
 
-// procedureItem is a step of a procedure as an item of a list.
+// procedureItem is an item of a list that makes a step of a procedure.
 type procedureItem struct {
 	ID         string         `json:"id"`
 	Operation  string         `json:"operation"`
@@ -224,8 +225,8 @@ type procedureItem struct {
 	After      []string       `json:"after,omitempty"`
 }
 
-// itemsOf returns the steps of a procedure as a list, and the faults of what was typed; failed: something
-// that must be read cannot be.
+// itemsOf returns the steps of a procedure as a list, and the mistakes in the typed values. failed is set if
+// something that it must read could not be read.
 func itemsOf(
 	c *frame.Visit, p *procedure.Procedure, typed url.Values,
 ) (list []byte, problems []form.Problem, failed *frame.Answer) {
@@ -285,13 +286,13 @@ func itemsOf(
 	encoder := json.NewEncoder(&out)
 	for _, item := range items {
 		if err := encoder.Encode(item); err != nil {
-			panic(err) // texts and lists of texts can be encoded
+			panic(err) // strings and lists of strings can always be encoded
 		}
 	}
 	return out.Bytes(), problems, nil
 }
 
-// ofBlank returns the problem of a parameter of a step at the blank that it has its value from.
+// ofBlank moves a problem from a parameter of a step to the blank in its value.
 func ofBlank(p *procedure.Procedure, s *procedure.Step, problem form.Problem) form.Problem {
 	for _, blank := range s.Blanks(problem.Field) {
 		if p.Field(blank) != nil {
@@ -303,7 +304,7 @@ func ofBlank(p *procedure.Procedure, s *procedure.Step, problem form.Problem) fo
 	return problem
 }
 
-// groupsOf returns the groups that a person is in, but for the primary one.
+// groupsOf returns a person's groups without the primary group.
 func groupsOf(c *frame.Visit, person string) (all []string, failed *frame.Answer) {
 	a := c.Listed(frame.List{
 		Operation: "membership.list", Key: "guid", Before: frame.ByName, Values: call.Values{"Username": person},
@@ -319,8 +320,8 @@ func groupsOf(c *frame.Visit, person string) (all []string, failed *frame.Answer
 	return all, nil
 }
 
-// leaveProcedure keeps the form of a procedure as it was left, without its secrets, and shows it at an
-// address of its own.
+// leaveProcedure stores an incomplete form of a procedure without its secrets, and redirects to its own
+// address.
 func leaveProcedure(
 	c *frame.Visit, p *procedure.Procedure, typed url.Values, problems []form.Problem, failed *frame.Answer,
 ) {
@@ -337,7 +338,7 @@ func leaveProcedure(
 	}
 	id := signin.NewID()
 	if err := c.Session.Keep(c.R.Context(), id, 0, d); err != nil {
-		showProcedure(c, p, d) // at least here nothing is lost
+		showProcedure(c, p, d) // this response at least keeps what was typed
 		return
 	}
 	c.GoTo(say.Asking(say.Address(procedurePath, p.Name), draftName, id))

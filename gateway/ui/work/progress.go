@@ -8,22 +8,23 @@ import (
 	"adgateway/gateway/ui/frame"
 )
 
-// The page of a job that runs is told how far it has come, by events. Each stream is short, and the
-// browser asks for the next one: so a session that has ended is noticed, and a gateway that stops waits
-// for none of them.
+// The page of a running job receives its progress as events. Each stream is short, and then the browser
+// requests the next one. So the end of a session is noticed, and a stopping gateway need not wait for long
+// streams.
 
 const (
 	progressEvery = time.Second
 	progressFor   = 10 * time.Second
 )
 
-// moves reports whether the job goes on by itself.
+// moves reports whether the job continues by itself.
 func (j Job) moves() bool {
 	moving := []jobstate.Job{jobstate.Held, jobstate.Running, jobstate.Stopping}
 	return slices.Contains(moving, jobstate.Job(j.State))
 }
 
-// JobEvents sends how far a job has come: events "progress", and one "end" when it goes on no more.
+// JobEvents sends the progress of a job as events "progress", and one event "end" when it no longer
+// continues.
 func JobEvents(c *frame.Visit) {
 	j, a := jobAt(c)
 	if j == nil {
@@ -51,12 +52,13 @@ func JobEvents(c *frame.Visit) {
 			return
 		}
 		if j, _ = jobAt(c); j == nil {
-			return // the page asks again, and is told why
+			return // the page requests the job again and gets the reason
 		}
 	}
 }
 
-// jobAt returns the job at the address; nil: it cannot be read, as the answer says.
+// jobAt returns the job at the address. It is nil if the job cannot be read; then the answer contains the
+// reason.
 func jobAt(c *frame.Visit) (*Job, *frame.Answer) {
 	a := c.Get("job.get", JobID, c.R.PathValue("id"))
 	found := frame.Records[Job](a)

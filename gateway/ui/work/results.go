@@ -13,14 +13,15 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// wouldRow is what a row of a list that was dry run would change.
+// wouldRow is a change that a row of a list would make, according to a dry run.
 type wouldRow struct {
 	Line int
 	plannedRow
-	Effect texts.Text // instead of values; nil: there are values
+	Effect texts.Text // effect without values; nil if there are values
 }
 
-// itemsIn returns the first items of a job in a state; empty: in any.
+// itemsIn returns the first items of a job in a state, or in any state if it is empty. more reports whether
+// there are others.
 func itemsIn(c *frame.Visit, j Job, state string) (items []jobItem, more bool) {
 	values := call.Values{JobID: j.ID}
 	if state != "" {
@@ -32,18 +33,18 @@ func itemsIn(c *frame.Visit, j Job, state string) (items []jobItem, more bool) {
 	return frame.Records[jobItem](a), a.Next != ""
 }
 
-// itemRow is an item that was not done, as the page shows it.
+// itemRow is an uncompleted item on a page.
 type itemRow struct {
 	Line    int
 	ID      string
-	What    texts.Text // its operation
+	What    texts.Text // operation
 	State   say.Word
 	Code    string
 	Message texts.Text
 }
 
-// itemRowOf returns the row of an item. Made is the line of the first row that makes something; zero: none
-// does. A dry run makes nothing, so that it cannot check what needs that.
+// itemRowOf returns the row of an item. made is the line of the first item that creates an object, or 0 if
+// none does. A dry run creates nothing, so it cannot check items that need the object.
 func itemRowOf(j Job, item jobItem, made int) itemRow {
 	row := itemRow{
 		Line: item.Line, ID: item.ID, What: texts.Raw(item.Operation), State: say.WordOf("item.state", item.State),
@@ -59,7 +60,7 @@ func itemRowOf(j Job, item jobItem, made int) itemRow {
 	return row
 }
 
-// madeAt returns the line of the first item that makes something; zero: none does.
+// madeAt returns the line of the first item that creates an object, or 0 if none does.
 func madeAt(items []jobItem) int {
 	for _, item := range items {
 		if f := form.Of(item.Operation); f != nil && f.Op.Effect.Creates() && item.Plan != "" {
@@ -69,7 +70,7 @@ func madeAt(items []jobItem) int {
 	return 0
 }
 
-// would returns what the first rows of a list that was dry run would change.
+// would returns the changes that the first items would make, if the job is a dry run.
 func would(c *frame.Visit, j Job, items []jobItem) (all []wouldRow) {
 	if jobstate.Mode(j.Mode) != jobstate.DryRun {
 		return nil
@@ -98,10 +99,10 @@ func would(c *frame.Visit, j Job, items []jobItem) (all []wouldRow) {
 	return all
 }
 
-// mark is by what spreadsheets know UTF-8.
+// mark is the byte order mark, by which spreadsheets recognize UTF-8.
 const mark = "\ufeff"
 
-// JobResult sends the list of a job as a file, with the outcome of each row beside its own columns.
+// JobResult sends a job's list as a file, with the outcome of each row in additional columns.
 func JobResult(c *frame.Visit) {
 	id := c.R.PathValue("id")
 	a := c.Get("job.result", JobID, id, "Format", "csv")

@@ -14,53 +14,54 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// A secret of a computer is read by one call, with a reason. It is kept sealed for the cookie of the
-// sign-in until the person closes its page, for at most as long as a password.
+// A secret of a computer is read by a single call, which requires a reason. It is kept, encrypted with the
+// sign-in cookie, until the person closes its page, but no longer than passwordLife.
 
-// reveals are the operations that show a secret of a computer, by the name that forms have for them.
+// reveals maps the names of secrets in forms to the operations that show a secret of a computer.
 var reveals = map[string]string{"laps": "computer.revealLocalAdmin", "key": "computer.revealRecoveryKey"}
 
-// RevealRow returns the operation that shows a secret, by the name that forms have for it.
+// RevealRow returns the operation that shows a secret, by the secret's name in forms. It is "" if the name is
+// unknown.
 func RevealRow(what string) string { return reveals[what] }
 
-// keptReveal is a secret as it is kept. The secrets are sealed.
+// keptReveal is a stored secret. Secrets is encrypted.
 type keptReveal struct {
-	Done     bool // the answer is there
+	Done     bool // the call has returned
 	Computer string
 	What     string
 	Back     string
-	Secrets  []byte // nil: it was closed
+	Secrets  []byte // nil if the page was closed
 	Shown    time.Time
 	Failed   *frame.Failure
-	Status   int // of the failure
+	Status   int // status of the failure
 }
 
-// secretRow is a secret and what the directory says about it.
+// secretRow is a secret, with information about it from the directory.
 type secretRow struct {
-	Account string // or, of a key, the beginning of its id
+	Account string // account, or the start of a key's id
 	Secret  string
 	Set     string
 }
 
-// RevealPage is the page that shows a secret, or asks for the reason again.
+// RevealPage is the page that shows a secret, or asks for a reason again.
 type RevealPage struct {
 	ID, Back string
 	Computer string
-	Label    texts.Text // of the account, or of the id of the key
+	Label    texts.Text // label of the account or the key id
 	Secrets  []secretRow
 	Left     texts.Text
 	Waits    bool
-	Form     *RevealForm // nil: there is nothing to ask
+	Form     *RevealForm // nil if there is nothing to ask for
 }
 
-// RevealForm asks for the reason of a reveal.
+// RevealForm is the form that asks for the reason before a secret is shown.
 type RevealForm struct {
 	Address, What, KeyID, Once, Typed string
 	Label                             texts.Text
-	ID                                string // of its elements
+	ID                                string // prefix of the ids of its elements
 }
 
-// NewReveal returns the form for a secret of the computer at a page.
+// NewReveal returns the form for a secret of the computer with a page.
 func NewReveal(page, what, keyID string) *RevealForm {
 	form := &RevealForm{
 		Address: page + "/reveal", What: what, KeyID: keyID, Once: signin.NewID(),
@@ -69,7 +70,8 @@ func NewReveal(page, what, keyID string) *RevealForm {
 	return form
 }
 
-// RevealSecret shows a secret of a computer. A second press of the button shows what the first one did.
+// RevealSecret reads and shows a secret of a computer. If the button is pressed twice, the second request
+// shows the result of the first.
 func RevealSecret(c *frame.Visit) {
 	form := c.R.PostForm
 	what, once, reason := form.Get("what"), form.Get("once"), strings.TrimSpace(form.Get("Reason"))
@@ -100,7 +102,7 @@ func RevealSecret(c *frame.Visit) {
 	var rows []secretRow
 	if a.Ok() {
 		rows, kept.Computer = secretsIn(what, a)
-		text, _ := json.Marshal(rows) // texts
+		text, _ := json.Marshal(rows) // strings can always be encoded
 		sealed, err := signin.SealSecret(c.Cookie(c.R), string(text))
 		if kept.Secrets = sealed; err != nil {
 			kept.Secrets = nil
@@ -118,14 +120,14 @@ func RevealSecret(c *frame.Visit) {
 		shown := frame.Page{Title: again.Label, Section: "computers", Alert: frame.AlertOf(a)}
 		shown.Body = RevealPage{Back: back, Form: again}
 		c.Page(a.Status, "reveal", shown)
-	case err != nil || kept.Secrets == nil: // it is in this answer only
+	case err != nil || kept.Secrets == nil: // only this response contains the secret
 		showReveal(c, once, kept, rows)
 	default:
 		c.GoTo(say.Address("reveals", once))
 	}
 }
 
-// revealAs reads a secret in the first role that has the right to it.
+// revealAs reads a secret with the first role that has the right to it.
 func revealAs(c *frame.Visit, operation string, values call.Values) *frame.Answer {
 	op, first := ops.Find(ops.Table(), operation), (*frame.Answer)(nil)
 	for _, principal := range c.Principals {
@@ -144,7 +146,7 @@ func revealAs(c *frame.Visit, operation string, values call.Values) *frame.Answe
 	return first
 }
 
-// secretsIn returns the secrets of an answer, and the name of their computer.
+// secretsIn returns the secrets in an answer and the name of their computer.
 func secretsIn(what string, a *frame.Answer) (rows []secretRow, computer string) {
 	for _, r := range frame.Records[say.Record](a) {
 		computer = r.Text("computerName")
@@ -161,13 +163,13 @@ func secretsIn(what string, a *frame.Answer) (rows []secretRow, computer string)
 	return rows, computer
 }
 
-// firstEight returns what the screen shows of the id of a key.
+// firstEight returns the part of a key id that the screen shows.
 func firstEight(id string) string {
 	first, _, _ := strings.Cut(id, "-")
 	return strings.ToUpper(first)
 }
 
-// ShowReveal shows a secret that was read, until it is closed.
+// ShowReveal shows a secret that was read before, until its page is closed.
 func ShowReveal(c *frame.Visit) {
 	id := c.R.PathValue("id")
 	var kept keptReveal
@@ -178,7 +180,7 @@ func ShowReveal(c *frame.Visit) {
 	var rows []secretRow
 	if kept.Secrets != nil && time.Since(kept.Shown) < passwordLife {
 		if text, err := signin.OpenSecret(c.Cookie(c.R), kept.Secrets); err == nil {
-			_ = json.Unmarshal([]byte(text), &rows) // we have written it
+			_ = json.Unmarshal([]byte(text), &rows) // it was encoded by us
 		}
 	}
 	showReveal(c, id, kept, rows)
@@ -207,12 +209,12 @@ func showReveal(c *frame.Visit, id string, kept keptReveal, rows []secretRow) {
 	c.Page(http.StatusOK, "reveal", shown)
 }
 
-// CloseReveal forgets a secret that was passed on.
+// CloseReveal deletes a secret that is no longer needed.
 func CloseReveal(c *frame.Visit) {
 	id := c.R.PathValue("id")
 	var kept keptReveal
 	at, err := c.Session.Kept(c.R.Context(), id, &kept)
-	if err != nil || at == 0 || reveals[kept.What] == "" { // something else may be kept there
+	if err != nil || at == 0 || reveals[kept.What] == "" { // the id may belong to something else
 		c.GoTo(say.Base)
 		return
 	}

@@ -15,43 +15,43 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// StepPage shows what a step would change, or what it did.
+// StepPage shows the changes that a step would make or has made.
 type StepPage struct {
 	ID, Back   string
-	Done, Good bool // it was confirmed, and succeeded
+	Done, Good bool // confirmed; succeeded
 	Saying     texts.Text
-	Nothing    bool // would change
+	Nothing    bool // there is nothing to change
 	Lines      []stepLine
 	Rows       []plannedRow
 	Undo       say.Word
-	Worth      []texts.Text // that is worth knowing: only what is unusual
+	Worth      []texts.Text // anything unusual
 	Again      string       // address of the form
 	Danger     bool
 	Password   string
 	Spelled    []spelledPart
 	slip
-	Left        texts.Text // how long the password is shown
+	Left        texts.Text // for how long the password is still shown
 	MembersStay bool
-	Gone        bool // a password was generated that is no longer shown
+	Gone        bool // the generated password is no longer shown
 	Next        string
 	Parts       []copied
 }
 
 type copied struct{ Group, Action, Reason string }
 
-// slip says whose password it is.
+// slip contains the account to which a password belongs.
 type slip struct {
 	Person, Account string
-	Changes         bool // at the next logon
+	Changes         bool // must be changed at the next logon
 }
 
-// stepLine is a sentence about what comes and goes.
+// stepLine is a sentence about something added or removed.
 type stepLine struct {
 	Mark, Icon string
 	Text       texts.Text
 }
 
-// plannedRow is a value before and after.
+// plannedRow is a value before and after a change.
 type plannedRow struct {
 	Object           string
 	Field, Now, Then texts.Text
@@ -80,10 +80,10 @@ func ShowStep(c *frame.Visit, status int, s *Step, said *frame.Alert, password s
 	c.Page(status, "step", frame.Page{Title: title, Section: sectionOf(s.Form), Alert: said, Body: body})
 }
 
-// dangers are the rows besides removals whose button warns of a danger.
+// dangers contains the operations that are not removals, but have a button that warns of a danger.
 var dangers = map[string]bool{"user.disable": true, "computer.disable": true}
 
-// resultOf adds what a step did, and returns the alert about its faults.
+// resultOf adds the result of a step to its page, and returns an alert if it has failures.
 func resultOf(c *frame.Visit, body *StepPage, s *Step, password string) *frame.Alert {
 	body.Next = withDone(s.landing(), s.ID)
 	if s.Form.Op.ID == "membership.copy" {
@@ -101,7 +101,7 @@ func resultOf(c *frame.Visit, body *StepPage, s *Step, password string) *frame.A
 	return frame.AlertOf(s.Result)
 }
 
-// addPerson adds whose password it is, for the slip.
+// addPerson adds the owner of the password to the slip.
 func (p *StepPage) addPerson(c *frame.Visit, s *Step) {
 	for _, o := range s.Plan.Objects {
 		for _, r := range frame.Records[say.Record](c.Get("user.get", "Username", o.GUID)) {
@@ -112,7 +112,7 @@ func (p *StepPage) addPerson(c *frame.Visit, s *Step) {
 	}
 }
 
-// tell adds what a plan says of one change.
+// tellOf adds the description of one planned change to a page.
 func tellOf(c *frame.Visit, body *StepPage, f *form.Form, o say.Planned, change say.PlannedChange) {
 	name := say.LastOf(say.PathText(o.DistinguishedName))
 	line := func(mark, icon, key string, pairs ...any) {
@@ -140,13 +140,13 @@ func tellOf(c *frame.Visit, body *StepPage, f *form.Form, o say.Planned, change 
 	}
 }
 
-// aboveOf returns the path of what holds an object.
+// aboveOf returns the path of an object's parent.
 func aboveOf(dn string) string {
 	_, above := say.CutDN(dn)
 	return say.PathText(above)
 }
 
-// fieldName returns what people call a field of a plan.
+// nameOfField returns the label of a field in a plan.
 func nameOfField(c *frame.Visit, f *form.Form, field string) texts.Text {
 	if key := "field." + field; texts.Has(key) {
 		return texts.Of(key)
@@ -164,7 +164,7 @@ func nameOfField(c *frame.Visit, f *form.Form, field string) texts.Text {
 	return texts.Raw(field)
 }
 
-// namesIn returns the names of the members in a value, which is one, a list or null.
+// namesIn returns the names of the members in a value: a single one, a list or null.
 func namesIn(value json.RawMessage) []string {
 	var all []string
 	if json.Unmarshal(value, &all) != nil {
@@ -181,7 +181,7 @@ func namesIn(value json.RawMessage) []string {
 	return all
 }
 
-// worth returns what is unusual: checks that failed, warnings, and what others have changed meanwhile.
+// worthOf returns anything unusual about a step: failed checks, warnings, and concurrent changes by others.
 func worthOf(c *frame.Visit, s *Step) (all []texts.Text) {
 	for _, check := range s.Plan.Checks {
 		if check.State == schema.CheckFailed {
@@ -201,7 +201,7 @@ func worthOf(c *frame.Visit, s *Step) (all []texts.Text) {
 	return append(all, changedMeanwhile(c, s)...)
 }
 
-// meanwhile says what was changed of the objects of a step since its preview, which it does not touch.
+// changedMeanwhile describes other changes to the objects of a step since its preview.
 func changedMeanwhile(c *frame.Visit, s *Step) (all []texts.Text) {
 	if s.Plan.Made == "" || !c.May(identity.ChangeRead) {
 		return nil
@@ -226,10 +226,10 @@ func changedMeanwhile(c *frame.Visit, s *Step) (all []texts.Text) {
 	return all
 }
 
-// doneName is the parameter of a page that names the step of its message.
+// doneName is the query parameter that names the step to show a message about.
 const doneName = "done"
 
-// MessageOf returns what the page says about a step that was done; nil: nothing.
+// MessageOf returns the message about a completed step, or nil if there is none.
 func MessageOf(c *frame.Visit) *frame.Done {
 	id := c.R.URL.Query().Get(doneName)
 	if c.R.Method != http.MethodGet || id == "" {
@@ -258,13 +258,13 @@ func MessageOf(c *frame.Visit) *frame.Done {
 	return m
 }
 
-// spelledPart is a part of a password, and how it is said.
+// spelledPart is a part of a password, with its pronunciation.
 type spelledPart struct {
 	Text, Letters string
 	Say           texts.Text
 }
 
-// spelled returns the parts of a password as they are read out: up to each hyphen.
+// spelled splits a password after each hyphen into the parts in which it is read out.
 func spelled(password string) (all []spelledPart) {
 	if !strings.Contains(password, "-") || strings.ContainsAny(password, "!#$%*+=?@_~") {
 		return []spelledPart{{Text: password, Letters: say.Spell(password)}}
@@ -287,7 +287,7 @@ func spelled(password string) (all []spelledPart) {
 	return all
 }
 
-// listAgain returns a value of a step as it was before it was kept: a list is kept as its text.
+// listAgain restores the value of a field that takes a list. Lists are stored as text.
 func listAgain(field *form.Field, value any) any {
 	if field == nil || !field.Many {
 		return value

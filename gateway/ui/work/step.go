@@ -1,5 +1,5 @@
-// Package work is where people change something: forms of operations, previews and their confirmation,
-// and lists that run as jobs.
+// Package work contains the pages on which people make changes: forms of operations, previews with their
+// confirmation, and lists that run as jobs.
 package work
 
 import (
@@ -19,29 +19,29 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Step is a change of a session from its preview on. It is done once: pressing the button again
-// shows what the first press did, at whichever gateway.
+// Step is a change in a session, from its preview on. It runs only once: pressing the button again, at any
+// gateway, shows the result of the first press.
 type Step struct {
 	ID      string
 	Form    *form.Form
-	Given   call.Values // of the call, without secrets
+	Given   call.Values // values of the call, without secrets
 	secrets map[string]string
-	Typed   url.Values // into the form, which can be opened again
-	Back    string     // the page that it began at
-	Says    form.Words // what it does, with the names of all objects
+	Typed   url.Values // values of the form, which can be opened again
+	Back    string     // page from which it was started
+	Says    form.Words // description with the names of all objects
 	Plan    *say.Plan
 	Said    string
 	Warned  []frame.Warning
-	Drifted bool          // the object changed after an earlier preview
-	Result  *frame.Answer // nil: not confirmed
-	role    role          // that made the plan
-	sealed  []byte        // a password that was generated; nil: none, or it is no longer shown
+	Drifted bool          // the object has changed since an earlier preview
+	Result  *frame.Answer // nil if not confirmed
+	role    role          // role that made the plan
+	sealed  []byte        // generated password, encrypted; nil if there is none or it is no longer shown
 	shown   time.Time
 
 	version signin.Version
 }
 
-// role is what tells the roles of a person apart.
+// role contains what distinguishes the roles of a person.
 type role struct {
 	Scopes []identity.Scope
 	Limits identity.Limits
@@ -49,7 +49,7 @@ type role struct {
 
 func RoleOf(p *identity.Principal) role { return role{p.Scopes, p.Limits} }
 
-// keptStep is a step as it is kept. Secrets are sealed for the cookie of the session.
+// keptStep is a stored step. Secrets and Password are encrypted with the session cookie.
 type keptStep struct {
 	Row       string
 	Given     call.Values
@@ -63,16 +63,16 @@ type keptStep struct {
 	Drifted   bool
 	Role      role
 	Result    *frame.Answer
-	Status    int // of the result
+	Status    int // status of the result
 	ChangeID  string
 	Password  []byte
 	Confirmed time.Time
 }
 
-// passwordLife is how long a password that was generated can be seen.
+// passwordLife is the time for which a generated password can be seen.
 const passwordLife = 10 * time.Minute
 
-// keepStep keeps a step as it is now.
+// keepStep stores a step in its current state.
 func keepStep(c *frame.Visit, s *Step) error {
 	kept := keptStep{
 		Row: s.Form.Op.ID, Given: s.Given, Secrets: map[string][]byte{},
@@ -93,7 +93,7 @@ func keepStep(c *frame.Visit, s *Step) error {
 	return c.Session.Keep(c.R.Context(), s.ID, s.version, kept)
 }
 
-// stepAt returns a step of the session; nil: there is none.
+// stepAt returns a step of the session, or nil if there is none.
 func stepAt(c *frame.Visit, id string) *Step {
 	var kept keptStep
 	at, err := c.Session.Kept(c.R.Context(), id, &kept)
@@ -106,7 +106,7 @@ func stepAt(c *frame.Visit, id string) *Step {
 		role: kept.Role, sealed: kept.Password, shown: kept.Confirmed, version: at, secrets: map[string]string{},
 	}
 	if s.Form == nil || s.Plan == nil {
-		return nil // another version has made it
+		return nil // it was made by another version
 	}
 	for name, sealed := range kept.Secrets {
 		if s.secrets[name], err = signin.OpenSecret(c.Cookie(c.R), sealed); err != nil {
@@ -119,8 +119,8 @@ func stepAt(c *frame.Visit, id string) *Step {
 	return s
 }
 
-// planStep makes a dry run and keeps its plan under a new id. It returns the answer of a dry run that
-// failed.
+// planStep makes a dry run and stores its plan under a new id. If the dry run fails, it returns the answer,
+// otherwise nil.
 func planStep(c *frame.Visit, s *Step) *frame.Answer {
 	s.hideSecrets()
 	var first *frame.Answer
@@ -148,7 +148,7 @@ func planStep(c *frame.Visit, s *Step) *frame.Answer {
 	return first
 }
 
-// hideSecrets takes the secrets out of what was given.
+// hideSecrets moves the secrets out of Given.
 func (s *Step) hideSecrets() {
 	if s.secrets == nil {
 		s.secrets = map[string]string{}
@@ -162,7 +162,7 @@ func (s *Step) hideSecrets() {
 	}
 }
 
-// sendStep sends the call of a step with one more parameter.
+// sendStep sends the call of a step with an additional parameter.
 func sendStep(c *frame.Visit, principal *identity.Principal, s *Step, name, value string) *frame.Answer {
 	sent := call.Values{}
 	for each, given := range s.Given {
@@ -175,7 +175,7 @@ func sendStep(c *frame.Visit, principal *identity.Principal, s *Step, name, valu
 	return c.CallAs(principal, s.Form.Op.ID, sent)
 }
 
-// sentencesOf says what a step does, with the names of all objects, in each language.
+// sentencesOf returns the description of a step in each language, with the names of all objects.
 func sentencesOf(c *frame.Visit, s *Step) (says form.Words) {
 	if id := textIn(s.Given, "ChangeId"); id != "" {
 		return undoes(c, id, s)
@@ -197,7 +197,7 @@ func sentencesOf(c *frame.Visit, s *Step) (says form.Words) {
 	return s.Form.Sentences(names)
 }
 
-// undoes says what an undo takes back.
+// undoes returns the description of an undo in each language.
 func undoes(c *frame.Visit, change string, s *Step) (says form.Words) {
 	f := s.Form
 	for _, r := range frame.Records[say.Record](c.Get("change.get", "ChangeId", change)) {
@@ -218,7 +218,7 @@ func undoes(c *frame.Visit, change string, s *Step) (says form.Words) {
 	return says
 }
 
-// ConfirmStep makes the change that a preview has shown, once.
+// ConfirmStep makes the previewed change, once.
 func ConfirmStep(c *frame.Visit) {
 	s := stepAt(c, c.R.PathValue("step"))
 	if s == nil {
@@ -255,13 +255,14 @@ func ConfirmStep(c *frame.Visit) {
 	}
 	s.Result, s.secrets = a, nil
 	if err := keepStep(c, s); err != nil || generated != "" && s.sealed == nil {
-		ShowStep(c, http.StatusOK, s, nil, generated) // what could not be kept is in this answer only
+		ShowStep(c, http.StatusOK, s, nil, generated) // only this response contains what could not be stored
 		return
 	}
 	c.GoTo(s.after())
 }
 
-// after returns the page that shows what a step did: the object's page, unless there is more to show.
+// after returns the page that shows the result of a step: the object's page, or the step's if there is more
+// to show.
 func (s *Step) after() string {
 	if s.sealed != nil || !s.Result.Ok() {
 		return say.Address("steps", s.ID)
@@ -269,7 +270,7 @@ func (s *Step) after() string {
 	return withDone(s.landing(), s.ID)
 }
 
-// withDone returns a page with the message about what a step did.
+// withDone adds the message about a step to the address of a page.
 func withDone(page, step string) string {
 	at, err := url.Parse(page)
 	if err != nil {
@@ -281,8 +282,8 @@ func withDone(page, step string) string {
 	return at.String()
 }
 
-// landing returns the page to go to when the step is done: that of what it made, or the one that it began
-// at, unless its object is gone.
+// landing returns the page to show after the step: the page of the created object, or else the page from
+// which the step was started, unless its object is gone.
 func (s *Step) landing() string {
 	target := s.Form.Target()
 	made := frame.Records[say.Record](s.Result)
@@ -303,10 +304,10 @@ func textIn(values call.Values, name string) string {
 	return text
 }
 
-// resultWait is how long the result of an earlier press is waited for.
+// resultWait is the maximum time to wait for the result of an earlier press.
 const resultWait = 20 * time.Second
 
-// confirmedBefore shows what an earlier press of the button does, as soon as that is known.
+// confirmedBefore waits for the result of an earlier press of the button, and shows it.
 func confirmedBefore(c *frame.Visit, s *Step) {
 	ctx, cancel := context.WithTimeout(c.R.Context(), resultWait)
 	defer cancel()
@@ -327,7 +328,7 @@ func confirmedBefore(c *frame.Visit, s *Step) {
 	}
 }
 
-// RoleNow returns the principal of a role as the person has it now; nil: none.
+// RoleNow returns the person's current principal for a role, or nil if there is none.
 func RoleNow(c *frame.Visit, was role) *identity.Principal {
 	for _, p := range c.Principals {
 		if slices.Equal(p.Scopes, was.Scopes) && p.Limits.Equal(was.Limits) {
@@ -337,13 +338,13 @@ func RoleNow(c *frame.Visit, was role) *identity.Principal {
 	return nil
 }
 
-// previewAgain shows what the action would change now.
+// previewAgain shows the changes that the action would make now.
 func previewAgain(c *frame.Visit, s *Step, drifted *frame.Answer) {
 	again := &Step{
 		Form: s.Form, Given: s.Given, secrets: maps.Clone(s.secrets), Typed: s.Typed, Back: s.Back, Drifted: true,
 	}
 	s.Result, s.secrets = drifted, nil
-	_ = keepStep(c, s) // the plan can no longer be applied, which another press would show again
+	_ = keepStep(c, s) // if this fails, another press finds the same drift
 	if failed := planStep(c, again); failed != nil {
 		leaveForm(c, s.Form, refusedDraft(c, s.Form, s.Typed, failed))
 		return
@@ -351,10 +352,10 @@ func previewAgain(c *frame.Visit, s *Step, drifted *frame.Answer) {
 	c.GoTo(say.Address("steps", again.ID))
 }
 
-// ShownStep shows a preview, or what came of it.
+// ShownStep shows the preview of a step, or its result.
 func ShownStep(c *frame.Visit) {
 	s := stepAt(c, c.R.PathValue("step"))
-	if s != nil && s.Result == nil { // another gateway may have just confirmed it
+	if s != nil && s.Result == nil { // another gateway may have confirmed it just now
 		c.Session.CatchUp(c.R.Context())
 		s = stepAt(c, s.ID)
 	}
@@ -369,14 +370,14 @@ func ShownStep(c *frame.Visit) {
 	ShowStep(c, http.StatusOK, s, said, passwordOf(c, s))
 }
 
-// tooLate says that a step is no longer kept.
+// tooLate says that a step is no longer stored.
 func tooLate(c *frame.Visit) {
 	gone := &frame.Alert{Text: texts.Of("step.gone")}
 	c.Page(http.StatusGone, "message", frame.Page{Title: texts.Of("step.late"), Alert: gone})
 }
 
-// passwordOf returns the password that a step has generated, as long as it may be seen; empty: there is
-// none.
+// passwordOf returns the password that a step has generated. It is "" if there is none, or if it may no
+// longer be shown.
 func passwordOf(c *frame.Visit, s *Step) string {
 	if s.sealed == nil || time.Since(s.shown) >= passwordLife {
 		return ""
@@ -388,7 +389,7 @@ func passwordOf(c *frame.Visit, s *Step) string {
 	return text
 }
 
-// CloseStep forgets the password of a step, which was passed on.
+// CloseStep deletes the password of a step once it is no longer needed.
 func CloseStep(c *frame.Visit) {
 	s := stepAt(c, c.R.PathValue("step"))
 	if s == nil || s.Result == nil {

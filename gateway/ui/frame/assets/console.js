@@ -9,17 +9,17 @@
 
   const text = (name, n) => document.getElementById("texts").dataset[name].replace("{n}", n);
 
-  // Settings are seen at once. The gateway keeps them, and writes data-theme and data-keys itself.
+  // Settings apply at once. The gateway stores them, and sets data-theme and data-keys itself.
   for (const r of all("[name=theme]")) r.onchange = () => { if (r.value) root.dataset.theme = r.value; else delete root.dataset.theme; };
   for (const k of all("[name=keys]")) k.onchange = () => { root.dataset.keys = k.checked ? "on" : "off"; };
 
   document.querySelector(".alert")?.focus();
 
-  // A form is sent once, and says that something is going on.
+  // A form is sent only once, and shows that it is busy.
   for (const form of all("form[method=post]")) {
     form.addEventListener("submit", e => {
       const button = e.submitter || form.querySelector("button");
-      if (button.name) return; // its value would not be sent
+      if (button.name) return; // if disabled, its value would not be sent
       const was = button.innerHTML;
       button.disabled = true; button.setAttribute("aria-busy", "true"); button.textContent = text("busy");
       const slow = setTimeout(() => { button.textContent = text("slow"); }, 3000);
@@ -29,9 +29,8 @@
     });
   }
 
-  // How far a job has come is sent by the gateway. Nothing that has the focus is replaced, and each quarter is
-  // said. At the end the whole page is shown as it is then; X-Renew says that nobody has asked for that, so that
-  // the session ends although the page is open.
+  // The gateway sends the progress of a job. Each quarter is announced. At the end the page is updated, and the
+  // focus stays. X-Renew marks that request as automatic, so it does not prolong the session.
   const finish = async () => {
     const answer = await fetch(location.href, { headers: { "Accept": "text/html", "X-Renew": "1" } }).catch(() => null);
     if (!answer?.ok) return location.reload(); // the session has ended
@@ -54,7 +53,7 @@
     events.onerror = () => { if (events.readyState === EventSource.CLOSED) location.reload(); };
   }
 
-  // What has ended meanwhile is said once: by the page, or while it is open.
+  // Notes are announced once: on the next page, or on an open one.
   const notes = document.querySelector("#notes");
   if (notes?.textContent.trim()) setTimeout(() => say(notes.textContent), 300);
   if (notes?.dataset.notes && !document.querySelector("[data-events]")) {
@@ -70,7 +69,7 @@
     document.addEventListener("visibilitychange", () => { if (document.hidden) hide(); });
   }
 
-  // "/" goes to the search box.
+  // "/" moves the focus to the search box.
   addEventListener("keydown", e => {
     const box = document.querySelector("#find");
     if (e.key === "/" && box && !e.ctrlKey && !e.metaKey && !e.altKey && root.dataset.keys !== "off" && !e.target.closest("input:not([type=checkbox],[type=radio]),select,textarea")) {
@@ -80,8 +79,8 @@
   });
   addEventListener("click", e => { for (const m of all(".menu[open]")) if (!m.contains(e.target)) m.open = false; });
 
-  // Search as you type: the gateway sends fitting options. A picker takes the choice into its box, the
-  // search box opens the page.
+  // Search as you type: the gateway sends matching options. A choice fills the box of a picker, or opens the
+  // page from the search box.
   for (const box of all("[data-suggest]")) {
     const list = document.createElement("div");
     let timer, at = -1, asked = 0;
@@ -122,17 +121,17 @@
     list.addEventListener("mousedown", e => { e.preventDefault(); const o = e.target.closest("[role=option]"); if (o) take(o); });
   }
 
-  // How many the quick views have, which takes the directory a moment.
+  // The counts of the quick views, which take the directory a moment.
   const tally = document.querySelector("[data-counts]");
   if (tally) fetch(tally.dataset.counts).then(r => r.ok ? r.json() : {}, () => ({})).then(found => {
     for (const of of all("[data-count-of]")) {
       of.textContent = found[of.dataset.countOf] || "";
-      if (of.textContent === "0") of.parentElement.className = ""; // nothing to worry about
+      if (of.textContent === "0") of.parentElement.className = ""; // no reason to worry
     }
     if (Object.keys(found).length) tally.remove();
   });
 
-  // Select many; the bar appears by CSS.
+  // Selection of rows. CSS shows the bar.
   for (const form of all("[data-select]")) {
     const every = all("[data-every]", form), boxes = all("tbody [type=checkbox]", form);
     const told = () => {
@@ -146,7 +145,7 @@
     told();
   }
 
-  // The zone of this computer can be chosen, too.
+  // Also offer the time zone of this computer.
   for (const s of all("[data-zone]")) {
     const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
     if (here && ![...s.options].some(o => o.value === here)) s.add(new Option(here, here));
@@ -156,7 +155,7 @@
   for (const b of all("[data-copy]")) b.onclick = () => navigator.clipboard.writeText(b.dataset.copy).then(() => say(text("copied")), () => say(text("notCopied")));
   for (const b of all("[data-print]")) b.onclick = () => print();
 
-  // Time left, in words; announced once.
+  // Time left, in words. It is announced once.
   for (const t of all("[data-seconds]")) {
     const end = Date.now() + 1000 * t.dataset.seconds, tick = () => {
       const s = Math.max(0, Math.round((end - Date.now()) / 1000));
