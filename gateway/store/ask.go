@@ -125,7 +125,7 @@ func AskForCopy(ctx context.Context, path string, wait time.Duration) (name stri
 // createAsk creates a request atomically. It fails with [ErrNoAnswer] if there is one already.
 func createAsk(ask, id string) error {
 	beside := ask + "-" + id
-	if err := os.WriteFile(beside, []byte(id), 0o644); err != nil { // a gateway's service account must read it
+	if err := os.WriteFile(beside, []byte(id), 0o644); err != nil { // the service account must read it
 		return err
 	}
 	err := os.Link(beside, ask) // fails if there is a request already

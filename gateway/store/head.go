@@ -27,8 +27,10 @@ const AfterRewind = "Stop the gateway, and put the newer file back, or run 'adga
 type head struct {
 	Creation string     `json:"creation"`
 	Revision Revision   `json:"revision"`
-	Rewound  *time.Time `json:"rewound,omitempty"` // when the rewind was noticed; cleared once it is accepted
-	Lost     uint64     `json:"lost,omitempty"`    // acknowledged writes that are missing; 0 if the head belongs to another store
+	Rewound  *time.Time `json:"rewound,omitempty"` // when it was noticed, until it is accepted
+
+	// acknowledged writes that are missing; 0 if the head belongs to another store
+	Lost uint64 `json:"lost,omitempty"`
 }
 
 // headEvery is the shortest interval between two writes of the head, so that changes need not wait

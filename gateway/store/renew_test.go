@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRenew: positions of copies of a store are none of the one that has gone on alone.
+// TestRenew: a renewed store rejects positions of its former copies.
 func TestRenew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	file, _, err := Open(Options{Path: path})
