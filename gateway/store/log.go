@@ -98,7 +98,7 @@ func (f *File) Log(ctx context.Context, log Log, after Position, visit func(Appe
 
 // readLog reads a page of a log.
 func (f *File) readLog(log viewedLog, after Position, most int) (page logPage, err error) {
-	now, next, kept := f.now(), log.from(0), log.last+1 // kept becomes the sequence of the oldest entry that is kept
+	now, next, kept := f.now(), log.from(0), log.last+1 // kept is the sequence of the oldest kept entry
 	sequence, stored := next()
 	for ; stored != nil; sequence, stored = next() {
 		e, err := decode(nil, stored)
