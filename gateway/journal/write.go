@@ -183,8 +183,8 @@ func (l *Log) decide(ctx context.Context) (store.Point, error) {
 	}
 }
 
-// send sends a message once. It reports whether one was read in its place, by the time that
-// it has to be sent again.
+// send sends a message once. moved reports whether a message was read at its sequence before it is
+// time to send it again.
 func (l *Log) send(ctx context.Context, expect uint64, message []byte, try int) (moved bool, err error) {
 	sent := time.Now()
 	sequence, err := l.publish(ctx, expect, message, try)
