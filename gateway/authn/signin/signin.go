@@ -32,7 +32,7 @@ type Person struct {
 	Groups []string `json:"groups"` // SIDs of all groups, including nested ones
 
 	Locked bool   `json:"-"` // the domain has locked the account out, which ends no session
-	Use    []byte `json:"-"` // what identifies the use of a ticket; nil: of none
+	Use    []byte `json:"-"` // identifies the use of a ticket; nil without one
 }
 
 // Directory knows the accounts of the domain. It must be safe for concurrent use. Errors that are
@@ -41,10 +41,10 @@ type Directory interface {
 	// Check checks a password. name is a sAMAccountName or a UPN. domain is the text that was typed
 	// before it, or "". Check does not keep the password; the caller wipes it.
 	Check(ctx context.Context, domain, name string, password []byte) (*Person, error)
-	// Accept returns the person that a Kerberos ticket names, with the groups in the ticket; nil:
-	// it names nobody. The reply proves the gateway to the client; nil: the client did not ask.
-	// Accept does not check whether the account may log on now, or whether the ticket was used
-	// before. The error is a [*negotiate.Refusal] if the ticket is at fault.
+	// Accept returns the person in a Kerberos ticket, with the groups in the ticket, or nil if the
+	// ticket names nobody. reply proves the gateway to the client; it is nil if the client did not
+	// ask for that. Accept does not check whether the account may log on now, or whether the ticket
+	// was used before. The error is a [*negotiate.Refusal] if the ticket is at fault.
 	Accept(ctx context.Context, token negotiate.Token) (person *Person, reply []byte, err error)
 	// Groups returns the current data of a person. It fails with ErrRefused if the account may no
 	// longer log on.

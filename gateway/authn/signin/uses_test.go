@@ -16,7 +16,8 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// ticketGates returns gates that share a store, and what each of them sees of it.
+// ticketGates returns gates that share a store, and the mirror of the store that each of them
+// reads.
 func ticketGates(t *testing.T, n int) (gates []*Gate, mirrors []*mirror, now *time.Time) {
 	t.Helper()
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -70,7 +71,8 @@ func TestATicketIsUsedOnce(t *testing.T) {
 	require.NoError(t, err, "by now its time refuses it")
 }
 
-// TestAUsedTicketStaysUsedAfterARestart, and so does one whose use the store could not keep, until then.
+// TestAUsedTicketStaysUsedAfterARestart: a used ticket is refused after a restart. A ticket whose
+// use the store could not keep is refused until the restart.
 func TestAUsedTicketStaysUsedAfterARestart(t *testing.T) {
 	r := newRestarts(t)
 	d := &ticketing{now: &Person{SID: "S-1-5-21-7", Name: "anna", Groups: []string{"desk"}}}
@@ -96,7 +98,8 @@ func TestAUsedTicketStaysUsedAfterARestart(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestWithoutTheStoreOfTheClusterNoTicketIsAccepted, as another gateway may have accepted it.
+// TestWithoutTheStoreOfTheClusterNoTicketIsAccepted: if a gateway cannot use the store, it accepts
+// no ticket, because another gateway may have accepted the same one.
 func TestWithoutTheStoreOfTheClusterNoTicketIsAccepted(t *testing.T) {
 	gates, mirrors, _ := ticketGates(t, 2)
 	mirrors[0].lost.Store(true)

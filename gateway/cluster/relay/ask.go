@@ -192,7 +192,7 @@ func (a *asker) noted(err error) error {
 	return err
 }
 
-// reached notes that changes can be sent again.
+// reached records that changes can be sent again.
 func (a *asker) reached() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

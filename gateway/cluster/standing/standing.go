@@ -88,7 +88,7 @@ func Of(status cluster.Status, self Self) State {
 	return state
 }
 
-// Sentence says whether the cluster is healthy.
+// Sentence describes in a sentence whether the cluster is healthy.
 func (s *State) Sentence() string {
 	if s.Degraded {
 		return "Something of the cluster '" + s.Name + "' needs attention."
