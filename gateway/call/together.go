@@ -7,12 +7,12 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// A person's roles are not merged: one of them must allow the whole call. But a list is what all of them
-// show together. Roles that differ only in one kind of limits show together what one role shows that has
-// the limits of all, so they are read as one.
+// A person's roles are not merged: one of them must allow the whole call. But a list shows the
+// objects of all roles. Roles that differ only in one kind of limits show the same objects as a
+// single role with the limits of all, so they are read as one.
 
-// Together returns the roles in which a row is called, each of which allows it. Of a list that only reads,
-// as many as possible are made one.
+// Together returns the roles in which a row is called. Each of them allows the call. For a list
+// that only reads, as many roles as possible are combined.
 func (t Table) Together(op *ops.Operation, roles []*identity.Principal) []*identity.Principal {
 	if len(roles) < 2 || op.Reply.Mark != ops.List || op.Effect.Writes() {
 		return roles

@@ -29,7 +29,8 @@ type Calls interface {
 	// Do makes a call. The answer names the change that the call has made, if any, even if Do fails.
 	// If it fails after the sink has taken records, the records are incomplete.
 	Do(ctx context.Context, c call.Call, to call.Sink) (call.Answer, error)
-	// Together returns the roles in which a row is called; of a list, as few as show the same.
+	// Together returns the roles in which a row is called. For a list, it merges roles as far as
+	// the result stays the same.
 	Together(op *ops.Operation, roles []*identity.Principal) []*identity.Principal
 	// Subscribe sends the events of a call until they end or the caller leaves. An error means that
 	// none was sent.

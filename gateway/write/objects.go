@@ -52,7 +52,7 @@ func memberOf(i *ps.Intent) string {
 	return strings.ToLower(i.Objects[at].GUID)
 }
 
-// changesMember reports whether the only changes of an object are those of its members.
+// changesMember reports whether a change affects only the members of an object.
 func changesMember(object *ps.Intended) bool {
 	return !slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool {
 		return c.Name != change.Member

@@ -1,20 +1,21 @@
 // Package signin signs people in to the pages of the gateway: with their domain account, with a
-// token, or with a link that works once. It checks no password itself; a [Directory] does. A [Gate]
-// stops asking the directory before the domain would lock an account out, gives roles by group, and
-// keeps the sessions.
+// token, or with a link that works once. It does not check passwords itself; a [Directory] does. A
+// [Gate] stops asking the directory before the domain would lock an account out, gives roles by
+// group, and keeps the sessions.
 //
 // The gateways of a cluster share sessions, the data that the pages store for them, the wrong
-// passwords of accounts, and the uses of tickets, because requests may go to any of them. Each alone
-// counts the tries from an address, which only slow a host down, and knows its links.
+// passwords of accounts, and the uses of tickets, because requests may go to any of them. Each
+// gateway has its own links, and its own count of the tries from an address, which only slows a
+// host down.
 //
 //	gate.go     the gate, and the ways to sign in
 //	session.go  sessions: their start, use and end
-//	stored.go   what is stored of them, and how it is decided and looked up
-//	steps.go    what the pages store for a session
+//	stored.go   stored sessions, and decisions about them
+//	steps.go    data that the pages store for a session
 //	tries.go    wrong passwords
-//	tickets.go  Kerberos tickets: their use, and those that are not valid
+//	tickets.go  Kerberos tickets: their uses, and invalid ones
 //	rights.go   rights of people who are not at a page
-//	lookup.go   what is known of the accounts whose passwords are tried
+//	lookup.go   data about the accounts whose passwords are tried
 package signin
 
 import (

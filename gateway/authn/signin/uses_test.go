@@ -43,8 +43,9 @@ func replayed(t *testing.T, err error) {
 	assert.NotEmpty(t, refused.Cause)
 }
 
-// TestATicketIsUsedOnce: at any of the gateways of a cluster, also by one that does not know the newest
-// values of the store, and whether it comes with a call or with a sign-in.
+// TestATicketIsUsedOnce: a ticket can be used only once at all gateways of a cluster, even at a
+// gateway that lacks the newest values of the store, and whether it comes with a call or with a
+// sign-in.
 func TestATicketIsUsedOnce(t *testing.T) {
 	gates, mirrors, now := ticketGates(t, 3)
 	_, _, err := gates[0].Caller(t.Context(), token("again"))
@@ -62,7 +63,8 @@ func TestATicketIsUsedOnce(t *testing.T) {
 	_, _, err = gates[1].Caller(t.Context(), token("ticket"))
 	require.NoError(t, err, "another authenticator")
 
-	// A clock ahead of one gateway by the skew, and of the other by another one.
+	// The client's clock may be ahead of one gateway's by the skew, and that of another gateway
+	// behind by the skew.
 	*now = now.Add(2 * negotiate.Skew)
 	_, _, err = gates[2].Ticket(t.Context(), token("again"))
 	replayed(t, err)

@@ -104,7 +104,8 @@ func TestNobodyCallsTheFirstGateway(t *testing.T) {
 	assert.Equal(t, http.StatusMisdirectedRequest, response.StatusCode)
 }
 
-// TestAnOriginEndsTheTimeAlone: once the origin of the log is noted, the gateway waits for the log.
+// TestAnOriginEndsTheTimeAlone: once the origin of the log is recorded, the gateway waits for the
+// log.
 func TestAnOriginEndsTheTimeAlone(t *testing.T) {
 	g, o := first(t)
 	require.NoError(t, o.Folder.SetOrigin(store.Hash{7}))

@@ -53,7 +53,7 @@ type Gateway struct {
 	Lanes      []string      `json:"lanes"` // lanes whose servers it can use
 }
 
-// Self is the information that a gateway adds to its member's knowledge.
+// Self holds what [State] shows of a gateway itself, in addition to its [cluster.Status].
 type Self struct {
 	Cluster, Gateway string
 	KeyVersion       uint32
