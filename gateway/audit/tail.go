@@ -55,7 +55,7 @@ type Tail struct {
 }
 
 // Read returns the lines after the number after, as they are written, up to the number through,
-// which must be on disk. It returns at most most bytes, but at least one line. If there are no
+// which must be on disk. It returns no more than most bytes, but at least one line. If there are no
 // lines, it returns none. Lines that the log has removed are skipped.
 func (t *Tail) Read(after, through uint64, most int) (lines []Text, err error) {
 	for {

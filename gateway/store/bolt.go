@@ -133,7 +133,7 @@ func (f *File) begin(fresh bool) (err error) {
 	})
 }
 
-// setAside renames a file that cannot be read, with the commit log beside it.
+// setAside renames a file that cannot be read, together with its commit log.
 func setAside(path, aside string) error {
 	err := os.Rename(commitsOf(path), commitsOf(aside))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -30,7 +30,7 @@ type durable struct {
 	commits  commitlog.Log
 	idle     *time.Timer // puts recent into the file when it fires; nil if recent is empty
 	ended    bool        // the file is closed, or about to be
-	failed   func(error) // notes why recent could not be put into the file
+	failed   func(error) // records why recent could not be put into the file
 
 	reading sync.RWMutex // guards recent, which is only changed with writing held as well
 	recent  *recent      // changes that are not in the file yet
@@ -40,7 +40,7 @@ type durable struct {
 // the file.
 const idleAfter = 5 * time.Second
 
-// commitsOf returns the commit log beside a store.
+// commitsOf returns the path of a store's commit log.
 func commitsOf(path string) string { return path + ".commits" }
 
 // see calls read with a consistent view of the store. It must be short: nothing is written

@@ -39,7 +39,7 @@ func (f *File) Digest(ctx context.Context) (at Point, digest Hash, err error) {
 	return at, Hash(sum.Sum(nil)), closed(err)
 }
 
-// addBucket adds the content of a bucket to sum. store says that it is the bucket of the store,
+// addBucket adds the content of a bucket to sum. If store is set, it is the bucket of the store,
 // whose point is left out.
 func addBucket(ctx context.Context, sum hash.Hash, name []byte, b *bbolt.Bucket, store bool) error {
 	add := func(what byte, parts ...[]byte) {

@@ -29,7 +29,7 @@ var (
 	ErrDiverged = errors.New("the store is not the one that the batch was made for")
 )
 
-// role says who decides the changes of a file. The zero role is the file itself, without an
+// role determines who decides the changes of a file. The zero role is the file itself, without an
 // appender.
 type role struct {
 	follows  bool

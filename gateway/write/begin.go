@@ -141,7 +141,7 @@ func (r *Run) store(ctx context.Context, a *Attempt, all []Participant, lines *i
 					return err
 				}
 			}
-			if r.w.Member == nil { // in a cluster, what was sent and not answered may be stored later
+			if r.w.Member == nil { // in a cluster, an unanswered batch may be stored later
 				lines.write()
 			}
 			return nil

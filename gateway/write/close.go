@@ -27,15 +27,14 @@ type CallEnd struct {
 
 	// Key identifies the call's key for [Writer.Leave]; nil if it has none.
 	Key any
-	// Begun says that the store has the announcement in the key.
+	// Begun means that the store has the announcement in the key.
 	Begun bool
 	// Stored is called once the end is stored, or nil. If it fails, the end is stored again later.
 	Stored func(ctx context.Context) error
 	Log    *logrus.Entry // of the call
 }
 
-// EndPart is a further part of what is stored with the end of a call, such as the answer in its
-// key.
+// EndPart is something else to store with the end of a call, such as the answer in its key.
 type EndPart struct {
 	Put    func(tx *store.Tx) error
 	Stored func() // called once the part is stored; may be nil

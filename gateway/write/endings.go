@@ -48,7 +48,7 @@ func (o *Options) tell(id string, e ending) {
 	}
 }
 
-// told decodes a report. A report that cannot be decoded only says that the run has ended.
+// told decodes a report. A report that cannot be decoded only means that the run has ended.
 func told(report *cluster.Report) (e ending) {
 	if report != nil && json.Unmarshal(report.Result, &e) != nil {
 		return ending{}

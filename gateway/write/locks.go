@@ -25,7 +25,7 @@ import (
 // errContended stops a run that must wait for another change.
 var errContended = errors.New("another change of the object goes first")
 
-// ErrOvertaken is in the chain of the error of a change that has waited for others for too long.
+// ErrOvertaken is in the error chain of a change that has waited too long for other changes.
 var ErrOvertaken = errors.New("other changes of the object went first for too long")
 
 // lock is a lock on an object: exclusive, or shared with other holders of a shared lock.
@@ -43,7 +43,7 @@ type locks struct {
 	begins map[uint64]int    // number of runs that have not ended, by the time they began
 }
 
-// queue holds the state of a locked object: its holders, and who waits for it.
+// queue holds the state of a locked object: its holders and waiters.
 type queue struct {
 	holders int
 	alone   bool      // the lock is exclusive
