@@ -14,8 +14,7 @@ import (
 
 var when = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// messagesOf returns the messages of an entry, whose batch is split into pieces of at most most
-// bytes.
+// messagesOf returns the messages of an entry, whose batch is split into pieces of up to most bytes.
 func messagesOf(t *testing.T, e Entry, most int) []*message {
 	t.Helper()
 	all, err := split(&e, most)

@@ -47,8 +47,7 @@ func creationOf(tx *bbolt.Tx) (string, error) {
 	return string(e.Value), err
 }
 
-// recreate gives the store in a file a new identity, and makes it continue with revisions greater
-// than than.
+// recreate gives the store in a file a new identity. The next revision will be greater than the given one.
 func recreate(db *bbolt.DB, than Revision) (creation string, err error) {
 	creation = uuid.Must(uuid.NewV7()).String()
 	return creation, db.Update(func(tx *bbolt.Tx) error {

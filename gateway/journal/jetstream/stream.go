@@ -209,8 +209,8 @@ func (s *Stream) unanswered(err error) error {
 // Read implements [journal.Stream]. The answer comes from the node that leads the stream, or that
 // believes it does.
 func (s *Stream) Read(ctx context.Context, sequence uint64) ([]byte, error) {
-	// The subject's next message tells a removed message from one that was not written yet (facts
-	// J25).
+	// The subject's next message tells a removed message from one that was not written yet
+	// (facts J25).
 	stream, err := s.found(ctx)
 	if err != nil {
 		return nil, err
