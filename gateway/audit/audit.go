@@ -1,12 +1,11 @@
-// Package audit keeps a tamper-evident record of what was done: a file of JSON
-// lines, one before every call that may change something and one after it.
+// Package audit keeps a tamper-evident record of calls: a file of JSON lines, one before every call
+// that may change something and one after it.
 //
-// [Log.Intent] records who is about to do what, and returns when the line is on the
-// disk; if it fails, the call must not run. [Entry.Outcome] adds the result.
-// [Log.Refuse] records a rejected call; floods of them are counted instead of
-// written singly. [Log.Check] reports whether lines can be written, and retries
-// after a failure. Lines about calls that did run and could not be written are
-// *owed*: they are written before anything else.
+// [Log.Intent] records who is about to do what, and returns once the line is on disk; if it fails,
+// the call must not run. [Entry.Outcome] adds the result. [Log.Refuse] records a rejected call;
+// floods of these are counted instead of written individually. [Log.Check] reports whether lines
+// can be written, and retries after a failure. Lines about calls that ran but could not be recorded
+// are *owed*: they are written before anything else.
 //
 // # The chain
 //
@@ -14,22 +13,19 @@
 //
 //	"previous":"<hash of the line before>","hash":"<hash of this line>"}
 //
-// The hash is SHA-256 in lower-case hexadecimal over the bytes of the line as
-// they are written, without the member "hash" and the comma before it (so that
-// they end in "}), and without the line feed. The first line's previous is 64
-// zeros. "seq" counts the lines from 1 without gaps, across rotated files and
-// restarts. With a key the hash is HMAC-SHA256, so that nobody without the key can
-// rewrite the whole chain. A chain may change from plain to keyed hashes, never
-// back.
+// The hash is SHA-256 in lower-case hexadecimal over the bytes of the line as they are written,
+// without the member "hash" and the comma before it (so that they end in "}), and without the line
+// feed. The first line's previous is 64 zeros. "seq" counts the lines from 1 without gaps, across
+// rotated files and restarts. With a key the hash is HMAC-SHA256, so that nobody without the key
+// can rewrite the whole chain. A chain may change from plain to keyed hashes, but not back.
 //
-// A chain whose end is cut off is still consistent. Therefore the head, the number
-// and hash of the last line, is kept in a second file (name + ".head"), written
-// after each sync. [Verify] compares the two, and optionally a copy of the head that
-// is kept elsewhere; the service's log has copies as well.
+// A chain whose end is cut off is still consistent. Therefore the head, which is the number and
+// hash of the last line, is kept in a second file (name + ".head"), written after each sync.
+// [Verify] compares the two, and optionally a copy of the head that is kept elsewhere; the
+// service's log has copies as well.
 //
-// A line that a crash left incomplete stays as it is; the next line, with the event
-// "torn", has its length and digest. Old files are removed after a line "expired";
-// any other gap is a fault.
+// A line that a crash left incomplete stays unchanged; the next line, with the event "torn", has
+// its length and digest. Old files are removed after an "expired" line; any other gap is a fault.
 package audit
 
 import (
@@ -56,38 +52,38 @@ type Options struct {
 	Key     []byte        // of the HMAC; empty for plain hashes
 	MaxSize int64         // size in bytes at which the file is rotated; zero means never
 	MaxAge  time.Duration // age at which the file is rotated; zero means never
-	Reads   bool          // record calls that only read as well
+	Reads   bool          // also record calls that only read
 
-	// KeepFor is how long lines are kept at least: a rotated file whose last line is
-	// older is removed. Zero keeps all.
+	// KeepFor is the minimum time that lines are kept: a rotated file whose last line is older is
+	// removed. Zero keeps all.
 	KeepFor time.Duration
 	// MaxTotal is the space for all files in bytes. When it is spent and nothing is
 	// old enough to be removed, intents fail. Zero means no limit.
 	MaxTotal int64
 
-	// Reserve is how many bytes beside the log are reserved for it, which it gives up when the disk is
-	// full. Zero reserves none.
+	// Reserve is the size in bytes of a reserve next to the log, which is given up when the disk is
+	// full. Zero means no reserve.
 	Reserve int64
-	// Low reports whether little is left on the disk: then calls without effect are only counted, and
-	// nothing is reserved. Nil: it is not known.
+	// Low reports whether the disk is almost full. If it is, calls without effect are only counted,
+	// and no space is reserved. It may be nil.
 	Low func() bool
 
-	// Anchor is a file, best on another disk, in which the end of the log is recorded
-	// as well, so that a removal of all other files is found. Empty: none.
+	// Anchor is a file, ideally on another disk, that also records the end of the log, so that the
+	// removal of all other files is found. It may be empty.
 	Anchor string
-	// Checkpoint is how often a growing log writes its anchor and reports its head.
-	// Zero: only when a file is started or the log opened or closed.
+	// Checkpoint is the interval at which a growing log writes its anchor and reports its head. If
+	// it is zero, that happens only when a file is started or the log is opened or closed.
 	Checkpoint time.Duration
 
-	// Gateway is the name of the gateway among several; empty: it is alone.
+	// Gateway is this gateway's name in its cluster; empty if it is not in one.
 	Gateway string
 
-	// Notice reports what the operator must know: the head (fields "sequence" and
-	// "hash") at checkpoints; failures and alterations (field "error"); recoveries. It
-	// is called from any goroutine, and must not call the log. Nil discards notices.
+	// Notice reports events that the operator must know: the head (fields "sequence" and "hash") at
+	// checkpoints; failures and alterations (field "error"); recoveries. It is called from any
+	// goroutine, and must not call the log. Nil discards notices.
 	Notice func(message string, fields map[string]any)
-	// Recorded is called with each call and the line about its outcome or refusal, also
-	// if it could not be written yet. It must not block. Nil: it is not.
+	// Recorded is called with each call and the line about its outcome or refusal, even if the line
+	// could not be written yet. It must not block. It may be nil.
 	Recorded func(Call, *Line)
 
 	now  func() time.Time // tests only
@@ -103,12 +99,12 @@ type Call struct {
 	Who        *Who   // nil if unknown
 	From       string // the client's address
 	Operation  string
-	Parameters map[string]string // those that identify its targets; secrets masked
-	PlanCaller string            // the maker of the plan that it applies; empty: it applies none
-	Change     string            // its identity in the history; empty: it has none
+	Parameters map[string]string // those that identify its targets; secrets are masked
+	PlanCaller string            // who made the plan that it applies; empty without a plan
+	Change     string            // id of its change in the history; empty without one
 	Degraded   bool              // an earlier version made the change without the store that the gateways shared
 
-	// Server is the directory or DNS server that is about to be used, and PinEpoch as in Result.
+	// Server is the directory or DNS server that is about to be used, and PinEpoch is as in Result.
 	// Both are for [Log.Intent]; other lines take them from their Result.
 	Server   string
 	PinEpoch uint64
@@ -120,11 +116,11 @@ type Result struct {
 	Code     string // error code of the response; empty on success
 	Status   int    // of the response; 0 if there was none
 	Server   string // the directory or DNS server that was used
-	PinEpoch uint64 // number of the choice by which several gateways used it; 0: one was alone
+	PinEpoch uint64 // epoch of the gateways' choice of the server; 0 outside of a cluster
 	Duration time.Duration
 
-	// SettledBy says who found out the result in place of the call: "start" for the start of a
-	// gateway, the id of a later request, or the name of a gateway; empty: the call itself.
+	// SettledBy names the origin of the result if it is not the call itself: "start" for a restart,
+	// the id of a later request, or the name of a gateway. It is empty otherwise.
 	SettledBy string
 
 	Changes []ps.Change
@@ -151,8 +147,8 @@ type Log struct {
 	o    Options
 	lock *flock.Flock
 
-	endedAt  time.Time // time of the last line of the process before
-	openedAt uint64    // number of the first line of this one
+	endedAt  time.Time // time of the last line of the previous process
+	openedAt uint64    // number of this process's first line
 
 	mu      sync.Mutex // guards the following fields
 	batch   *batch     // lines waiting for the writer; nil if none
@@ -161,8 +157,8 @@ type Log struct {
 	trouble error  // why the last attempt failed; nil if it succeeded
 	since   time.Time
 	stats   Stats
-	head    Head          // of the last line that is on the disk
-	grown   chan struct{} // closed when there are more lines; nil: nobody waits
+	head    Head          // of the last line that is on disk
+	grown   chan struct{} // closed when there are more lines; nil if nobody waits
 	used    int64         // bytes of all files
 	flood   flood
 
@@ -209,7 +205,7 @@ func Open(o Options) (*Log, error) {
 	return l, nil
 }
 
-// Close writes what is owed and closes the log. Later calls fail.
+// Close writes the owed lines and closes the log. Later calls fail.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil
@@ -240,8 +236,8 @@ type Entry struct {
 	start time.Time
 }
 
-// Intent records that a call is about to change something, and returns when the line
-// is on the disk. After an error the call must not change anything.
+// Intent records that a call is about to change something, and returns once the line is on disk.
+// After an error the call must not change anything.
 func (l *Log) Intent(c Call) (*Entry, error) {
 	entries, err := l.Intents(c)
 	if err != nil {
@@ -250,8 +246,8 @@ func (l *Log) Intent(c Call) (*Entry, error) {
 	return entries[0], nil
 }
 
-// Intents is [Log.Intent] of several lines, which share the wait for the disk. After an error
-// none of them counts.
+// Intents is [Log.Intent] for several lines with a single wait for the disk. After an error none of
+// them counts.
 func (l *Log) Intents(calls ...Call) ([]*Entry, error) {
 	entries, lines := make([]*Entry, len(calls)), make([]*Line, len(calls))
 	if l == nil || len(calls) == 0 {
@@ -272,8 +268,8 @@ func (l *Log) Intents(calls ...Call) ([]*Entry, error) {
 	return entries, nil
 }
 
-// Outcome records the result of the call. If it cannot be written it is owed, and
-// the error says why. It is called once.
+// Outcome records the result of the call. It must be called only once. If the line cannot be
+// written, it is owed, and Outcome returns the error.
 func (e *Entry) Outcome(r Result) error {
 	if e == nil {
 		return nil
@@ -281,7 +277,8 @@ func (e *Entry) Outcome(r Result) error {
 	return e.log.Outcomes([]*Entry{e}, []Result{r})
 }
 
-// Outcomes is [Entry.Outcome] of several entries of the log, which share the wait for the disk.
+// Outcomes is [Entry.Outcome] for several entries with a single wait for the disk. Nil entries are
+// skipped.
 func (l *Log) Outcomes(entries []*Entry, results []Result) error {
 	if l == nil || len(entries) == 0 {
 		return nil
@@ -306,9 +303,8 @@ func (l *Log) Outcomes(entries []*Entry, results []Result) error {
 	return err
 }
 
-// Done records the result of a call that has no intent, because it announced no
-// change. One without effect is only counted if its caller has too many of them,
-// unless it only reads.
+// Done records the result of a call that has no intent because it announced no change. If its
+// caller has too many calls without effect, the call is only counted, unless it only reads.
 func (l *Log) Done(c Call, r Result, reads bool) error {
 	if l == nil {
 		return nil
@@ -321,8 +317,8 @@ func (l *Log) Done(c Call, r Result, reads bool) error {
 	return l.limited(c, line)
 }
 
-// Settled records the result of a change that its call could not record. Intent is the number
-// of the intent; 0: this log has none.
+// Settled records the result of a change that its call could not record. intent is the number of
+// the intent, or 0 if this log has none.
 func (l *Log) Settled(c Call, intent uint64, r Result) error {
 	if l == nil {
 		return nil
@@ -335,8 +331,8 @@ func (l *Log) Settled(c Call, intent uint64, r Result) error {
 	return l.record(c, line)
 }
 
-// Refuse records a call that was rejected before anything ran, or only counts it if
-// its caller has too many of them.
+// Refuse records a call that was rejected before anything ran. If its caller has too many of these,
+// the call is only counted.
 func (l *Log) Refuse(c Call, r Result) error {
 	if l == nil {
 		return nil
@@ -369,8 +365,8 @@ func (l *Log) record(c Call, line *Line) error {
 	return err
 }
 
-// Check returns why changes must be rejected now, or nil. After a failed attempt to
-// write it tries again.
+// Check returns the reason why changes must be rejected now, or nil. If the last write failed, it
+// tries again.
 func (l *Log) Check() error {
 	if l == nil {
 		return nil
@@ -386,7 +382,7 @@ func (l *Log) Check() error {
 	return l.room()
 }
 
-// Warning returns what will keep changes from being recorded before long, or "".
+// Warning describes a problem that will soon keep changes from being recorded, or returns "".
 func (l *Log) Warning() string {
 	if l == nil || l.o.MaxTotal <= 0 {
 		return ""
@@ -420,7 +416,7 @@ func (l *Log) notice(message string, fields map[string]any) {
 	}
 }
 
-// report is a checkpoint that is due in any case.
+// report makes a checkpoint with a message, whether or not one is due.
 func (l *Log) report(message string) {
 	l.writing.Lock()
 	defer l.writing.Unlock()

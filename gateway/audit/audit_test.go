@@ -56,7 +56,7 @@ func record(t testing.TB, l *Log, user string) {
 	require.NoError(t, entry.Outcome(done(user)))
 }
 
-// crash leaves a log as a killed process does.
+// crash leaves a log in the state after its process was killed.
 func crash(t testing.TB, l *Log) {
 	t.Helper()
 	l.writing.Lock()
@@ -170,8 +170,7 @@ func TestCrashInterruptsACall(t *testing.T) {
 	assert.Equal(t, []string{"done", OutcomeInterrupted}, states)
 }
 
-// A crash may cut the last write off after any byte; the head is then the previous
-// one.
+// TestTornLine: a crash may cut off the last write after any byte, and leave the previous head.
 func TestTornLine(t *testing.T) {
 	file := newFile(t)
 	l := open(t, Options{File: file})
@@ -442,8 +441,8 @@ func TestFailedWritesAreOwed(t *testing.T) {
 	}
 }
 
-// Without a free file handle the file is renamed but the next one cannot be opened:
-// changes are refused until there is one, and no line is missing.
+// TestNoFileHandleAtRotation: without a free file handle the file is renamed but the next one
+// cannot be opened. Changes are refused until a handle is free, and no line is missing.
 func TestNoFileHandleAtRotation(t *testing.T) {
 	file := newFile(t)
 	d := &disk{}
@@ -480,7 +479,8 @@ func TestOpenOnAFullDisk(t *testing.T) {
 	whole(t, file)
 }
 
-// Changes to the open file by others are noted in the log and found by Verify.
+// TestFileChangedWhileOpen: if another program changes the open file, the log notes that and Verify
+// finds it.
 func TestFileChangedWhileOpen(t *testing.T) {
 	for name, touch := range map[string]func(t *testing.T, file string){
 		"removed":        func(t *testing.T, file string) { require.NoError(t, os.Remove(file)) },

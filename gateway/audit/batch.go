@@ -6,20 +6,20 @@ import (
 	"adgateway/ps"
 )
 
-// batch is a number of lines that are written and synced together.
+// batch is a set of lines that are written and synced together.
 type batch struct {
 	lines []*Line
 	done  chan struct{}
 	err   error // valid after done is closed
 }
 
-// maxOwed limits the lines about calls without effect that are kept while nothing can
-// be written. Other outcomes are limited by the number of running calls.
+// maxOwed limits how many lines about calls without effect are kept while nothing can be written.
+// Other outcomes are limited by the number of running calls.
 const maxOwed = 1000
 
-// append writes lines and returns when they are on the disk. The first caller starts
-// a batch and writes it as soon as the previous writer is done; callers that arrive
-// meanwhile join it. So one sync serves all calls that wait for it.
+// append writes lines and returns once they are on disk. The first caller starts a batch and writes
+// it as soon as the previous writer is done; callers that arrive meanwhile join it. So one sync
+// serves all waiting calls.
 func (l *Log) append(lines ...*Line) error {
 	now := l.o.now()
 	for _, line := range lines {
@@ -102,8 +102,7 @@ func (l *Log) settle(b *batch, written int, err error) {
 	}
 }
 
-// owe keeps the lines about calls that did run. Intents are only counted: their
-// calls do not run.
+// owe keeps lines about calls that ran. Intents are only counted, because their calls do not run.
 func (l *Log) owe(lines []*Line) {
 	for _, line := range lines {
 		effect := line.Intent > 0 || line.Outcome != string(ps.OutcomeNone)
@@ -124,8 +123,8 @@ func (l *Log) owe(lines []*Line) {
 
 var errClosed = errors.New("the audit log is closed")
 
-// encodeAll encodes lines with number, time and hash, following the last line. It
-// does not change the state of the chain; the text is valid until the next call.
+// encodeAll encodes lines with their number, time and hash, after the last line. It does not change
+// the state of the chain. text is valid until the next call.
 func (c *chain) encodeAll(lines []*Line) (text []byte, seq uint64, last string) {
 	seq, last = c.seq, c.last
 	now := stamp(c.o.now())

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkCall writes an intent and its outcome to the disk, with a number of
-// concurrent callers: one sync serves all that wait for it.
+// BenchmarkCall writes an intent and its outcome to disk for several concurrent callers. One sync
+// serves all of them that wait.
 func BenchmarkCall(b *testing.B) {
 	for _, callers := range []int{1, 16, 128} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -26,7 +26,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkCallWithoutEffect records calls that found nothing: nearly all are counted.
+// BenchmarkCallWithoutEffect records calls that found nothing. Nearly all of them are only counted.
 func BenchmarkCallWithoutEffect(b *testing.B) {
 	l := open(b, Options{File: newFile(b), open: openFile})
 	b.ReportAllocs()

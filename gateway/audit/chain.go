@@ -55,9 +55,9 @@ func (f appended) Truncate(size int64) error {
 	return errors.Join(err, other.Close())
 }
 
-// chain is the files of a log and the end of the hash chain. It rotates the files
-// itself: lumberjack does not sync, does not report what it renames or removes, and
-// does not notice that its file is gone.
+// chain is the hash chain of a log with its files. It rotates the files itself, because lumberjack
+// does not sync, does not report which files it renames or removes, and does not notice that its
+// file is gone.
 type chain struct {
 	o    *Options
 	seq  uint64 // number of the last line
@@ -73,16 +73,15 @@ type chain struct {
 	rotated   int64             // bytes of the rotated files
 	extent    map[string]extent // of the rotated files, by path
 
-	notes   []*Line  // about irregularities; written before anything else
-	expired []string // rotated files to remove, once that is written
+	notes   []*Line  // about irregularities; written before other lines
+	expired []string // rotated files to remove, once the notes are written
 	text    bytes.Buffer
 
 	reserve reserve
 }
 
-// write appends lines and syncs the file. After an error none of them is in the
-// file, or what is left of them is removed before the next write. started reports
-// whether a new file was started.
+// write appends lines and syncs the file. After an error none of them is in the file, or their
+// remains are removed before the next write. started reports whether a new file was started.
 func (c *chain) write(lines []*Line) (started bool, err error) {
 	if c.closed {
 		return false, errClosed
@@ -127,7 +126,7 @@ func (c *chain) put(text []byte) error {
 	return err
 }
 
-// close closes the file after removing what a failed write may have left.
+// close removes the remains of a failed write and closes the file.
 func (c *chain) close() error {
 	if c.f == nil {
 		return nil
@@ -169,7 +168,7 @@ func (c *chain) note(event Event, reason string) {
 	c.notes = append(c.notes, &Line{Event: event, Reason: reason, File: filepath.Base(c.o.File)})
 }
 
-// changed returns how the file differs from what was written, or "".
+// changed describes how the file differs from its known state, or returns "".
 func (c *chain) changed() string {
 	at, err := os.Stat(c.o.File)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -188,8 +187,7 @@ func (c *chain) changed() string {
 	return ""
 }
 
-// reopen opens the file, and either restores the known state or adopts the state of
-// the file.
+// reopen opens the file, and either restores its known state or adopts its present state.
 func (c *chain) reopen() error {
 	if err := os.MkdirAll(filepath.Dir(c.o.File), 0o700); err != nil {
 		return err
@@ -287,8 +285,8 @@ func (c *chain) lastLine(f io.ReaderAt, size int64) ([]byte, error) {
 	return last, err
 }
 
-// recover finds the end of the chain in the files of an earlier session, and notes
-// what that session cannot have left behind.
+// recover finds the end of the chain in the files of an earlier session, and notes irregularities
+// that the session cannot have caused.
 func (c *chain) recover() error {
 	c.last, c.size = noHash, -1
 	if err := c.reopen(); err != nil {
@@ -309,7 +307,7 @@ func (c *chain) recover() error {
 	return c.expire()
 }
 
-// take continues the chain after a line, and reports whether that has a hash with the
+// take continues the chain after a line. keyed reports whether the line's hash was made with the
 // key.
 func (c *chain) take(raw []byte) (keyed bool) {
 	line, hashed, sum, err := parse(raw)
@@ -377,7 +375,7 @@ func rotatedName(path string, at time.Time, through uint64) string {
 
 func rotatedThrough(path string) uint64 {
 	base := strings.TrimSuffix(path, filepath.Ext(path))
-	// 0 if it is not a rotated file
+	// 0 for other files
 	through, _ := strconv.ParseUint(base[strings.LastIndexByte(base, '-')+1:], 10, 64)
 	return through
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// On Windows a handle for appending cannot truncate, so the file is opened a second
-// time, which must not truncate another file.
+// TestTruncateOnlyTheOpenFile: on Windows a handle for appending cannot truncate, so the file is
+// opened a second time. That must not truncate another file.
 func TestTruncateOnlyTheOpenFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	f, err := openFile(path)

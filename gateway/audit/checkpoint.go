@@ -6,19 +6,18 @@ import "time"
 // before Options.Checkpoint has passed, but at most ten times in that time.
 const checkpointLines = 1000
 
-// checkpoints says when the end of the log was last recorded elsewhere. The field
-// writing of [Log] guards it.
+// checkpoints records when the end of the log was last recorded elsewhere. [Log].writing guards it.
 type checkpoints struct {
 	seq    uint64
 	at     time.Time
-	timer  *time.Timer // runs if there are lines since
+	timer  *time.Timer // runs if there are lines after seq
 	failed bool        // the anchor could not be written
-	warned bool        // that the space is about to be spent
+	warned bool        // that the space is almost used up
 	over   bool
 }
 
-// checkpoint records the end of the log outside of its files, in the anchor and by a
-// notice, if that is due or the message is not empty. The caller holds writing.
+// checkpoint records the end of the log outside of its files, in the anchor and by a notice, if a
+// checkpoint is due or message is not empty. The caller holds l.writing.
 func (l *Log) checkpoint(message string) {
 	p, now, seq := &l.points, l.o.now(), l.out.seq
 	if message == "" {
@@ -54,7 +53,7 @@ func (l *Log) checkpoint(message string) {
 	}
 }
 
-// checkpointLate records an end after which nothing was written for a while.
+// checkpointLate makes a checkpoint if nothing was written for a while.
 func (l *Log) checkpointLate() {
 	l.writing.Lock()
 	defer l.writing.Unlock()

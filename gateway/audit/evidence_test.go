@@ -17,7 +17,7 @@ import (
 
 var testKey = []byte("0123456789abcdef0123456789abcdef")
 
-// keyed are the options of a log with a key and an anchor.
+// keyed returns the options of a log with a key and an anchor.
 func keyed(t testing.TB) Options {
 	file := newFile(t)
 	return Options{File: file, Key: testKey, Anchor: filepath.Join(t.TempDir(), "elsewhere", "audit.anchor")}
@@ -61,8 +61,8 @@ func forgeHead(t testing.TB, file string, anchored bool) {
 	require.NoError(t, last.write(headName(file), nil, false))
 }
 
-// Somebody who can write the files, but does not have the key, removes evidence in
-// every way: both Verify and the next start of the gateway find it.
+// TestRemovedEvidenceIsFoundWithAKey: if somebody who can write the files but does not have the key
+// removes evidence in any way, both Verify and the next start of the gateway find it.
 func TestRemovedEvidenceIsFoundWithAKey(t *testing.T) {
 	for name, c := range map[string]struct {
 		remove func(t *testing.T, o Options, early map[string][]byte)
@@ -131,7 +131,7 @@ func TestRemovedEvidenceIsFoundWithAKey(t *testing.T) {
 	}
 }
 
-// Without a key everything fits that is made to fit.
+// TestWhatIsNotFoundWithoutAKey: without a key a careful forgery is not found.
 func TestWhatIsNotFoundWithoutAKey(t *testing.T) {
 	file := newFile(t)
 	session(t, Options{File: file}, "anna", "cut", "away")
@@ -145,7 +145,7 @@ func TestWhatIsNotFoundWithoutAKey(t *testing.T) {
 	assert.NotEmpty(t, report.Faults, "an end that was kept elsewhere finds it")
 }
 
-// A key and an anchor may be added to a log later.
+// TestKeyAndAnchorAreAddedLater: a key and an anchor can be added to an existing log.
 func TestKeyAndAnchorAreAddedLater(t *testing.T) {
 	o := keyed(t)
 	session(t, Options{File: o.File}, "plain")
@@ -192,8 +192,8 @@ func (n *notices) list() []string {
 	return slices.Clone(n.all)
 }
 
-// The end is recorded elsewhere at the start, with a new file, at intervals, and at
-// the end.
+// TestCheckpoints: the end of the log is recorded elsewhere at the start, with a new file, at
+// intervals, and when the log is closed.
 func TestCheckpoints(t *testing.T) {
 	clock, heard := newClock(), &notices{}
 	o := keyed(t)
@@ -225,7 +225,7 @@ func TestCheckpoints(t *testing.T) {
 	assert.Empty(t, verifyKeyed(t, o))
 }
 
-// What was written last is recorded elsewhere even if nothing follows it.
+// TestCheckpointOfASilentLog: the last lines are recorded elsewhere even if nothing follows them.
 func TestCheckpointOfASilentLog(t *testing.T) {
 	heard := &notices{}
 	l := open(t, Options{File: newFile(t), Checkpoint: 20 * time.Millisecond, Notice: heard.add})
@@ -261,8 +261,8 @@ func days(t testing.TB, o Options, clock *clock, n int) {
 	require.NoError(t, l.Close())
 }
 
-// Nothing young is removed because the clock is wrong: a jump of the clock makes no
-// file older, neither while the gateway runs nor across starts.
+// TestClockJumpsMakeNothingOld: no recent file is removed because of a wrong clock. A jump of the
+// clock makes no file older, neither while the gateway runs nor across restarts.
 func TestClockJumpsMakeNothingOld(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	for name, jump := range map[string]func(t *testing.T, o Options, c *clock){
@@ -315,8 +315,8 @@ func TestClockJumpsMakeNothingOld(t *testing.T) {
 	}
 }
 
-// Changes are refused before evidence is removed that is not old enough, and go on
-// when it is, or when somebody has made room.
+// TestSpentSpace: changes are refused rather than removing evidence that is not old enough. They
+// continue once it is, or once somebody has freed space.
 func TestSpentSpace(t *testing.T) {
 	clock, heard := newClock(), &notices{}
 	o := Options{File: newFile(t), MaxSize: 4000, MaxAge: 24 * time.Hour, KeepFor: 90 * 24 * time.Hour,

@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/filefault"
 )
 
-// Files returns the files of a log that exist: the rotated ones, the oldest first, the one
-// that is written, and the record of its end.
+// Files returns the existing files of a log: the rotated ones, oldest first, then the current one
+// and the head record.
 func Files(path string) ([]string, error) {
 	found, err := rotatedFiles(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,8 +32,8 @@ func Files(path string) ([]string, error) {
 	return found, nil
 }
 
-// Hold keeps every other process from opening a log until release is called. It fails if
-// one has it open.
+// Hold keeps other processes from opening a log until release is called. It fails if a process has
+// the log open.
 func Hold(path string) (release func() error, err error) {
 	lock := flock.New(path + ".lock")
 	held, err := lock.TryLock()

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Limits of the calls without effect that are written in full within a window. Beyond
-// them they are counted, and one line per caller sums them up, so that nobody can fill
-// the disk with wrong passwords or with changes of what does not exist. Known callers
-// have limits of their own, so that strangers cannot hide them.
+// Limits of the lines about calls without effect that are written in full per window. Further ones
+// are counted, and one line per caller sums them up, so that nobody can fill the disk with wrong
+// passwords or with changes of objects that do not exist. Known callers have limits of their own,
+// so strangers cannot hide their lines.
 const (
 	floodWindow  = time.Minute
-	floodCaller  = 20   // of one caller with one error code; of one address with any
-	floodAll     = 600  // of all strangers
-	floodKnown   = 6000 // of all known callers
-	floodCallers = 1000 // of each of these two that are counted separately
+	floodCaller  = 20   // of one caller with one error code; of one address with any code
+	floodAll     = 600  // of all strangers together
+	floodKnown   = 6000 // of all known callers together
+	floodCallers = 1000 // known callers, or strangers, that are counted separately
 )
 
 // elsewhere stands for all callers beyond floodCallers.
@@ -27,7 +27,7 @@ const elsewhere = "others"
 type flood struct {
 	write func(...*Line) error
 	now   func() time.Time
-	spent func() bool // the space of the log is spent: nothing is written in full
+	spent func() bool // reports whether the log's space is used up: then nothing is written in full
 
 	mu        sync.Mutex
 	startedAt time.Time
@@ -37,13 +37,13 @@ type flood struct {
 	stopped   bool
 }
 
-// floodClass are the known callers or the strangers.
+// floodClass holds the counts of the known callers or of the strangers.
 type floodClass struct {
 	all int // lines written in full
 	by  map[floodKey]*tally
 }
 
-// floodKey is what is counted as one.
+// floodKey identifies calls that are counted together.
 type floodKey struct {
 	who     Who    // zero for strangers
 	from    string // empty for known callers
@@ -51,7 +51,7 @@ type floodKey struct {
 }
 
 type tally struct {
-	written map[string]int // lines in full, for known callers by code
+	written map[string]int // lines written in full, by code for known callers
 	since   time.Time      // time of the first counted call
 	counted uint64
 	codes   map[string]uint64
@@ -60,7 +60,7 @@ type tally struct {
 // unchanged stands for the code of a call that succeeded without effect.
 const unchanged = "unchanged"
 
-// admit reports whether a line is to be written; otherwise it counts it.
+// admit reports whether a line may be written in full. If not, it counts the line.
 func (f *flood) admit(line *Line) bool {
 	full := f.spent()
 	now, code := f.now(), cmp.Or(line.Code, unchanged)
@@ -93,7 +93,7 @@ func (f *flood) admit(line *Line) bool {
 	return false
 }
 
-// tally returns the tally of a caller; others shared by all that have none yet.
+// tally returns the tally of a caller. If others is set, callers without a tally share one.
 func (c *floodClass) tally(key floodKey, others bool) *tally {
 	if c.by == nil {
 		c.by = map[floodKey]*tally{}
@@ -148,8 +148,8 @@ func (f *flood) elapsed() {
 	f.writeCounts(f.end())
 }
 
-// writeCounts writes the counts; on failure they are owed. It holds the lock, so
-// that stop waits for it.
+// writeCounts writes the counts. If that fails, the lines are owed. The caller holds f.mu, so that
+// stop waits for it.
 func (f *flood) writeCounts(lines []*Line) {
 	if len(lines) > 0 {
 		_ = f.write(lines...)
@@ -164,7 +164,7 @@ func (f *flood) stop() {
 	f.writeCounts(f.end())
 }
 
-// caller returns who a line is about, as a text that sorts.
+// caller returns a sort key for the caller of a line.
 func (l *Line) caller() string {
 	if l.Who != nil {
 		return l.Who.Kind + " " + l.Who.Name + " " + l.Outcome
@@ -172,7 +172,8 @@ func (l *Line) caller() string {
 	return l.From + " " + l.Outcome
 }
 
-// network returns what counts as one address: for IPv6 the /64 network.
+// network returns the network of an address whose calls are counted together: the /64 network for
+// IPv6, otherwise the address.
 func network(from string) string {
 	address, err := netip.ParseAddr(from)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stranger is a call of nobody known.
+// stranger returns a call of an unknown caller.
 func stranger(from string) Call {
 	return Call{RequestID: "r", From: from, Operation: "user.update",
 		Parameters: map[string]string{"Username": "x"}}
 }
 
-// counts returns the lines that count calls, and how many calls there were in all.
+// counts returns the lines that count calls, and the total of their counts.
 func counts(t *testing.T, file string, outcome string) (counted []*Line, total uint64) {
 	t.Helper()
 	require.NoError(t, Read(file, nil, Filter{Outcome: outcome}, func(r *Record) error {
@@ -59,8 +59,8 @@ func TestFloodsOfStrangersAreCounted(t *testing.T) {
 	assert.Equal(t, elsewhere, counted[len(counted)-1].From)
 }
 
-// Strangers at the same address, and other codes, do not hide what is refused to a
-// known caller.
+// TestKnownCallersHaveABudgetOfTheirOwn: refusals of a known caller are written even if strangers
+// at the same address, or calls with other codes, have used up their limits.
 func TestKnownCallersHaveABudgetOfTheirOwn(t *testing.T) {
 	file := newFile(t)
 	l := open(t, Options{File: file})
@@ -84,8 +84,8 @@ func TestKnownCallersHaveABudgetOfTheirOwn(t *testing.T) {
 	assert.Equal(t, 6, found)
 }
 
-// Calls that change nothing cost at most some lines a minute, however many and however
-// long they are.
+// TestFloodsOfCallsWithoutEffectAreCounted: calls that change nothing cost at most a few lines a
+// minute, no matter how many and how long they are.
 func TestFloodsOfCallsWithoutEffectAreCounted(t *testing.T) {
 	clock := newClock()
 	file := newFile(t)

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// formatted are lines of every event with all the members that they may have.
+// formatted returns lines of every event with all members that they can have.
 func formatted() []*Line {
 	call := callFor("anna")
 	intent, outcome, refused, nothing := call.line(EventIntent), call.line(EventOutcome), call.line(
@@ -44,8 +44,8 @@ func formatted() []*Line {
 	}
 }
 
-// TestFormat compares lines and records with a golden file: logs are verified years
-// later, by other versions.
+// TestFormat compares lines and records with a golden file, because other versions verify logs
+// years later.
 func TestFormat(t *testing.T) {
 	for name, key := range map[string][]byte{"plain": nil, "keyed": testKey} {
 		c := chain{o: &Options{Key: key, now: newClock().now}, last: noHash}
@@ -65,8 +65,8 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// FuzzRecord checks that a head record or an anchor is taken as authentic only if it
-// is one that was written with the key.
+// FuzzRecord checks that a head record or an anchor is only accepted as authentic if it was written
+// with the key.
 func FuzzRecord(f *testing.F) {
 	good := headRecord{Head: Head{42, digest(nil, nil)}, Anchored: true}
 	f.Add([]byte(good.text(testKey)))
@@ -85,7 +85,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// FuzzCut checks that a shortened value fits, and is whole up to its end.
+// FuzzCut checks that a shortened value fits, and is a valid prefix of the original.
 func FuzzCut(f *testing.F) {
 	f.Add("plain")
 	f.Add("\x00\"\\\u2028\xff😀ü")

@@ -17,18 +17,18 @@ type Head struct {
 	Hash string `json:"hash"`
 }
 
-// headRecord is a head as it is kept in the head record and in the anchor. With a key
-// nobody else can write one; an older one can be put back.
+// headRecord is the stored form of a head, in the head record and in the anchor. With a key nobody
+// else can write one, but an older one can be put back.
 type headRecord struct {
 	Head
-	Anchored bool   `json:"anchored"` // there is an anchor as well
-	MAC      string `json:"mac"`      // of the rest; spaces without a key
+	Anchored bool   `json:"anchored"` // there is an anchor, too
+	MAC      string `json:"mac"`      // of the rest; spaces if there is no key
 }
 
-// errDamaged is the error for a record that is not as it was written.
+// errDamaged means that a record cannot be parsed.
 var errDamaged = errors.New("damaged")
 
-// mac returns the record's authentication code, or "" without a key.
+// mac returns the record's authentication code, or "" if there is no key.
 func (r headRecord) mac(key []byte) string {
 	if len(key) == 0 {
 		return ""
@@ -36,14 +36,14 @@ func (r headRecord) mac(key []byte) string {
 	return digest(key, fmt.Appendf(nil, "end of an audit log\n%d\n%s\n%t\n", r.Seq, r.Hash, r.Anchored))
 }
 
-// authentic reports whether the record was written with the key. Without a key every
-// record is.
+// authentic reports whether the record was written with the key. Without a key it always returns
+// true.
 func (r headRecord) authentic(key []byte) bool {
 	return len(key) == 0 || hmac.Equal([]byte(r.MAC), []byte(r.mac(key)))
 }
 
-// text returns the record as it is written. It always has the same length, so that it
-// needs no space on a full disk, and is too short for a torn write.
+// text returns the encoded record. It always has the same length, so it needs no more space on a
+// full disk, and is too short for a torn write.
 func (r headRecord) text(key []byte) string {
 	return fmt.Sprintf(`{"seq":%-20d,"hash":"%s","anchored":%-5t,"mac":"%-64s"}`+"\n", r.Seq, r.Hash, r.Anchored, r.mac(key))
 }
@@ -60,7 +60,7 @@ func (r headRecord) write(path string, key []byte, durable bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// readRecord reads a record. It does not check who wrote it.
+// readRecord reads a record without authenticating it.
 func readRecord(path string) (headRecord, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -74,7 +74,7 @@ func readRecord(path string) (headRecord, error) {
 	return r, nil
 }
 
-// headName is the name of the head record of a log.
+// headName returns the name of a log's head record.
 func headName(path string) string { return path + ".head" }
 
 // writeHead overwrites the head record.
@@ -94,9 +94,9 @@ func (c *chain) writeAnchor() error {
 	return headRecord{Head: Head{c.seq, c.last}, Anchored: true}.write(c.o.Anchor, c.o.Key, true)
 }
 
-// checkEnd compares the end of the files with the head record and with the anchor,
-// and notes what an earlier session cannot have left behind. keyed reports whether
-// the last line was written with the key.
+// checkEnd compares the end of the files with the head record and with the anchor, and notes
+// irregularities that an earlier session cannot have caused. keyed says that the last line was
+// written with the key.
 func (c *chain) checkEnd(keyed bool) {
 	found := c.seq
 	head, err := readRecord(headName(c.o.File))
@@ -105,7 +105,7 @@ func (c *chain) checkEnd(keyed bool) {
 	case err != nil:
 		c.note(EventAltered, "the head record is missing or damaged")
 	case !head.authentic(c.o.Key):
-		if keyed || found == 0 || head.MAC != "" { // otherwise the chain gets its key only now
+		if keyed || found == 0 || head.MAC != "" { // otherwise the chain gets its key for the first time
 			c.note(EventAltered, "the head record was not written with the key")
 		}
 	case head.Seq > c.seq:

@@ -20,8 +20,8 @@ type counted struct {
 
 func (c counted) Sync() error { *c.syncs++; return nil }
 
-// TestLinesOfOneCallShareTheWait: a call with several lines waits for the disk once before it changes
-// something, and once afterwards.
+// TestLinesOfOneCallShareTheWait: a call with several lines waits for the disk once before its
+// change, and once afterwards.
 func TestLinesOfOneCallShareTheWait(t *testing.T) {
 	var syncs, told int
 	path := newFile(t)
@@ -64,8 +64,8 @@ func TestLinesOfOneCallShareTheWait(t *testing.T) {
 	}
 }
 
-// TestIntentsWithoutAnOutcome: an earlier process has written them in its last minutes, and they name a
-// change.
+// TestIntentsWithoutAnOutcome: Unended returns the changes of intents that an earlier process has
+// written in its last minutes and that have no outcome.
 func TestIntentsWithoutAnOutcome(t *testing.T) {
 	path, at := newFile(t), time.Now().Add(-48*time.Hour)
 	o := Options{File: path, now: func() time.Time { return at }}

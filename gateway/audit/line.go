@@ -14,7 +14,7 @@ import (
 // Event is the type of a line.
 type Event string
 
-// The events. All after counted are about the log itself.
+// Events. All after counted are about the log itself.
 const (
 	EventIntent  Event = "intent"  // a call is about to run
 	EventOutcome Event = "outcome" // the result of a call; without an intent if it announced no change
@@ -24,11 +24,11 @@ const (
 	EventOpen    Event = "open"    // the log was opened: earlier intents without outcome are interrupted
 	EventClose   Event = "close"   // the log was closed cleanly
 	EventTorn    Event = "torn"    // the previous line is unfinished because of a crash
-	EventAltered Event = "altered" // the file was changed by something else
+	EventAltered Event = "altered" // another program changed the file
 	EventGap     Event = "gap"     // lines could not be written for a while
 	EventExpired Event = "expired" // an old file is about to be removed
 
-	EventWitness Event = "witness" // the end of the chain of another gateway
+	EventWitness Event = "witness" // the end of another gateway's chain
 	EventAlone   Event = "alone"   // from here on no other gateway witnesses the end of this chain
 )
 
@@ -46,7 +46,7 @@ type Line struct {
 	Operation  string            `json:"operation,omitempty"`
 	Parameters map[string]string `json:"parameters,omitempty"`
 	PlanCaller string            `json:"planCaller,omitempty"` // who made the plan that is applied
-	Change     string            `json:"change,omitempty"`     // its identity in the history
+	Change     string            `json:"change,omitempty"`     // id of the change in the history
 	Degraded   bool              `json:"degraded,omitempty"`   // by an earlier version, without the store that the gateways shared
 
 	Intent   uint64      `json:"intent,omitempty"` // sequence number of the intent
@@ -54,7 +54,7 @@ type Line struct {
 	Code     string      `json:"code,omitempty"`
 	Status   int         `json:"status,omitempty"`
 	Server   string      `json:"server,omitempty"`
-	PinEpoch uint64      `json:"pinEpoch,omitempty"` // of the choice of gateways that share the server
+	PinEpoch uint64      `json:"pinEpoch,omitempty"` // epoch of the gateways' choice of the server
 	Duration float64     `json:"durationMs,omitempty"`
 	Changes  []ps.Change `json:"changes,omitempty"`
 	Steps    []ps.Step   `json:"steps,omitempty"`
@@ -67,13 +67,13 @@ type Line struct {
 	Process int               `json:"process,omitempty"`
 	Chain   string            `json:"chain,omitempty"`   // hash algorithm from here on
 	Reason  string            `json:"reason,omitempty"`  // for people
-	Since   string            `json:"since,omitempty"`   // start of what is summed up; for an owed line, its own time
+	Since   string            `json:"since,omitempty"`   // start of the period; for owed lines, their own time
 	Count   uint64            `json:"count,omitempty"`   // lines, calls or bytes, depending on the event
 	Codes   map[string]uint64 `json:"codes,omitempty"`   // counted calls by code
 	SHA256  string            `json:"sha256,omitempty"`  // of a torn line
-	Through uint64            `json:"through,omitempty"` // last line of the file that expires
+	Through uint64            `json:"through,omitempty"` // number of the last line of the file that expires
 	File    string            `json:"file,omitempty"`
-	Gateway string            `json:"gateway,omitempty"` // whose log it is
+	Gateway string            `json:"gateway,omitempty"` // the witnessed gateway
 	Witness *Witnessed        `json:"witness,omitempty"`
 
 	Previous string `json:"previous"`
@@ -82,8 +82,8 @@ type Line struct {
 	raw       []byte // as read from the file
 }
 
-// Raw returns the line as read from the file, including its hash; nil if it was not
-// read.
+// Raw returns the line as read from the file, including its hash, or nil if it was not read from a
+// file.
 func (l *Line) Raw() []byte { return l.raw }
 
 // timeFormat always has nine digits, so that lines sort by time as text.
@@ -104,10 +104,10 @@ func (l *Line) add(r Result) {
 	l.Changes, l.Steps, l.Remains, l.Failed = r.Changes, r.Steps, r.Remains, r.Failed
 }
 
-// maxBrief limits a value in a line about a call without effect, in bytes as written.
+// maxBrief limits a value in a line about a call without effect, in encoded bytes.
 const maxBrief = 256
 
-// brief shortens parameters to what identifies a call.
+// brief shortens the values of parameters, which still identify a call.
 func brief(parameters map[string]string) map[string]string {
 	short := make(map[string]string, len(parameters))
 	for name, value := range parameters {
@@ -116,8 +116,8 @@ func brief(parameters map[string]string) map[string]string {
 	return short
 }
 
-// cut returns the start of a text that takes at most limit bytes as JSON, with an
-// ellipsis if that is not all.
+// cut returns the beginning of a text that takes at most limit bytes as JSON, with an ellipsis if
+// the text was cut.
 func cut(text string, limit int) string {
 	size := 0
 	for at, r := range text {
@@ -136,7 +136,7 @@ func cut(text string, limit int) string {
 	return text
 }
 
-// Targets returns the objects that a line is about, without duplicates.
+// Targets returns the objects of a line, without duplicates.
 func (l *Line) Targets() []ps.Object {
 	var all []ps.Object
 	seen := map[ps.Object]bool{}
@@ -175,7 +175,7 @@ func (l *Line) encode(out *bytes.Buffer, key []byte) string {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(l); err != nil {
-		// Only the value of an attribute can fail to encode: keep everything else.
+		// Only an attribute's value can fail to encode: keep everything else.
 		out.Truncate(start)
 		l.Changes, l.Reason = nil, "the changes cannot be written: "+err.Error()
 		_ = encoder.Encode(l) // text and numbers only

@@ -33,7 +33,7 @@ type Record struct {
 // State returns the outcome of the call as a word.
 func (r *Record) State() string { return r.outcome }
 
-// Call returns the line that says who requested what.
+// Call returns the line that identifies the caller and the call.
 func (r *Record) Call() *Line {
 	if r.Intent != nil {
 		return r.Intent
@@ -46,8 +46,7 @@ func (r *Record) Lines() []*Line {
 	return slices.DeleteFunc([]*Line{r.Intent, r.Outcome}, func(l *Line) bool { return l == nil })
 }
 
-// Filter selects records. Empty fields match everything; texts are compared
-// regardless of case.
+// Filter selects records. Empty fields match everything. Texts are compared without regard to case.
 type Filter struct {
 	Since, Until time.Time
 	Who          string // part of the caller's name, or its id, or an [identity.Reference] with a kind
@@ -56,14 +55,14 @@ type Filter struct {
 	Outcome   string // exactly
 	Operation string // a pattern such as "user.*"
 
-	// Names are other names of what Target stands for. Calls that name an object by one of
-	// them as a whole are about the target, too.
+	// Names are other names of the target. A call whose parameter equals one of them is about the
+	// target, too.
 	Names []string
 }
 
-// Read calls each with the records of a log that the filter selects, in the order in
-// which they ended; calls that were interrupted, of which nobody has recorded an outcome
-// since, come last. It does not check the chain: see [Verify].
+// Read calls each with the records of a log that the filter selects, in the order in which the
+// calls ended. Interrupted calls without a later outcome come last. It does not check the chain:
+// see [Verify].
 func Read(file string, files []string, f Filter, each func(*Record) error) error {
 	ordered, err := logFiles(file, files)
 	if err != nil {
@@ -98,7 +97,7 @@ func Read(file string, files []string, f Filter, each func(*Record) error) error
 				delete(open, line.Intent)
 				delete(interrupted, line.Intent)
 				if line.Outcome == string(ps.OutcomeUnknown) && intent != nil {
-					unknown[line.Intent] = intent // it may be found out later
+					unknown[line.Intent] = intent // its outcome may be determined later
 				}
 				return emit(intent, line, line.Outcome)
 			case EventRefused, EventCounted:
@@ -119,10 +118,11 @@ func Read(file string, files []string, f Filter, each func(*Record) error) error
 	return left(open, OutcomeRunning)
 }
 
-// Found is what a log has of a change: several intents if each of its objects has its own.
+// Found holds a log's lines about a change. There are several intents if each of its objects has
+// its own.
 type Found struct{ Intents, Outcomes []*Line }
 
-// Find returns the lines that a log has about changes since a time, by their identities.
+// Find returns the lines that a log has about changes since a time, by change id.
 func (l *Log) Find(changes map[string]bool, since time.Time) (map[string]*Found, error) {
 	found := map[string]*Found{}
 	ordered, err := logFiles(l.o.File, nil)
@@ -131,7 +131,7 @@ func (l *Log) Find(changes map[string]bool, since time.Time) (map[string]*Found,
 	}
 	for _, path := range ordered {
 		if info, err := os.Stat(path); err == nil && info.ModTime().Before(since.Add(-time.Hour)) {
-			continue // it was complete before
+			continue // it was complete before since
 		}
 		err := eachLine(path, func(_ int, raw []byte, _ bool) error {
 			if !bytes.Contains(raw, []byte(`"change":`)) {
@@ -161,12 +161,12 @@ func (l *Log) Find(changes map[string]bool, since time.Time) (map[string]*Found,
 	return found, nil
 }
 
-// mostUnended is how long before its last line an earlier process may have written the intents that
-// [Log.Unended] looks for.
+// mostUnended limits the age of the intents that [Log.Unended] looks for, relative to the last line
+// of the earlier process.
 const mostUnended = 10 * time.Minute
 
-// Unended returns the identities of the changes that an earlier process announced in its last minutes,
-// and of which the log has no outcome.
+// Unended returns the ids of the changes that an earlier process announced in its last minutes and
+// whose outcome is not in the log.
 func (l *Log) Unended() ([]string, error) {
 	if l == nil {
 		return nil, nil
@@ -251,7 +251,7 @@ func (f Filter) takes(r *Record) bool {
 			slices.ContainsFunc(r.about(), f.concerns))
 }
 
-// by reports whether the filter takes the calls of a caller; nil is a stranger.
+// by reports whether the filter selects the calls of a caller; nil is a stranger.
 func (f Filter) by(who *Who) bool {
 	switch ref, err := identity.ParseReference(f.Who); {
 	case f.Who == "":
@@ -265,7 +265,7 @@ func (f Filter) by(who *Who) bool {
 	}
 }
 
-// concerns reports whether a text of a call is about the target.
+// concerns reports whether a text of a call matches the target.
 func (f Filter) concerns(text string) bool {
 	if holds(text, f.Target) {
 		return true
@@ -275,8 +275,8 @@ func (f Filter) concerns(text string) bool {
 	})
 }
 
-// namesIn returns what a parameter may name: the whole, each part of a list, and an account
-// without its domain.
+// namesIn returns the names that a parameter may contain: the whole text, each part of a list, and
+// an account without its domain.
 func namesIn(text string) []string {
 	names := []string{text}
 	for _, part := range strings.Split(text, ",") {
@@ -290,7 +290,7 @@ func holds(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
-// about returns every text that says what the call was about.
+// about returns every text that identifies what the call was about.
 func (r *Record) about() []string {
 	texts := slices.Collect(maps.Values(r.Call().Parameters))
 	for _, line := range r.Lines() {

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// The log has reserved space on the disk: a file beside it that is given up when the disk is full,
-// so that changes can still be recorded, and is made again once there is room.
+// The log reserves space on the disk: a file next to it that is deleted when the disk is full, so
+// that changes can still be recorded, and created again once there is space.
 
-// reserveSuffix is what the name of that file ends in.
+// reserveSuffix is the end of that file's name.
 const reserveSuffix = ".reserve"
 
-// reserveAgain is the pause between attempts to make the file again.
+// reserveAgain is the pause between attempts to create the file again.
 const reserveAgain = time.Minute
 
-// reserve is the space that a log has reserved. The holder of the log's writing uses it.
+// reserve is the reserved space of a log. The holder of [Log].writing uses it.
 type reserve struct {
 	o       *Options
 	held    bool
 	triedAt time.Time
 }
 
-// ensure reserves the space, if it is not reserved and the disk has room for it.
+// ensure reserves the space if it is not reserved yet and the disk has space for it.
 func (r *reserve) ensure() {
 	now := r.o.now()
 	if r.o.Reserve <= 0 || r.held || !r.triedAt.IsZero() && now.Sub(r.triedAt).Abs() < reserveAgain {
@@ -46,7 +46,7 @@ func (r *reserve) ensure() {
 	r.held = true
 }
 
-// fill makes a file of a size, whose blocks are all there.
+// fill creates a file of the given size with all its blocks allocated.
 func fill(path string, size int64) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -65,7 +65,7 @@ func fill(path string, size int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// giveUp frees the space because of an error, and reports whether what has failed may work now.
+// giveUp frees the space after an error, and reports whether a retry may succeed.
 func (r *reserve) giveUp(cause error) bool {
 	if !r.held || !isFull(cause) {
 		return false
@@ -74,7 +74,7 @@ func (r *reserve) giveUp(cause error) bool {
 	return os.Remove(r.o.File+reserveSuffix) == nil
 }
 
-// isFull reports whether an error says that the disk, or what the account may have of it, is full.
+// isFull reports whether an error means that the disk or the account's quota is full.
 func isFull(err error) bool {
 	if runtime.GOOS == "windows" {
 		const handleDiskFull, diskFull, quotaExceeded = syscall.Errno(39), syscall.Errno(112), syscall.Errno(1295)

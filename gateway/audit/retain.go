@@ -7,23 +7,22 @@ import (
 	"time"
 )
 
-// accounted is the time that two consecutive lines, or the ends of a file, may be
-// apart. What is longer was a jump of the clock or a long stop, and counts nothing: so
-// nothing is taken for old because the clock is wrong.
+// accounted is the greatest time between two consecutive lines, or between the ends of a file, that
+// counts towards age. A longer time was a jump of the clock or a long stop, and counts as zero, so
+// that a wrong clock makes nothing old.
 const accounted = 7 * 24 * time.Hour
 
-// extent is a rotated file, which is never written again.
+// extent describes a rotated file, which is never written again.
 type extent struct {
 	first, last time.Time // of its lines; zero if unknown
 	size        int64
 }
 
-// ErrSpent is the error for changes when the log has used its space.
+// ErrSpent is the error of changes when the log has used up its space.
 var ErrSpent = errors.New("it has used the space that it may use (audit.maxTotal), and nothing of it is " +
 	"old enough to be removed (audit.keepFor)")
 
-// elapsed returns the time from one line to a later one, as far as it can be
-// accounted for.
+// elapsed returns the time between two lines, or 0 if it is too long to count.
 func (c *chain) elapsed(from, to time.Time) time.Duration {
 	limit := max(accounted, c.o.MaxAge+24*time.Hour)
 	if d := to.Sub(from); !from.IsZero() && !to.IsZero() && d.Abs() <= limit {
@@ -51,8 +50,8 @@ func (c *chain) extents() ([]string, []extent, error) {
 	return paths, all, nil
 }
 
-// read returns the extent of a file by its own lines, not by what the file system
-// says of it. Times that cannot be read are zero.
+// read returns the extent of a file according to its lines, not to the file system. Times that
+// cannot be read are zero.
 func (c *chain) read(path string) extent {
 	f, err := os.Open(path)
 	if err != nil {
@@ -88,9 +87,9 @@ func timeOf(raw []byte) time.Time {
 	return at
 }
 
-// expire marks the oldest rotated files for removal whose last line is older than
-// Options.KeepFor, and counts the bytes of the others. The age is the sum of the
-// times from that line to now.
+// expire marks for removal the oldest rotated files whose last line is older than Options.KeepFor,
+// and counts the bytes of the others. The age of a line is the sum of the times from that line to
+// now.
 func (c *chain) expire() error {
 	paths, all, err := c.extents()
 	if err != nil {
@@ -130,12 +129,12 @@ func (c *chain) expirations() []*Line {
 	return lines
 }
 
-// reserve is the part of the space that only outcomes may use, for the calls that run when the rest
-// is spent.
+// reserve is the part of the space that only outcomes may use, for calls that are running when the
+// rest is used up.
 func (o *Options) reserve() int64 { return min(o.MaxTotal/10, 16<<20) }
 
-// room returns why no change can be recorded, or nil. When the space is spent it looks
-// for files that can be removed, or that somebody else has moved away.
+// room returns an error if no change can be recorded. When the space is used up, it looks for files
+// that can be removed, or that somebody has moved away.
 func (l *Log) room() error {
 	if l.o.MaxTotal <= 0 || !l.spent() {
 		return nil
@@ -154,8 +153,8 @@ func (l *Log) room() error {
 	return err
 }
 
-// measure takes over how much space the log uses, and reports when that becomes much.
-// The caller holds writing.
+// measure updates the space that the log uses, and reports when it is almost used up. The caller
+// holds l.writing.
 func (l *Log) measure() {
 	used := l.out.rotated + max(l.out.size, 0)
 	l.mu.Lock()
@@ -170,10 +169,10 @@ func (l *Log) measure() {
 	}
 }
 
-// short reports whether the space for changes, or that on the disk, is spent or nearly so.
+// short reports whether the space for changes is used up, or the disk is almost full.
 func (l *Log) short() bool { return l.spent() || l.o.Low != nil && l.o.Low() }
 
-// spent reports whether the log has used the space for changes.
+// spent reports whether the space for changes is used up.
 func (l *Log) spent() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,18 +9,18 @@ import (
 	"os"
 )
 
-// Placed is an intact line and where it stands.
+// Placed is an intact line with its place.
 type Placed struct {
 	*Line
-	Head   // its number and the hash that it carries
+	Head   // its number and the hash that it contains
 	File   string
 	Number int // of the line in the file, from 1
 }
 
-// Each calls each with the lines of a log in the order of its files, without those that
-// are no lines of a log. Whether they have the hash of their content is the business of
-// [Verify]. Files are read instead of the log's own, if there are any. An error of each
-// ends it, and is returned unless it is [io.EOF].
+// Each calls each with the lines of a log in the order of its files. It skips texts that are not
+// lines of a log, and does not check hashes: see [Verify]. If files is not empty, these are read
+// instead of the log's own. If each returns an error, Each stops and returns it, or nil for
+// [io.EOF].
 func Each(file string, files []string, each func(Placed) error) error {
 	ordered, err := logFiles(file, files)
 	if err != nil {
@@ -44,20 +44,19 @@ func Each(file string, files []string, each func(Placed) error) error {
 	return nil
 }
 
-// Tail reads the lines that a log appends to its files, and goes on where it was. It is
-// not safe for concurrent use. Nothing is held open between two calls, so that files can
-// be rotated.
+// Tail reads the lines that a log appends to its files, and continues at its last position. It is
+// not safe for concurrent use. It keeps no file open between two calls, so files can be rotated.
 type Tail struct {
 	File string // the log
 
 	at     Head        // the last line that was read
-	in     os.FileInfo // the file that it is in
-	offset int64       // behind it
+	in     os.FileInfo // the file of that line
+	offset int64       // end of that line in the file
 }
 
-// Read returns lines after one, as they are written, up to another one that is known to be
-// on the disk, and at most so many bytes of them, but one at least. It returns none when
-// there are none. Lines that the log has removed are passed over.
+// Read returns the lines after the number after, as they are written, up to the number through,
+// which must be on disk. It returns no more than most bytes, but at least one line. If there are no
+// lines, it returns none. Lines that the log has removed are skipped.
 func (t *Tail) Read(after, through uint64, most int) (lines []Text, err error) {
 	for {
 		lines, err = t.read(after, through, most)
@@ -89,7 +88,7 @@ func (t *Tail) read(after, through uint64, most int) (lines []Text, err error) {
 	return lines, nil
 }
 
-// Text is a line as it is written, without its line feed.
+// Text is an encoded line without its line feed.
 type Text struct {
 	Head
 	Raw []byte
@@ -98,7 +97,7 @@ type Text struct {
 // errRotated means that the file was renamed before it could be read.
 var errRotated = errors.New("the file was rotated")
 
-// holding returns the files that have lines after a number, in their order.
+// holding returns the files with lines after a number, in order.
 func (t *Tail) holding(after uint64) (paths []string, err error) {
 	rotated, err := rotatedFiles(t.File)
 	if err != nil {
@@ -163,7 +162,7 @@ func (t *Tail) readFile(path string, after, through uint64, most int) (lines []T
 	return lines, nil
 }
 
-// Find returns the line of a number; false if the files do not have it.
+// Find returns the line with a number, or false if the files do not have it.
 func (t *Tail) Find(seq uint64) (Text, bool, error) {
 	if seq == 0 {
 		return Text{}, false, nil
@@ -175,8 +174,8 @@ func (t *Tail) Find(seq uint64) (Text, bool, error) {
 	return lines[0], true, nil
 }
 
-// ParseText parses a line as it is written, without its line feed, and reports whether it
-// has the hash of its content, which may have been made with a key.
+// ParseText parses an encoded line without its line feed. intact reports whether its hash matches
+// its content, with the key or without.
 func ParseText(raw, key []byte) (line *Line, head Head, intact bool) {
 	line, hashed, sum, err := parse(raw)
 	if err != nil {

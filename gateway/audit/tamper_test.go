@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tamper changes the files of a log at random, and returns how.
+// tamper contains random alterations of a log's files, by name.
 var tamper = map[string]func(r *rand.Rand, lines [][]byte) [][]byte{
 	"byte changed": func(r *rand.Rand, lines [][]byte) [][]byte {
 		at := r.IntN(len(lines))
@@ -52,7 +52,7 @@ var tamper = map[string]func(r *rand.Rand, lines [][]byte) [][]byte{
 		all := bytes.Join(lines, nil)
 		return [][]byte{all[:r.IntN(len(all))]}
 	},
-	// The line gets a matching hash, which the next line does not have.
+	// The line gets a matching hash, but the next line does not contain it.
 	"line rewritten": func(r *rand.Rand, lines [][]byte) [][]byte {
 		at := r.IntN(len(lines))
 		line, _, _, err := parse(bytes.TrimSpace(lines[at]))
@@ -79,8 +79,8 @@ var tamper = map[string]func(r *rand.Rand, lines [][]byte) [][]byte{
 	},
 }
 
-// TestEveryAlterationIsFound alters logs of several files and sessions at random
-// places: every difference from what was written is reported.
+// TestEveryAlterationIsFound alters logs of several files and sessions at random places. Every
+// alteration is reported.
 func TestEveryAlterationIsFound(t *testing.T) {
 	file := newFile(t)
 	for session := range 3 {
@@ -145,7 +145,7 @@ func TestEveryAlterationIsFound(t *testing.T) {
 	whole(t, file)
 }
 
-// Faults name the line that was changed.
+// TestPlaceOfFaults: faults name the line that was altered.
 func TestPlaceOfFaults(t *testing.T) {
 	file := newFile(t)
 	l := open(t, Options{File: file})
@@ -173,8 +173,7 @@ func TestPlaceOfFaults(t *testing.T) {
 	}
 }
 
-// FuzzVerify checks that any file is read to its end and reported as intact only if
-// it is.
+// FuzzVerify checks that any file is read to its end, and reported as intact only if it is.
 func FuzzVerify(f *testing.F) {
 	file := newFile(f)
 	l := open(f, Options{File: file})

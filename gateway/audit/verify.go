@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// Fault is a place where a log is not as it was written.
+// Fault is a place where a log was altered.
 type Fault struct {
 	File string
 	Line int // in the file, from 1; 0 for the whole file
@@ -34,35 +34,35 @@ type Report struct {
 	Head        Head     // of the last intact line, to be recorded elsewhere
 	Keyed       bool     // the chain has a key
 	Anchored    bool     // the end was compared with the anchor
-	Noted       bool     // and with an end recorded elsewhere
+	Noted       bool     // the end was compared with an end recorded elsewhere, too
 	Faults      []Fault
 	Notes       []Fault // irregularities that are not faults
 	Interrupted []*Line // intents of calls that were running when the gateway crashed
 	Running     []*Line // intents without an outcome since the log was last opened
 }
 
-// Check says what to verify.
+// Check describes what to verify.
 type Check struct {
 	File  string   // the log; its rotated files and its head are in the same folder
 	Files []string // only these instead, in any order; the head is used if File is among them
 	Key   []byte   // of a keyed chain
-	// Anchor is the log's anchor; empty: it is not looked at.
+	// Anchor is the log's anchor; empty to ignore it.
 	Anchor string
 	Least  Head // an end recorded elsewhere; optional, and so is its hash
 }
 
-// Verify reads a log from its first line to its last and finds every line that was
-// altered, removed, inserted or moved. The log may be in use. The error is about
-// files that cannot be read; faults are in the report.
+// Verify reads a log from its first line to its last, and finds every line that was altered,
+// removed, inserted or moved. The log may be in use. The error is only about files that cannot be
+// read; faults are in the report.
 func Verify(c Check) (*Report, error) {
-	// The ends are read first, so that lines written meanwhile do no harm.
+	// The ends are read first, so that lines written meanwhile are not reported as missing.
 	head, headErr := readWhole(headName(c.File), c.Key)
 	anchor, anchorErr := readWhole(c.Anchor, c.Key)
 	v := &verifier{check: c, head: head.Head, report: &Report{}, open: map[uint64]*Line{},
 		heads: map[uint64]string{head.Seq: "", anchor.Seq: "", c.Least.Seq: ""}}
 	ordered, err := logFiles(c.File, c.Files)
 	if errors.Is(err, fs.ErrNotExist) && len(c.Files) == 0 && (headErr == nil || anchorErr == nil) {
-		ordered, err = nil, nil // all files were removed, but not what is known of their end
+		ordered, err = nil, nil // the log files are gone, but the head or the anchor is not
 	}
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func Verify(c Check) (*Report, error) {
 	return v.report, nil
 }
 
-// readWhole reads a head record or an anchor, which may be written at the same time.
+// readWhole reads a head record or an anchor, even while it is being written.
 func readWhole(path string, key []byte) (r headRecord, err error) {
 	for range 10 {
 		r, err = readRecord(path)
@@ -201,7 +201,7 @@ func eachLine(path string, each func(number int, raw []byte, ended bool) error) 
 	}
 }
 
-// verifier walks through a chain.
+// verifier verifies a chain.
 type verifier struct {
 	check  Check
 	head   Head
@@ -294,8 +294,8 @@ func (v *verifier) line(path string, number int, line *Line, hashed []byte, sum 
 	return nil
 }
 
-// intact reports whether a line has the hash of its content. After the first keyed
-// line a plain hash, which anybody can compute, does not count.
+// intact reports whether the hash of a line matches its content. After the first keyed line a plain
+// hash, which anybody can compute, is not accepted.
 func (v *verifier) intact(hashed []byte, sum string) bool {
 	if len(v.check.Key) > 0 && sum == digest(v.check.Key, hashed) {
 		v.report.Keyed = true
@@ -318,7 +318,7 @@ func (v *verifier) torn(path string, number int, line *Line) {
 	v.unexplained()
 }
 
-// event processes what a line says about calls and about the log.
+// event processes the event of a line.
 func (v *verifier) event(path string, number int, line *Line) {
 	switch line.Event {
 	case EventIntent:
@@ -339,7 +339,7 @@ func (v *verifier) event(path string, number int, line *Line) {
 	}
 }
 
-// begin compares the first line with what the log removed itself.
+// begin compares the first line with the lines that the log has removed itself.
 func (v *verifier) begin() {
 	first := v.report.First
 	switch {

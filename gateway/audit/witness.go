@@ -2,16 +2,16 @@ package audit
 
 import "time"
 
-// Witnessed is the end of the chain of another gateway at a time of its own clock, as a
-// line of the event [EventWitness] records it. Cutting off what was witnessed
-// would need forging the chains of the witnesses as well.
+// Witnessed is the end of another gateway's chain at a time of that gateway's clock, as a line with
+// the event [EventWitness] records it. To cut off witnessed lines, one would have to forge the
+// chains of the witnesses, too.
 type Witnessed struct {
 	Gateway string `json:"gateway"`
 	Head
 	Time string `json:"time"` // UTC, RFC 3339 with nanoseconds
 }
 
-// Head returns the end of the chain that is on the disk; zero for a nil Log.
+// Head returns the end of the chain on disk. It is zero for a nil Log.
 func (l *Log) Head() Head {
 	if l == nil {
 		return Head{}
@@ -21,8 +21,8 @@ func (l *Log) Head() Head {
 	return l.head
 }
 
-// Grown returns a channel that is closed when more lines are on the disk. A reader takes
-// it before it reads the files, and waits afterwards. It is nil for a nil Log.
+// Grown returns a channel that is closed when more lines are on disk. To miss nothing, a reader
+// gets the channel before it reads the files, and then waits for it. It is nil for a nil Log.
 func (l *Log) Grown() <-chan struct{} {
 	if l == nil {
 		return nil
@@ -35,7 +35,7 @@ func (l *Log) Grown() <-chan struct{} {
 	return l.grown
 }
 
-// Witness records the end of the chain of another gateway at a time.
+// Witness records the end of another gateway's chain at a time.
 func (l *Log) Witness(gateway string, head Head, at time.Time) error {
 	if l == nil {
 		return nil
@@ -43,7 +43,7 @@ func (l *Log) Witness(gateway string, head Head, at time.Time) error {
 	return l.append(&Line{Event: EventWitness, Witness: &Witnessed{gateway, head, stamp(at)}})
 }
 
-// Alone records why no other gateway witnesses the end of this chain from here on.
+// Alone records the reason why no other gateway witnesses the end of this chain from here on.
 func (l *Log) Alone(reason string) error {
 	if l == nil {
 		return nil
@@ -51,8 +51,8 @@ func (l *Log) Alone(reason string) error {
 	return l.append(&Line{Event: EventAlone, Reason: reason})
 }
 
-// Suspect records that something outside of the log's files contradicts them. [Verify]
-// reports it as a fault.
+// Suspect records that evidence outside of the log's files contradicts them. [Verify] reports it as
+// a fault.
 func (l *Log) Suspect(reason string) error {
 	if l == nil {
 		return nil

@@ -140,15 +140,15 @@ func requireReason(a Accepted, required []string) error {
 	return failed
 }
 
-// RequiresReason reports whether calls of an operation must say why, by the operations, or patterns such as
-// user.*, that are required to. A nil operation need not.
+// RequiresReason reports whether calls of an operation must give a reason. required lists
+// operations, or patterns such as user.*. A nil operation needs no reason.
 func RequiresReason(op *ops.Operation, required []string) bool {
 	return op != nil && op.Param(ops.ReasonName) != nil &&
 		slices.ContainsFunc(required, func(pattern string) bool { return ops.Matches(pattern, op.ID) })
 }
 
-// Demands returns the scope of a change if it is among scopes; empty if it is not, and for reads,
-// dry runs and other protocols, which have no such header.
+// Demands returns the scope of a change if it is among scopes, and otherwise "". It also returns ""
+// for reads, dry runs, and other protocols, which have no such header.
 func (a Accepted) Demands(scopes []identity.Scope) identity.Scope {
 	if !a.Op.Effect.Writes() || a.DryRun() || a.Op.Protocol != nil {
 		return ""

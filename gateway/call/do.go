@@ -92,7 +92,8 @@ func guarded(do func() (Answer, error)) (answer Answer, err error) {
 	return do()
 }
 
-// completed adds to the error of a call what its answer needs. op is the row of the call.
+// completed adds information that the answer needs to the error of a call. op is the row of the
+// call.
 func completed(op *ops.Operation, err error) error {
 	failed := problem.Of(err)
 	forOperation(op, failed)

@@ -105,8 +105,8 @@ func (t Table) explain(a Accepted, bulk int, left allowance, f *problem.Error) {
 	}
 }
 
-// explainLimit says what was refused, in the caller's own terms, and what the caller may use. It
-// reveals nothing about objects outside the limits.
+// explainLimit explains what was refused and what the caller may use, in the caller's own terms. It
+// reveals nothing about objects outside of the limits.
 func (t Table) explainLimit(p *identity.Principal, b *ops.Bound, f *problem.Error) {
 	field := ""
 	if len(f.Details) > 0 {

@@ -22,8 +22,8 @@ func holds(r *request, i *ps.Intent) error {
 	return r.applying.Announced(i)
 }
 
-// outcomes returns what writes the audit's outcome of a change that was announced; nil: the call has
-// none, or is not audited.
+// outcomes returns a function that writes the audit's outcome of an announced change. It returns
+// nil if the call has no outcome or is not audited.
 func outcomes(r *request, status int, raced bool) (put func() error) {
 	if !r.service.Audited(r.Op) {
 		return nil
@@ -35,11 +35,11 @@ func outcomes(r *request, status int, raced bool) (put func() error) {
 // conclusion is a call whose end is stored and recorded.
 type conclusion struct {
 	*request
-	written chan error // what came of the audit's outcome; nil: it was not begun yet
+	written chan error // error of writing the audit's outcome; nil if writing has not begun
 }
 
-// close stores the end of a call. The audit's outcome of a change is written at the same time, unless
-// the end depends on other gateways: then the outcome may depend on what they have stored.
+// close stores the end of a call. The audit's outcome of a change is written at the same time,
+// except in a cluster, where the outcome may depend on values that other gateways have stored.
 func (c *conclusion) close(answer Answer, err error) write.Closed {
 	if !c.service.Clustered {
 		if put := outcomes(c.request, c.status(answer, err), false); put != nil {

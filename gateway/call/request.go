@@ -66,7 +66,7 @@ func newRequest(ctx context.Context, s *Service, c Call) *request {
 	return r
 }
 
-// accept reads the parameters of the call and refuses what its caller may not do.
+// accept reads the parameters of the call and refuses calls that the caller may not make.
 func (r *request) accept() (err error) {
 	r.Accepted, err = r.service.Accept(r.ctx, r.Call, r.policy)
 	return err

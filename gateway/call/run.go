@@ -125,8 +125,8 @@ func (c *Collector) Answer(result *ps.Result) (Answer, error) {
 	return answer, err
 }
 
-// Failed returns the error of a call whose run failed with err, or whose script did not emit what
-// the row declares.
+// Failed returns the error of a call whose run failed with err, or whose script did not emit the
+// declared records.
 func (s *Service) Failed(c *Collector, p *Policy, left allowance, err error) error {
 	switch {
 	case c.streaming: // the caller already has part of the list and gets no error body

@@ -62,9 +62,9 @@ type Events interface {
 	Check() error
 	// Send sends an event. If the stream must end, it returns the reason instead.
 	Send(e Event) error
-	// Mark notes that the client has everything up to an id, although no event carries it. Until the
-	// next event with an id, comments carry an id, a different one each time, so comments do not
-	// reveal whether the mark has moved.
+	// Mark records that the client has everything up to an id, although no event carries it. Until
+	// the next event with an id, each comment carries a different id, so comments do not reveal
+	// whether the mark has moved.
 	Mark(id func() string)
 	// Comment sends a line that clients ignore.
 	Comment(text string) error

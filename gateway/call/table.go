@@ -73,6 +73,7 @@ type Service struct {
 	Clustered   bool              // only the leader makes changes
 	// Gateways returns the number of gateways that share the callers' quotas.
 	Gateways func() int
-	// Amend adds to a batch of records of a shape what only the gateway knows. It may be nil.
+	// Amend adds information that only the gateway has to a batch of records of a shape. It may be
+	// nil.
 	Amend func(ctx context.Context, shape *schema.Shape, batch json.RawMessage) json.RawMessage
 }

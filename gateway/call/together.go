@@ -7,12 +7,12 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// A person's roles are not merged: one of them must allow the whole call. But a list is what all of them
-// show together. Roles that differ only in one kind of limits show together what one role shows that has
-// the limits of all, so they are read as one.
+// A person's roles are not merged: one of them must allow the whole call. But a list shows the
+// objects of all roles. Roles that differ only in one kind of limits show the same objects as a
+// single role with the limits of all, so they are read as one.
 
-// Together returns the roles in which a row is called, each of which allows it. Of a list that only reads,
-// as many as possible are made one.
+// Together returns the roles in which a row is called. Each of them allows the call. For a list
+// that only reads, as many roles as possible are combined.
 func (t Table) Together(op *ops.Operation, roles []*identity.Principal) []*identity.Principal {
 	if len(roles) < 2 || op.Reply.Mark != ops.List || op.Effect.Writes() {
 		return roles
@@ -36,7 +36,7 @@ func (t Table) Together(op *ops.Operation, roles []*identity.Principal) []*ident
 	return left
 }
 
-// both returns a role that shows what two roles show together; nil: there is none.
+// both returns a role that shows what two roles show together, or nil if there is none.
 func (t Table) both(op *ops.Operation, a, b *identity.Principal) *identity.Principal {
 	scopes := t.asked(op)
 	if slices.ContainsFunc(scopes, func(s identity.Scope) bool { return a.Has(s) != b.Has(s) }) {
@@ -52,8 +52,7 @@ func (t Table) both(op *ops.Operation, a, b *identity.Principal) *identity.Princ
 	return &both
 }
 
-// asked returns the scopes on which the answer of a row depends. What the gateways keep is shown by
-// the scopes of what it is about.
+// asked returns the scopes on which the answer of a row depends.
 func (t Table) asked(op *ops.Operation) []identity.Scope {
 	switch {
 	case op.Local, op.Beside.Row != "", t.takes(op.Script, "CreatableType"), t.takes(op.Script, "Privileged"):
@@ -62,8 +61,9 @@ func (t Table) asked(op *ops.Operation) []identity.Scope {
 	return append([]identity.Scope{op.Scope}, op.Or...)
 }
 
-// limitsOf returns the limits of two roles together. It fails if they differ in two kinds: a role that
-// has both would show what is inside one kind of the first and another kind of the second.
+// limitsOf returns the combined limits of two roles. ok is false if they differ in two kinds: a
+// role with both limits would show objects that are inside one kind of the first and another kind
+// of the second.
 func (t Table) limitsOf(op *ops.Operation, a, b identity.Limits) (both identity.Limits, ok bool) {
 	different := 0
 	join := func(argument string, a, b []string) []string {

@@ -81,7 +81,7 @@ func (m *Member) claim(ctx context.Context) bool {
 	return true
 }
 
-// see notes that a term has begun. It ends an earlier term of this process. The caller holds the
+// see records that a term has begun. It ends an earlier term of this process. The caller holds the
 // mutex.
 func (m *Member) see(term uint64) {
 	if term <= m.term {

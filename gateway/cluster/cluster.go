@@ -276,7 +276,7 @@ func (m *Member) journal() Log {
 	return m.log
 }
 
-// failed stores the reason why the log cannot be used, and notes it unless the log was unusable
+// failed stores the reason why the log cannot be used, and logs it unless the log was unusable
 // before.
 func (m *Member) failed(message string, err error) {
 	m.mu.Lock()
@@ -316,7 +316,7 @@ func (o observer) Apply(ctx context.Context, e *journal.Entry, at store.Point) e
 	return nil
 }
 
-// notify wakes everyone who waits for a change of the member. The caller holds the mutex.
+// notify wakes all waiters for a change of the member. The caller holds the mutex.
 func (m *Member) notify() {
 	close(m.changed)
 	m.changed = make(chan struct{})

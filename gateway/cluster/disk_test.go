@@ -76,7 +76,7 @@ func (d *disk) Apply(_ context.Context, e *journal.Entry, at store.Point) error 
 	return nil
 }
 
-// applied notes the first time that an entry is applied by any gateway.
+// applied records the first time that any gateway applies an entry.
 func (w *world) applied(s step) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -55,7 +55,7 @@ func TestWhenTheLeaderIsKilledTheNextOneLeads(t *testing.T) {
 	}
 }
 
-// TestWaitersForALeaderAreWoken: they are woken by the first sign of a leader, an entry or a beat.
+// TestWaitersForALeaderAreWoken: the first sign of a leader, an entry or a beat, wakes the waiters.
 func TestWaitersForALeaderAreWoken(t *testing.T) {
 	for _, by := range []string{"entry", "beat"} {
 		t.Run(by, func(t *testing.T) {

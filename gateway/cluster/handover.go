@@ -79,7 +79,7 @@ func (g *gateway) reachesMore(now time.Time) bool {
 	return !g.better.IsZero() && now.Sub(g.better) >= lanesAfter
 }
 
-// compareLanes notes which gateways reach all lanes that this one reaches, and at least one more.
+// compareLanes records which gateways reach all lanes that this one reaches, and at least one more.
 // It reports whether one of them should lead now. The caller holds the mutex.
 func (m *Member) compareLanes(now time.Time, lanes []string) (leave bool) {
 	for _, g := range m.gateways {

@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// compare adds the current value to each value of a change that a caller can see, and whether the
-// change wrote it. states are the states of its objects.
+// compare adds to each value of a change that a caller can see the current value, and whether the
+// change wrote it. states are the states of the change's objects.
 func (p *past) compare(shown *shownChange, sight change.Sight, states []settle.State) {
 	from, at := p.made.Announcement(), 0
 	for i := range p.Intent.Objects {
@@ -56,5 +56,5 @@ func compareValue(
 			return value.After, schema.DriftedAway
 		}
 	}
-	return planned.Before, schema.DriftedAway // it is the same as before the change
+	return planned.Before, schema.DriftedAway // unchanged since before the change
 }

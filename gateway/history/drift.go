@@ -22,10 +22,10 @@ type asRecorded struct {
 	row     *ops.Operation // row of the call
 	record  *changes.Record
 	call    *ops.Undoing
-	created bool                           // the change is a creation, so the object must be as it was created
+	created bool                           // the change is a creation, which the object must still match
 	accept  []string                       // fields that may have changed since
 	from    change.Announcement            // the recorded change, in the form for plans
-	sight   change.Sight                   // the caller's sight
+	sight   change.Sight                   // of the caller
 	now     func() ([]settle.State, error) // reads the objects of the change; nil if that is impossible
 
 	drift   []problem.Detail // differences since the change
@@ -44,8 +44,8 @@ func (u *asRecorded) Announced(i *ps.Intent) error {
 	return nil
 }
 
-// Unannounced implements [call.Guard]. It is called if everything is already as it was before the
-// change.
+// Unannounced implements [call.Guard]. It is called if everything already has its values from
+// before the change.
 func (u *asRecorded) Unannounced(result *ps.Result, _ string) error {
 	if u.call.Blind {
 		return nil
@@ -118,7 +118,7 @@ func (u *asRecorded) compareValue(was *ps.Intended, c ps.IntendedChange, now *ps
 	if incidental(c) || created && c.Name != change.Existence {
 		return
 	}
-	found, wanted := c.Before, c.Before // not announced, so it is as it was before the change
+	found, wanted := c.Before, c.Before // not announced, so it has its value from before the change
 	if now != nil {
 		for _, announced := range now.Changes {
 			if announced.Name == c.Name {
@@ -145,7 +145,8 @@ func sameValue(name, a, b string) bool {
 	return len(schema.User.Changes(schema.Announced{Attribute: name, Before: a, After: b})) == 0
 }
 
-// drifted notes that a value is not the one that the change wrote, unless the caller accepts that.
+// drifted records that a value is not the one that the change wrote, unless the caller accepts
+// that.
 func (u *asRecorded) drifted(was *ps.Intended, c ps.IntendedChange, found string) {
 	for _, field := range u.from.Changes(was, c) {
 		if u.accepts(field.Field, field.Attribute) {
@@ -186,7 +187,7 @@ func (u *asRecorded) compareSurplus(now *ps.Intended, i *ps.Intent) {
 	}
 }
 
-// told returns the differences, with only those values that the caller may read.
+// told returns the differences with only the values that the caller may read.
 func (u *asRecorded) told() []problem.Detail {
 	told := slices.Clone(u.drift)
 	for i := range told {

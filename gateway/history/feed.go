@@ -16,9 +16,9 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The feed of changes: a stream of events, and the list with Wait. Both follow the changes in the
-// order in which they ended, from a position that clients have as a cursor. So nothing is missed
-// between two answers, and at most the last change is repeated.
+// The feed of changes has two forms: a stream of events, and the list with Wait. Both follow the
+// changes in the order in which they ended, from a position that clients have as a cursor. So
+// nothing is missed between two answers, and at most the last change is repeated.
 
 // feedBatch is the number of changes that are read at once.
 const feedBatch = 100
@@ -140,7 +140,7 @@ func (s *Service) send(
 	}
 }
 
-// mark notes that the client has everything up to a position.
+// mark records that the client has everything up to a position.
 func (s *Service) mark(to call.Events, position store.Position) {
 	to.Mark(func() string { return s.History.Cursor(position) })
 }

@@ -10,46 +10,46 @@ import (
 	"unicode"
 )
 
-// An index finds the parts of the history that may have changes of an object or of a caller, so
-// that a search reads only those. It is in memory, about 50 bytes for each change. The changes that
-// it does not cover are read. It is safe for concurrent use.
+// An index finds the parts of the history that may have changes of an object or by a caller, so
+// that a search reads only those. It is in memory, and takes about 50 bytes for each change.
+// Changes that it does not cover are always read. It is safe for concurrent use.
 type index struct {
 	seed maphash.Seed
 	due  chan struct{} // receives when many changes are not covered
-	used atomic.Bool   // whether saved changes have to be added
+	used atomic.Bool   // saved changes have to be added
 
 	mu       sync.RWMutex
 	blocks   []block // oldest first
 	building bool    // more blocks are being built from the history
-	saved    []terms // of changes that were saved meanwhile
-	newer    int     // saves of changes that no block covers
+	saved    []terms // of changes that were saved while blocks are built
+	newer    int     // number of saves of changes that no block covers
 }
 
-// A block covers the changes after those of the block before it, up to and including last.
+// A block covers the changes after the previous block, up to and including last.
 type block struct {
-	last  string   // identity of a change
-	terms []uint32 // sorted; some may be of changes that are gone
+	last  string   // id of a change
+	terms []uint32 // sorted; some may belong to removed changes
 }
 
-// terms is what a change can be found by.
+// terms holds the terms by which a change can be found.
 type terms struct {
 	id   string
 	sums []uint32
 }
 
-// wanted is what a search looks for: of each group, at least one term.
+// wanted holds the terms that a search looks for: at least one of each group.
 type wanted [][]uint32
 
-// A span is the changes after one identity and before another. Empty is no bound.
+// A span is the range of changes between two ids, both exclusive. An empty id is no bound.
 type span struct{ after, before string }
 
-// changesOfBlock is the number of changes in a block. A search reads at most that many for each one
-// that it finds, and few others.
+// changesOfBlock is the number of changes in a block. A search reads at most that many per match,
+// and few others.
 const changesOfBlock = 128
 
 func newIndex() *index { return &index{seed: maphash.MakeSeed(), due: make(chan struct{}, 1)} }
 
-// sums returns the terms of some texts, without regard to case.
+// sums returns the hashes of texts, without regard to case.
 func (x *index) sums(texts []string) []uint32 {
 	all := make([]uint32, len(texts))
 	for i, text := range texts {
@@ -58,7 +58,7 @@ func (x *index) sums(texts []string) []uint32 {
 	return all
 }
 
-// fold returns the same text for all texts that [strings.EqualFold] holds to be equal.
+// fold returns the same text for all texts that are equal under [strings.EqualFold].
 func fold(text string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -69,16 +69,16 @@ func fold(text string) string {
 	}, text)
 }
 
-// spans returns what a search before an identity has to read, newest first.
+// spans returns the spans that a search before an id has to read, newest first.
 func (x *index) spans(before string, w wanted) (found []span) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	end := before // of the span that is being joined; the next part down continues it
+	end := before // end of the span that is being joined; the next older part continues it
 	open := true
 	for i := len(x.blocks) - 1; i >= 0; i-- {
 		b := &x.blocks[i]
 		if before != "" && i > 0 && x.blocks[i-1].last >= before {
-			continue // all of it is newer
+			continue // the whole block is newer
 		}
 		may := b.may(w)
 		switch {
@@ -94,7 +94,7 @@ func (x *index) spans(before string, w wanted) (found []span) {
 	return found
 }
 
-// may reports whether a change of the block may have what is wanted.
+// may reports whether a change of the block may match w.
 func (b *block) may(w wanted) bool {
 	for _, group := range w {
 		if !slices.ContainsFunc(group, b.has) {
@@ -109,7 +109,7 @@ func (b *block) has(sum uint32) bool {
 	return has
 }
 
-// add adds the terms of a change that was saved. They may differ from those it had before.
+// add adds the terms of a saved change. They may differ from its earlier ones.
 func (x *index) add(t terms) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -120,7 +120,7 @@ func (x *index) add(t terms) {
 		if x.newer++; x.newer >= 2*changesOfBlock {
 			select {
 			case x.due <- struct{}{}:
-			default: // it was said before
+			default: // a signal is already pending
 			}
 		}
 	}
@@ -142,8 +142,8 @@ func (x *index) addTo(t terms) bool {
 	return true
 }
 
-// begin says that changes are about to be read for more blocks. It returns the identity after which
-// none is covered. What is saved from now on is added by [index.end].
+// begin announces that changes are about to be read for more blocks. It returns the id after which
+// no change is covered. [index.end] adds changes that are saved meanwhile.
 func (x *index) begin() (last string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -155,14 +155,14 @@ func (x *index) begin() (last string) {
 	return last
 }
 
-// end adds blocks for changes that were read, newest first, and drops the blocks of changes before
-// the oldest one that is kept.
+// end adds blocks for the changes that were read, newest first, and drops the blocks of changes
+// before oldest, the oldest one that is kept.
 func (x *index) end(read []terms, oldest string) {
 	var more []block
 	slices.Reverse(read)
 	for chunk := range slices.Chunk(read, changesOfBlock) {
 		if len(chunk) < changesOfBlock {
-			break // covered once there are more
+			break // covered once there are more of them
 		}
 		b := block{last: chunk[len(chunk)-1].id}
 		for _, t := range chunk {
@@ -181,7 +181,7 @@ func (x *index) end(read []terms, oldest string) {
 	x.building, x.saved = false, nil
 }
 
-// clear forgets everything. Searches read all changes again.
+// clear removes everything. Searches read all changes again.
 func (x *index) clear() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

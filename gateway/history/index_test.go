@@ -24,7 +24,7 @@ import (
 type rangeFault struct {
 	store.Store
 	fault error
-	read  int // values
+	read  int // number of values read
 }
 
 func (s *rangeFault) RangeBack(
@@ -39,7 +39,7 @@ func (s *rangeFault) RangeBack(
 	})
 }
 
-// written returns a change of one of many objects by one of some callers, at a time.
+// written returns a random change at a time: of one of 200 objects, by one of seven callers.
 func written(draw *rand.Rand, at time.Time) *changes.Record {
 	n := draw.IntN(200)
 	r := &changes.Record{
@@ -53,7 +53,7 @@ func written(draw *rand.Rand, at time.Time) *changes.Record {
 		}}},
 	}
 	switch n % 4 {
-	case 1: // it gets another name
+	case 1: // it renames the object
 		r.Intent.Objects[0].Changes = []ps.IntendedChange{
 			{Name: "sAMAccountName", Before: fmt.Sprintf("kern%d", n), After: fmt.Sprintf("new%d", n)},
 		}
@@ -67,7 +67,7 @@ func written(draw *rand.Rand, at time.Time) *changes.Record {
 	return r
 }
 
-// idAt returns an identity with a time, which need not be the present one.
+// idAt returns an id with a time, which need not be the present one.
 func idAt(draw *rand.Rand, at time.Time) string {
 	id := changes.NewID()
 	prefix, rest := id[:len(id)-36], []byte(fmt.Sprintf("%012x7%03x8%03x%012x", at.UnixMilli(), draw.IntN(1<<12),
@@ -90,8 +90,9 @@ func searched(t *testing.T, s *Service, until time.Time, before string, given op
 	return ids
 }
 
-// TestASearchWithTheIndexFindsWhatAReadingOfAllFinds: by every name, spelled in several ways, with
-// bounds, after changes that the index learns of when they are saved.
+// TestASearchWithTheIndexFindsWhatAReadingOfAllFinds: searches with and without the index find the
+// same changes: by every name, in several spellings, with bounds, and after more changes were
+// saved.
 func TestASearchWithTheIndexFindsWhatAReadingOfAllFinds(t *testing.T) {
 	draw := rand.New(rand.NewPCG(20261129, 1))
 	kept := &rangeFault{Store: store.NewMemory(nil)}
@@ -110,10 +111,10 @@ func TestASearchWithTheIndexFindsWhatAReadingOfAllFinds(t *testing.T) {
 	add(900, began)
 	require.NoError(t, s.extendIndex(t.Context()))
 	require.Len(t, s.index.blocks, 7)
-	add(30, began.Add(-time.Hour))                                    // older ones are adopted
-	add(30, began.Add(time.Minute))                                   // between others
-	add(200, began.Add(30*time.Minute))                               // newer ones
-	for _, r := range []*changes.Record{all[3], all[500], all[899]} { // they learn a name
+	add(30, began.Add(-time.Hour))                                    // older changes are adopted
+	add(30, began.Add(time.Minute))                                   // in between
+	add(200, began.Add(30*time.Minute))                               // newer changes
+	for _, r := range []*changes.Record{all[3], all[500], all[899]} { // renamed by a later update
 		require.NoError(t, h.Update(t.Context(), r.ID,
 			func(r *changes.Record) { r.Intent.Objects[0].Names = []string{"learned"} }))
 	}
@@ -152,7 +153,8 @@ func TestASearchWithTheIndexFindsWhatAReadingOfAllFinds(t *testing.T) {
 	assert.Less(t, kept.read, 2*changesOfBlock, "what no block covers")
 }
 
-// TestTheIndexIsBuiltBesideChanges: what is saved while the history is read is found, too.
+// TestTheIndexIsBuiltBesideChanges: changes that are saved while the history is read are found,
+// too.
 func TestTheIndexIsBuiltBesideChanges(t *testing.T) {
 	draw := rand.New(rand.NewPCG(20261129, 2))
 	h := changes.New(storetest.Seal(t, store.NewMemory(nil)), 24*time.Hour, 1<<30)
@@ -178,7 +180,8 @@ func TestTheIndexIsBuiltBesideChanges(t *testing.T) {
 	assert.Equal(t, []string{first.ID}, searched(t, s, time.Time{}, "", ops.Given{"Object": "late"}))
 }
 
-// TestTheIndexFollowsTheHistory: it grows with it, is cleared at the end, and goes on after an error.
+// TestTheIndexFollowsTheHistory: the index grows with the history, is cleared at the end, and
+// continues after an error.
 func TestTheIndexFollowsTheHistory(t *testing.T) {
 	draw := rand.New(rand.NewPCG(20261129, 3))
 	kept := &rangeFault{Store: store.NewMemory(nil), fault: errors.New("refused")}
@@ -225,7 +228,8 @@ func TestBlocksOfRemovedChangesAreDropped(t *testing.T) {
 	assert.Len(t, x.blocks, 3)
 }
 
-// TestFoldAgreesWithEqualFold tries letters that have more than two cases.
+// TestFoldAgreesWithEqualFold: fold and [strings.EqualFold] agree about letters with more than two
+// cases.
 func TestFoldAgreesWithEqualFold(t *testing.T) {
 	letters := []string{"k", "K", "\u212a", "s", "S", "ſ", "ß", "ẞ", "σ", "ς", "Σ", "İ", "i", "I", "ı", "é", "É",
 		"\xff", "\xfe", "ǆ", "ǅ"}

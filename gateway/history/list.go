@@ -220,9 +220,9 @@ func (s *Service) passes(ctx context.Context, b *ops.Bound, p *past) bool {
 	return want == "" || p.isAbout(want)
 }
 
-// RunIndexing makes searches for an object or a caller read only a part of the history, until ctx
-// is done. In a cluster only the leader may run it: the index learns of what this gateway saves.
-// It calls failed with each error.
+// RunIndexing maintains an index with which searches for an object or a caller read only a part of
+// the history. It runs until ctx ends, and calls failed with each error. In a cluster only the
+// leader may run it, because the index only learns of changes that this gateway saves.
 func (s *Service) RunIndexing(ctx context.Context, failed func(error)) {
 	if s.History == nil {
 		return
@@ -240,7 +240,7 @@ func (s *Service) RunIndexing(ctx context.Context, failed func(error)) {
 	}
 }
 
-// extendIndex covers the changes that are newer than those that are covered.
+// extendIndex adds the changes that are newer than the indexed ones.
 func (s *Service) extendIndex(ctx context.Context) error {
 	last := s.index.begin()
 	var read []terms
@@ -262,18 +262,18 @@ func (s *Service) extendIndex(ctx context.Context) error {
 	return err
 }
 
-// The terms of objects, of their paths, and of callers are different ones.
+// Prefixes that distinguish the terms of objects, of their paths and of callers.
 const (
 	objectTerm = "object "
 	pathTerm   = "path "
 	callerTerm = "caller "
 )
 
-// termsOf returns what a change can be found by.
+// termsOf returns the terms by which a change can be found.
 func (s *Service) termsOf(c *changes.Record) terms {
 	who := c.Who()
 	texts := []string{callerTerm + who.Name, callerTerm + who.Identity().ID}
-	if p, known := s.pastOf(c); known { // no other is found
+	if p, known := s.pastOf(c); known { // other changes are never found
 		for _, name := range p.names() {
 			texts = append(texts, objectTerm+name)
 			if account, isComputer := strings.CutSuffix(name, "$"); isComputer {
@@ -287,7 +287,7 @@ func (s *Service) termsOf(c *changes.Record) terms {
 	return terms{c.ID, s.index.sums(texts)}
 }
 
-// wanted returns what a call looks for by the filters that the index knows. The filters decide as
+// wanted returns the terms for the filters of a call that the index supports. They match whenever
 // [past.isAbout] and [identity.Reference] do.
 func (s *Service) wanted(b *ops.Bound) (w wanted) {
 	if name := b.Text("Object"); name != "" {
@@ -309,7 +309,7 @@ func (s *Service) wanted(b *ops.Bound) (w wanted) {
 	return w
 }
 
-// newest is [changes.History.Newest] for the changes that may have what is wanted.
+// newest is [changes.History.Newest] for the changes that may match w.
 func (s *Service) newest(
 	ctx context.Context, until time.Time, before string, w wanted, visit func(*changes.Record) bool,
 ) error {

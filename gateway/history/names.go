@@ -57,7 +57,7 @@ func (p *past) names() []string {
 	return all
 }
 
-// nameAttributes are the attributes whose announced changes rename an object.
+// nameAttributes lists the attributes whose announced changes rename an object.
 var nameAttributes = []string{"sAMAccountName", "userPrincipalName", "name"}
 
 // nameAfter returns the new distinguished name of a renamed or moved object, or "" if the object

@@ -96,8 +96,8 @@ func (c *seen) id(h *changes.History) string {
 	return c.cursor
 }
 
-// shownTo returns the change as the streams of a caller that may see it show it. It must not be
-// changed. It is kept for other callers, so it is written to its end even if this caller leaves.
+// shownTo returns the change as a stream shows it to a caller that may see it. The result must not
+// be modified. It is kept for other callers, so it is completed even if this caller leaves.
 func (c *seen) shownTo(ctx context.Context, s *Service, to *identity.Principal) []byte {
 	sight := change.SightOf(to)
 	view := sight.Digest()

@@ -17,7 +17,7 @@ import (
 	"adgateway/ps"
 )
 
-// counting counts the reads of a store.
+// counting is a store that counts reads.
 type counting struct {
 	store.Store
 	gets int
@@ -31,8 +31,8 @@ func (c *counting) Get(ctx context.Context, kind store.Kind, key string) (store.
 	return c.Store.Get(ctx, kind, key)
 }
 
-// newRecent returns a service over an empty history whose reads are counted, and the position of
-// the history's end.
+// newRecent returns a service over an empty history, the store that counts its reads, and the
+// position of the history's end.
 func newRecent(t *testing.T) (s *Service, kept *counting, from store.Position) {
 	t.Helper()
 	kept = &counting{Store: store.NewMemory(nil)}
@@ -108,11 +108,12 @@ func TestOneReaderThatLeavesFailsNobody(t *testing.T) {
 	assert.Len(t, part.ended, 1)
 }
 
-// TestOneReaderThatLeavesMisleadsNobody: what it would have been sent is kept for the others.
+// TestOneReaderThatLeavesMisleadsNobody: a reader that leaves does not change the data that the
+// others get.
 func TestOneReaderThatLeavesMisleadsNobody(t *testing.T) {
 	s, _, from := newRecent(t)
 	first := changed(t, s.History, "")
-	changed(t, s.History, changed(t, s.History, first)) // so that the first stands again
+	changed(t, s.History, changed(t, s.History, first)) // so that the first is in effect again
 	c := s.recent.after(t.Context(), s, from).ended[0]
 	left, leave := context.WithCancel(t.Context())
 	leave()

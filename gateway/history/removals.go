@@ -20,12 +20,12 @@ import (
 // removalField is the field for the id of that change.
 const removalField = "changeId"
 
-// clockSkew is the maximum difference between the clocks of the gateway and of the directory.
+// clockSkew is the maximum difference between the clocks of the gateway and the directory.
 const clockSkew = time.Hour
 
 // Removals finds the changes in a history that removed objects.
 type Removals struct {
-	History *changes.History // nil if none is kept
+	History *changes.History // nil if there is none
 	Log     *logrus.Logger
 }
 

@@ -1,5 +1,5 @@
-// Package history answers the calls about changes: their list and their stream, a single change and
-// its current state, and its undo, which makes calls of other rows.
+// Package history answers calls about changes: their list and stream, a single change and its
+// current state, and undo, which makes calls of other rows.
 package history
 
 import (
@@ -22,7 +22,7 @@ import (
 
 // Options configure a service. All except History are required.
 type Options struct {
-	History    *changes.History // nil if there is none, so every call is refused
+	History    *changes.History // nil if there is none; then every call is refused
 	Operations []*ops.Operation // the gateway's table
 	Settler    settle.Settler   // reads the current state; the limit is per call
 	Cursors    call.Cursors     // cursors of the list
@@ -34,14 +34,14 @@ type Options struct {
 	Stopping <-chan struct{}
 }
 
-// Service answers the calls about changes. It is safe for concurrent use.
+// Service answers calls about changes. It is safe for concurrent use.
 type Service struct {
 	Options
 	recent recent
 	index  *index
 }
 
-// New returns a service. It learns of every change that is saved from now on, in the place of a
+// New returns a service. It is notified of every change that is saved from now on, instead of any
 // service that was made before.
 func New(options Options) *Service {
 	s := &Service{Options: options, index: newIndex()}

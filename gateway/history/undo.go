@@ -22,7 +22,7 @@ import (
 )
 
 // An undo makes calls of other rows on behalf of the person who undoes, with that person's scopes
-// and limits and with their own lines in the audit. Their scripts must announce the reverse of the
+// and limits, and each call has its own audit lines. Their scripts must announce the reverse of the
 // recorded change. Otherwise something has changed since, and nothing is done.
 
 // undoing is the undo of a change, or of a part of it, that a call requests.
@@ -253,9 +253,9 @@ type tally struct {
 	server   string // server used last; empty if none was
 }
 
-// all makes the calls that undo a change, and answers. If one fails, the later calls are made all
-// the same, because each affects a different object. batch is the id of the first change that was
-// made before.
+// all makes the calls that undo a change, and answers. If one fails, the later calls are still
+// made, because each affects a different object. batch is the id of the first change that was made
+// before.
 func (u *undoing) all(
 	ctx context.Context, batch string, before []*changes.Record, calls []ops.Undoing,
 ) (call.Answer, error) {
@@ -322,8 +322,8 @@ func (t *tally) add(answer call.Answer, err error, several bool) {
 	t.server = cmp.Or(server, t.server)
 }
 
-// passedOn are the warnings of its calls that an undo passes on. They concern the changes
-// themselves, all others concern the calls.
+// passedOn lists the warnings of its calls that an undo passes on. They concern the changes
+// themselves; all others concern only the calls.
 var passedOn = []string{call.Raced, call.NotReadBack, call.NotInHistory}
 
 // shown returns the warnings that the undo passes on, each once.

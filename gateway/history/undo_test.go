@@ -84,8 +84,8 @@ func codes(warnings []ps.Warning) (all []string) {
 	return all
 }
 
-// TestAnUndoShowsWhatItsCallsWarnOf: the answer warns, once each, that a change may have been made
-// twice, could not be read back, or is missing in the history.
+// TestAnUndoShowsWhatItsCallsWarnOf: the answer contains the warnings of the calls, each once: that
+// a change may have been made twice, could not be read back, or is missing from the history.
 func TestAnUndoShowsWhatItsCallsWarnOf(t *testing.T) {
 	answer, err := undoTwo(t, func(n int, made *changes.Record) (call.Answer, error) {
 		warnings := []ps.Warning{{Code: call.NotReadBack}, {Code: "of the script"}}
@@ -100,8 +100,8 @@ func TestAnUndoShowsWhatItsCallsWarnOf(t *testing.T) {
 	assert.Equal(t, []string{call.NotReadBack, call.Raced, call.NotInHistory}, codes(answer.Warnings))
 }
 
-// TestAPartOfAnUndoShowsWhatItsCallsWarnOf: the error of an undo that was made in part, or is
-// missing in the history, contains the same warnings.
+// TestAPartOfAnUndoShowsWhatItsCallsWarnOf: the error of an undo that was made only in part, or is
+// missing from the history, contains the same warnings.
 func TestAPartOfAnUndoShowsWhatItsCallsWarnOf(t *testing.T) {
 	gone := problem.New(schema.NotFound, "It is gone.")
 	for recorded, want := range map[bool]schema.Code{true: schema.Partial, false: schema.NotFound} {

@@ -8,17 +8,17 @@ import (
 	"adgateway/gateway/store"
 )
 
-// chain is what was read of a journal: the last entry, and the parts of one whose end has
-// not been read. It is a value; next returns the one after a message.
+// chain is the state of reading a journal: the last entry, and the parts of an incomplete one. It
+// is a value; next returns the chain after a message.
 type chain struct {
-	last head       // of the last entry; zero: there is none yet
+	last head       // of the last entry; zero if there is none yet
 	hash store.Hash // of the last entry
-	part *message   // the last one of an entry that is not complete
-	body [][]byte   // pieces of its batch
+	part *message   // the last part of an incomplete entry, or nil
+	body [][]byte   // pieces of the incomplete entry's batch
 }
 
-// number returns the number of the entry that the last message belongs to. The message may be a
-// part of the entry.
+// number returns the number of the entry that the last message belongs to, even if the entry is
+// incomplete.
 func (c chain) number() uint64 {
 	if c.part != nil {
 		return c.part.Number
@@ -29,10 +29,10 @@ func (c chain) number() uint64 {
 // errStranger means that a message does not belong to the journal.
 var errStranger = errors.New("the message is not the next of the journal")
 
-// next returns the chain after a message, and the entry that is complete with it, nil if
-// there are parts to come. It fails with errStranger if the message is not the next one: it
-// is a copy, or its writer has been deposed. It fails with [ErrRewound] if a writer can only
-// have sent it after an entry that was not read.
+// next returns the chain after a message, and the entry that the message completes, or nil if there
+// are more parts to come. It fails with errStranger if the message is not the next one, because it
+// is a copy or its writer has been deposed. It fails with [ErrRewound] if its writer must have read
+// an entry that is missing.
 func (c chain) next(m *message) (chain, *Entry, error) {
 	body := [][]byte{m.piece}
 	switch {

@@ -14,7 +14,7 @@ import (
 
 var when = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// messagesOf returns the messages of an entry whose batch is cut into pieces of a length.
+// messagesOf returns the messages of an entry, whose batch is split into pieces of up to most bytes.
 func messagesOf(t *testing.T, e Entry, most int) []*message {
 	t.Helper()
 	all, err := split(&e, most)
@@ -34,8 +34,8 @@ func entry(term, number uint64, previous store.Hash, batch string) Entry {
 	}
 }
 
-// TestOnlyTheNextMessageVerifies: after entry 2 of term 3, and after the first part of entry
-// 3.
+// TestOnlyTheNextMessageVerifies: after entry 2 of term 3, and after the first part of entry 3,
+// only the next message verifies.
 func TestOnlyTheNextMessageVerifies(t *testing.T) {
 	at, other := store.Hash{1}, store.Hash{2}
 	whole := chain{last: head{Term: 3, Number: 2}, hash: at}
@@ -93,7 +93,7 @@ func TestOnlyTheNextMessageVerifies(t *testing.T) {
 	}
 }
 
-// TestPartsBecomeAnEntry: in their order, each once, whatever its writer's batch is.
+// TestPartsBecomeAnEntry: parts in order, each once, become an entry for any batch.
 func TestPartsBecomeAnEntry(t *testing.T) {
 	for _, batch := range []string{"", "a", "abc", "abcd", "abcdefg", strings.Repeat("x", 1000)} {
 		begin := chain{last: head{Term: 1}, hash: store.Hash{7}}
@@ -125,8 +125,8 @@ func TestPartsBecomeAnEntry(t *testing.T) {
 	}
 }
 
-// TestAHashCoversAllOfAnEntry: and the one before, so that entries that differ anywhere, and
-// those after them, have other hashes.
+// TestAHashCoversAllOfAnEntry: the hash covers the whole entry and the hash of the previous one, so
+// any difference between two entries changes their hashes and those of later entries.
 func TestAHashCoversAllOfAnEntry(t *testing.T) {
 	seen := map[store.Hash]string{}
 	for name, change := range map[string]func(*Entry){
@@ -151,7 +151,7 @@ func TestAHashCoversAllOfAnEntry(t *testing.T) {
 	}
 }
 
-// FuzzDecode: what was opened is read or refused, and never crashes.
+// FuzzDecode: any plain message is decoded or refused without a panic.
 func FuzzDecode(f *testing.F) {
 	e := entry(1, 1, store.Hash{}, "abcd")
 	all, err := split(&e, 2)

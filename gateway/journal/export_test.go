@@ -1,6 +1,6 @@
 package journal
 
-// Sealed returns a message as a log with these options would seal what it says in clear.
+// Sealed seals a plain message as a log with these options would.
 func Sealed(o Options, plain []byte) []byte {
 	return o.Cipher.Seal(plain, New(nil, nil, o).bound)
 }

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// lookEvery is how soon the end of the stream is read if nothing was delivered.
+	// lookEvery is the time without a delivery after which the end of the stream is read.
 	lookEvery = 250 * time.Millisecond
 
-	// deliverAgain is how soon delivery is asked for again.
+	// deliverAgain is the pause before delivery is requested again.
 	deliverAgain = time.Second
 )
 
-// Follow applies what is stored, as it comes, until ctx ends. What is delivered is applied
-// at once; while nothing is delivered, it reads. It goes on while nobody answers, which
-// [Status.Fault] says, and returns the other errors of [Log.CatchUp].
+// Follow applies entries as they are stored, until ctx ends. Delivered messages are applied at
+// once; while none are delivered, Follow reads the stream. It continues while no node answers,
+// which [Status.Fault] shows, and returns the other errors of [Log.CatchUp].
 func (l *Log) Follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var delivery sync.WaitGroup
@@ -40,7 +40,7 @@ func (l *Log) Follow(ctx context.Context) error {
 	}
 }
 
-// untilQuiet waits until nothing has been read for a while.
+// untilQuiet waits until nothing was read for a while.
 func (l *Log) untilQuiet(ctx context.Context) {
 	for {
 		l.mu.Lock()
@@ -56,8 +56,8 @@ func (l *Log) untilQuiet(ctx context.Context) {
 	}
 }
 
-// receive applies what is delivered, until ctx ends. What cannot be delivered or applied is
-// read, which then says why.
+// receive applies delivered messages until ctx ends. A message that cannot be delivered or applied
+// is read by Follow, which returns the error.
 func (l *Log) receive(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = l.stream.Follow(ctx, l.position(), func(sequence uint64, sealed []byte) bool {

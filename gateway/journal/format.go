@@ -11,35 +11,35 @@ import (
 	"adgateway/gateway/store"
 )
 
-// format is the version of messages. It is their first byte before they are sealed.
+// format is the version of messages. It is the first byte of a plain message.
 const format = 1
 
-// headMost is how many bytes of a message are left for its head and its seal.
+// headMost is the size in bytes that is reserved for a message's head and seal.
 const headMost = 4 << 10
 
-// head is what a message says besides its share of the batch.
+// head is a message without its piece of the batch.
 type head struct {
 	Term     uint64    `json:"term"`
 	Process  Process   `json:"process"`
 	Number   uint64    `json:"number"`
 	Token    string    `json:"token"`
 	Time     time.Time `json:"time"`
-	Previous []byte    `json:"previous"`       // hash of the entry before, or of the part before
-	Left     int       `json:"left,omitempty"` // how many parts of the entry follow
+	Previous []byte    `json:"previous"`       // hash of the previous entry or part
+	Left     int       `json:"left,omitempty"` // number of parts of the entry that follow
 }
 
-// message is one that was opened.
+// message is a decoded message.
 type message struct {
 	head
 	piece []byte
-	hash  store.Hash // of the message before it was sealed
+	hash  store.Hash // of the plain message
 }
 
-// follows reports whether the message says that it comes after the one with a hash.
+// follows reports whether the message follows one with the given hash.
 func (m *message) follows(hash store.Hash) bool { return string(m.Previous) == string(hash[:]) }
 
-// encode returns a message before it is sealed: the format, the length of the head, the
-// head, and a piece of the batch.
+// encode returns a plain message: the format, the length of the head, the head, and a piece of the
+// batch.
 func encode(h head, piece []byte) ([]byte, error) {
 	text, err := json.Marshal(h)
 	if err != nil {
@@ -51,7 +51,7 @@ func encode(h head, piece []byte) ([]byte, error) {
 
 var errDamaged = errors.New("the message is not one of a journal")
 
-// decode is the inverse of encode. It fails with [ErrNewer] if the format is not known yet.
+// decode is the inverse of encode. It fails with [ErrNewer] if the format is unknown.
 func decode(plain []byte) (*message, error) {
 	switch {
 	case len(plain) == 0 || plain[0] == 0:
@@ -72,8 +72,8 @@ func decode(plain []byte) (*message, error) {
 	return m, nil
 }
 
-// split returns the messages of an entry before they are sealed: one, or several if its
-// batch has more than most bytes. Each holds the hash of the one before.
+// split returns the plain messages of an entry: one, or several if its batch has more than most
+// bytes. Each contains the hash of the previous one.
 func split(e *Entry, most int) ([][]byte, error) {
 	h := head{
 		Term: e.Term, Process: e.Process, Number: e.Number, Token: e.Token, Time: e.Time,

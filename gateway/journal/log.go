@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	// tryFor is how long the answer to a message is waited for until it is sent again.
+	// tryFor is the time to wait for the answer to a message before it is sent again.
 	tryFor = 2 * time.Second
 
-	// readAgainMost is the longest pause until the end of the stream is read again.
+	// readAgainMost is the longest pause before the end of the stream is read again.
 	readAgainMost = 250 * time.Millisecond
 
-	// shortFor is how long a stream must end before what was applied until that is believed:
+	// shortFor is how long a stream must end before the last applied entry until that is believed:
 	// a node that was cut off shows an old end until it notices.
 	shortFor = 30 * time.Second
 )
 
 // Options configure a log.
 type Options struct {
-	Cluster    string     // the name of the cluster
+	Cluster    string     // name of the cluster
 	Journal    string     // identity of the stream
-	Origin     store.Hash // what the first entry of the stream follows; zero: nothing
+	Origin     store.Hash // hash that the first entry of the stream follows; zero if none
 	Cipher     Cipher
-	MaxMessage int // the largest message in bytes that the stream takes: more than 4 KiB
+	MaxMessage int // size of the largest message that the stream accepts, in bytes; more than 4 KiB
 }
 
-// Log is a journal as a gateway reads and writes it: what verifies in its stream is applied
+// Log reads and writes a journal for a gateway. It applies the entries in its stream that verify,
 // in order. It is safe for concurrent use.
 type Log struct {
 	stream  Stream
@@ -39,40 +39,40 @@ type Log struct {
 	o       Options
 	bound   []byte
 
-	writing chan struct{} // has a value while an entry is appended or a term claimed
-	taking  chan struct{} // the same while a message is applied
+	writing chan struct{} // full while an entry is appended or a term is claimed
+	taking  chan struct{} // full while a message is applied
 
 	mu       sync.Mutex
 	started  bool
-	chain    chain  // changes only while a message is taken
-	read     uint64 // sequence that was read last, as well
+	chain    chain  // changes only while taking is full
+	read     uint64 // sequence that was read last; changes like chain
 	at       store.Point
 	moved    chan struct{} // closed when read changes
-	verified uint64        // messages, and of strangers:
+	verified uint64        // number of messages that verify
 	status   Status
-	term     uint64    // of this process; 0: it had none
-	unknown  bool      // what is sealed with an unknown key has come since the last entry
-	short    time.Time // since when the stream ends before what was applied; zero: it does not
-	pending  *sending  // nil: there is none
+	term     uint64    // of this process; 0 if it has had none
+	unknown  bool      // a message sealed with an unknown key has been read since the last entry
+	short    time.Time // since when the stream has ended before the last applied entry; zero if it does not
+	pending  *sending  // entry that is being stored, or nil
 }
 
-// Status is what is known of a log.
+// Status is the state of a log as a gateway knows it.
 type Status struct {
-	Point   store.Point // of the last entry that was applied
-	Term    uint64      // the highest one; 0: none has begun
-	Process Process     // whose term it is
+	Point   store.Point // of the last applied entry
+	Term    uint64      // the highest term; 0 if none has begun
+	Process Process     // that has the term
 	Leads   bool        // the term belongs to this process
 	Time    time.Time   // of the last entry
-	Heard   time.Time   // when a message that verifies was read last, with the monotonic clock; zero: never
+	Heard   time.Time   // when a message that verifies was last read, by the monotonic clock; zero if never
 
 	Strangers uint64    // messages that do not verify
 	Sent      uint64    // messages that were sent
-	Again     uint64    // how many of them were sent before
-	Undecided time.Time // since when an entry is; zero: none is
-	Fault     error     // why the stream could not be read last; nil: it could
+	Again     uint64    // number of sent messages that were repetitions
+	Undecided time.Time // since when an entry has been undecided; zero if none is
+	Fault     error     // why the last read of the stream failed, or nil
 }
 
-// New returns the log in a stream, whose entries it brings to an applier.
+// New returns the log in a stream. It applies the entries to applier.
 func New(stream Stream, applier Applier, o Options) *Log {
 	return &Log{
 		stream: stream, applier: applier, o: o,
@@ -81,7 +81,7 @@ func New(stream Stream, applier Applier, o Options) *Log {
 	}
 }
 
-// Status returns what is known at the moment.
+// Status returns the log's status as this process knows it now.
 func (l *Log) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,11 +94,10 @@ func (l *Log) Status() Status {
 	return s
 }
 
-// CatchUp applies the entries that follow, up to the end of the stream as the node that answers
-// knows it. It needs no consumer. It fails with [store.ErrUnreachable] if no node answers, or if
-// the stream seems to end before the last entry that was applied, which counts for nothing for half
-// a minute; with [ErrRewound], [ErrBehind] and [ErrNewer] for good; and with the error of the
-// applier.
+// CatchUp applies the following entries, up to the end of the stream as the answering node knows
+// it. It needs no consumer. It fails with [store.ErrUnreachable] if no node answers. It also does
+// so, for half a minute, if the stream seems to end before the last applied entry. It fails
+// permanently with [ErrRewound], [ErrBehind] and [ErrNewer], and returns the errors of the applier.
 func (l *Log) CatchUp(ctx context.Context) error {
 	err := l.start(ctx)
 	if err == nil {
@@ -114,7 +113,7 @@ func (l *Log) CatchUp(ctx context.Context) error {
 	return err
 }
 
-// readOn applies what follows what was read, up to the end of the stream.
+// readOn reads and applies messages up to the end of the stream.
 func (l *Log) readOn(ctx context.Context) error {
 	for {
 		next := l.position() + 1
@@ -131,15 +130,15 @@ func (l *Log) readOn(ctx context.Context) error {
 	}
 }
 
-// get reads a message, for a limited time.
+// get reads a message with a time limit.
 func (l *Log) get(ctx context.Context, sequence uint64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryFor)
 	defer cancel()
 	return l.stream.Read(ctx, sequence)
 }
 
-// explain returns an error of a stream as one of a log: those that are not known say that
-// nobody answered.
+// explain converts an error of a stream to one of a log. Unknown errors become
+// [store.ErrUnreachable].
 func explain(err error) error {
 	var failed *applyError
 	switch {
@@ -152,7 +151,7 @@ func explain(err error) error {
 	return fmt.Errorf("%w: %w", store.ErrUnreachable, err)
 }
 
-// applyError is one of the applier.
+// applyError is an error of the applier.
 type applyError struct{ error }
 
 func (e *applyError) Unwrap() error { return e.error }
@@ -163,7 +162,7 @@ func (l *Log) position() uint64 {
 	return l.read
 }
 
-// start finds the place in the stream that was applied last, once.
+// start finds the last applied entry in the stream, once.
 func (l *Log) start(ctx context.Context) error {
 	if err := enter(ctx, l.taking); err != nil {
 		return err
@@ -189,8 +188,8 @@ func (l *Log) start(ctx context.Context) error {
 	return nil
 }
 
-// Reaches returns nil if a store at a place could go on with the log, and why not if it could
-// not: see [Log.CatchUp].
+// Reaches returns nil if a store at a point could continue with the log, and otherwise an error as
+// [Log.CatchUp] does.
 func (l *Log) Reaches(ctx context.Context, at store.Point) error {
 	_, at, err := l.locate(ctx, at)
 	if err == nil {
@@ -202,7 +201,7 @@ func (l *Log) Reaches(ctx context.Context, at store.Point) error {
 	return explain(err)
 }
 
-// locate returns the chain that ends at a place, and the place in this stream.
+// locate returns the chain that ends at a point, and the corresponding point in this stream.
 func (l *Log) locate(ctx context.Context, at store.Point) (chain, store.Point, error) {
 	if at.Journal == l.o.Journal {
 		found, err := l.find(ctx, at)
@@ -233,7 +232,7 @@ func (l *Log) find(ctx context.Context, at store.Point) (chain, error) {
 	return chain{last: m.head, hash: m.hash}, nil
 }
 
-// reaches returns an error if the stream ends before what was read.
+// reaches returns an error if the stream ends before the last message that was read.
 func (l *Log) reaches(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, tryFor)
 	_, last, err := l.stream.Last(limited)
@@ -250,8 +249,8 @@ func (l *Log) reaches(ctx context.Context) error {
 	return nil
 }
 
-// shorter returns what it means that the stream ends before a sequence: nothing, until it
-// has been so for a while.
+// shorter handles a stream that ends before a sequence. It returns [ErrRewound] only if that has
+// lasted for a while.
 func (l *Log) shorter(sequence uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -264,7 +263,7 @@ func (l *Log) shorter(sequence uint64) error {
 	return fmt.Errorf("%w: the node that answers knows nothing of entry %d", store.ErrUnreachable, sequence)
 }
 
-// open returns what was sealed.
+// open decrypts and decodes a message.
 func (l *Log) open(sealed []byte) (*message, error) {
 	plain, err := l.o.Cipher.Open(sealed, l.bound)
 	if err != nil {
@@ -273,7 +272,7 @@ func (l *Log) open(sealed []byte) (*message, error) {
 	return decode(plain)
 }
 
-// take applies the message with a sequence, unless it is not the next to be read.
+// take applies the message with a sequence, unless another one must be read next.
 func (l *Log) take(ctx context.Context, sequence uint64, sealed []byte) error {
 	if err := enter(ctx, l.taking); err != nil {
 		return err
@@ -319,7 +318,7 @@ func (l *Log) take(ctx context.Context, sequence uint64, sealed []byte) error {
 	return nil
 }
 
-// skip passes by a message that does not verify.
+// skip skips a message that does not verify.
 func (l *Log) skip(sequence uint64, unknown bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -328,14 +327,14 @@ func (l *Log) skip(sequence uint64, unknown bool) {
 	l.advance(sequence)
 }
 
-// advance notes what was read, and wakes who waits for it. l.mu is held.
+// advance records the sequence that was read, and wakes waiters. l.mu is held.
 func (l *Log) advance(sequence uint64) {
 	l.read = sequence
 	close(l.moved)
 	l.moved = make(chan struct{})
 }
 
-// enter takes a place in a channel.
+// enter waits until place, which is a mutex in the form of a channel, is free or ctx ends.
 func enter(ctx context.Context, place chan<- struct{}) error {
 	select {
 	case place <- struct{}{}:

@@ -14,7 +14,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// gateway is a log with what it applied.
+// gateway is a log with the entries that it has applied.
 type gateway struct {
 	*journal.Log
 	*journaltest.Record
@@ -26,7 +26,7 @@ func newGateway(m *journaltest.Memory, name string) *gateway {
 	return restarted(m, name, journaltest.NewRecord(pointZero))
 }
 
-// restarted returns a gateway that has applied something.
+// restarted returns a gateway that continues with the applied entries in record.
 func restarted(m *journaltest.Memory, name string, record *journaltest.Record) *gateway {
 	client := m.Client()
 	return &gateway{

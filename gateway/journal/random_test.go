@@ -20,11 +20,11 @@ import (
 	"adgateway/gateway/journal/journaltest"
 )
 
-// fleet is three gateways that want to lead, over a stream with faults.
+// fleet is a set of three gateways that want to lead, over a stream with faults.
 type fleet struct {
 	memory  *journaltest.Memory
 	records []*journaltest.Record
-	end     chan struct{} // closed when no more is written
+	end     chan struct{} // closed when no more batches are written
 	log     func(...any)
 
 	mu       sync.Mutex
@@ -46,7 +46,7 @@ func (f *fleet) upTo(most time.Duration) time.Duration {
 	return time.Duration(f.below(int(most)))
 }
 
-// fate is what befalls a message.
+// fate returns a random fate of a message.
 func (f *fleet) fate(uint64, []byte, int) journaltest.Fate {
 	return journaltest.Fate{
 		Lost: f.chance(10), Silent: f.chance(15), Fails: f.chance(3),
@@ -65,7 +65,7 @@ func (f *fleet) over() bool {
 	}
 }
 
-// live runs one process of a gateway after the other.
+// live runs one process of a gateway after another.
 func (f *fleet) live(ctx context.Context, index int) {
 	for start := 1; !f.over(); start++ {
 		name := string(rune('a' + index))
@@ -74,7 +74,7 @@ func (f *fleet) live(ctx context.Context, index int) {
 	}
 }
 
-// run is one process.
+// run runs one process.
 func (f *fleet) run(ctx context.Context, p journal.Process, record *journaltest.Record) {
 	ctx, cancel := context.WithCancel(ctx)
 	client, o := f.memory.Client(), journaltest.Options()
@@ -110,7 +110,7 @@ func (f *fleet) run(ctx context.Context, p journal.Process, record *journaltest.
 	}
 }
 
-// write appends something if the process leads, or claims a term.
+// write appends a batch if the process leads, or claims a term.
 func (f *fleet) write(ctx context.Context, l *journal.Log, p journal.Process, step int) {
 	ctx, cancel := context.WithTimeout(ctx, f.upTo(8*time.Second))
 	defer cancel()
@@ -148,7 +148,7 @@ func (f *fleet) problem(text string, values ...any) {
 	f.problems = append(f.problems, fmt.Sprintf(text, values...))
 }
 
-// check compares what was applied with what was answered.
+// check compares the applied entries with the outcomes of the writes.
 func (f *fleet) check(t *testing.T) {
 	t.Helper()
 	assert.Empty(t, f.problems)
@@ -185,9 +185,9 @@ func (f *fleet) check(t *testing.T) {
 	assert.Positive(t, count["stored"])
 }
 
-// TestManyFaults: three gateways claim terms, append, stop and start, while messages and
-// answers are lost or late, nodes are cut off, and strangers write. All apply one sequence of
-// entries, which has what was answered, once. JOURNAL_SEED and JOURNAL_RUNS choose others.
+// TestManyFaults: three gateways claim terms, append, stop and start, while messages and answers
+// are lost or late, nodes are cut off, and strangers write. All apply the same sequence of entries,
+// which contains every acknowledged batch once. JOURNAL_SEED and JOURNAL_RUNS choose other runs.
 func TestManyFaults(t *testing.T) {
 	number := func(name string, otherwise int) int {
 		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
@@ -214,7 +214,7 @@ func TestManyFaults(t *testing.T) {
 				time.Sleep(10 * time.Minute)
 				close(f.end)
 				gateways.Wait()
-				time.Sleep(time.Minute) // what is late arrives
+				time.Sleep(time.Minute) // late messages arrive
 				for _, record := range f.records {
 					l := journal.New(f.memory.Client(), record, journaltest.Options())
 					require.NoError(t, l.CatchUp(t.Context()))

@@ -15,7 +15,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// written returns a stream with a term and some batches, and the gateway that leads.
+// written returns a stream with a term and some batches, and the leading gateway.
 func written(t *testing.T, batches ...string) (*journaltest.Memory, *gateway) {
 	t.Helper()
 	m := journaltest.NewMemory()
@@ -27,7 +27,8 @@ func written(t *testing.T, batches ...string) (*journaltest.Memory, *gateway) {
 	return m, a
 }
 
-// TestAGatewayGoesOnWhereItStopped: wherever that was, also between the parts of an entry.
+// TestAGatewayGoesOnWhereItStopped: a gateway continues wherever it has stopped, even between the
+// parts of an entry.
 func TestAGatewayGoesOnWhereItStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		large := strings.Repeat("x", 3<<20)
@@ -54,7 +55,8 @@ func TestAGatewayGoesOnWhereItStopped(t *testing.T) {
 	})
 }
 
-// TestALogThatDiffersIsFound: what was applied must be where it was.
+// TestALogThatDiffersIsFound: a gateway notices if its last applied entry is not at its place in
+// the stream.
 func TestALogThatDiffersIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := written(t, "1", "2")
@@ -75,10 +77,10 @@ func TestALogThatDiffersIsFound(t *testing.T) {
 }
 
 // TestALogThatEndsEarlierIsBelievedAfterAWhile: a node that was cut off shows an old end, and
-// another one may show more.
+// another node may show more, so an early end is only believed after a while.
 func TestALogThatEndsEarlierIsBelievedAfterAWhile(t *testing.T) {
 	for name, test := range map[string]struct {
-		start func(*journaltest.Memory, *gateway) *gateway // a gateway that reads an old end
+		start func(*journaltest.Memory, *gateway) *gateway // returns a gateway that reads an old end
 		does  func(*testing.T, *gateway) error
 	}{
 		"at the start": {
@@ -117,7 +119,7 @@ func TestALogThatEndsEarlierIsBelievedAfterAWhile(t *testing.T) {
 	}
 }
 
-// TestAnOldEndIsForgotten: as soon as a node shows more.
+// TestAnOldEndIsForgotten: an old end is forgotten once a node shows more messages.
 func TestAnOldEndIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := written(t, "1")
@@ -140,7 +142,8 @@ func TestAnOldEndIsForgotten(t *testing.T) {
 	})
 }
 
-// TestALogThatWasRewoundAndGrewAgainIsFound: it has entries that follow none that was read.
+// TestALogThatWasRewoundAndGrewAgainIsFound: a gateway notices that the log has entries that do not
+// follow the ones it has read.
 func TestALogThatWasRewoundAndGrewAgainIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := written(t, "1", "2")
@@ -156,7 +159,8 @@ func TestALogThatWasRewoundAndGrewAgainIsFound(t *testing.T) {
 	})
 }
 
-// TestALogThatDoesNotReachBack needs the file of another gateway, at the start and later.
+// TestALogThatDoesNotReachBack: a gateway needs the file of another one if the log no longer has
+// its next entry, both at the start and later.
 func TestALogThatDoesNotReachBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := written(t, "1", "2", "3")
@@ -176,8 +180,8 @@ func TestALogThatDoesNotReachBack(t *testing.T) {
 	})
 }
 
-// TestAStreamContinuesItsFileOnly: a stream belongs to the file that it was made for, and to copies
-// with what follows.
+// TestAStreamContinuesItsFileOnly: a stream continues only the file that it was made for, and
+// copies of the file.
 func TestAStreamContinuesItsFileOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -217,7 +221,8 @@ func TestAStreamContinuesItsFileOnly(t *testing.T) {
 	})
 }
 
-// TestANewerFormatIsNoStranger: only gateways with the key of the cluster can write it.
+// TestANewerFormatIsNoStranger: a message in a newer format is an error and is not skipped, because
+// only gateways with the key of the cluster can write it.
 func TestANewerFormatIsNoStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := written(t, "1")
@@ -233,8 +238,8 @@ func TestANewerFormatIsNoStranger(t *testing.T) {
 	})
 }
 
-// TestAFollowerReadsWhatIsNotDelivered: it needs no consumer, and nobody who answers all the
-// time.
+// TestAFollowerReadsWhatIsNotDelivered: a follower needs neither a consumer nor a node that always
+// answers.
 func TestAFollowerReadsWhatIsNotDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := written(t)
@@ -268,7 +273,8 @@ func TestAFollowerReadsWhatIsNotDelivered(t *testing.T) {
 	})
 }
 
-// TestAFollowerEndsWithTheErrorOfItsStore, and goes on when it is asked to.
+// TestAFollowerEndsWithTheErrorOfItsStore: Follow returns the store's error, and can be called
+// again.
 func TestAFollowerEndsWithTheErrorOfItsStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := written(t)
@@ -290,7 +296,7 @@ func TestAFollowerEndsWithTheErrorOfItsStore(t *testing.T) {
 	})
 }
 
-// TestWhereAFileCanGoOn: a place is judged before a store is there, and nothing is applied.
+// TestWhereAFileCanGoOn: Reaches judges a point without a store, and applies nothing.
 func TestWhereAFileCanGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := written(t, "1", "2", "3")

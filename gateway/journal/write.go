@@ -11,19 +11,19 @@ import (
 	"adgateway/gateway/store"
 )
 
-// sending is an entry that is being stored. Its messages are stored one after the other, and
-// are the same each time that they are sent.
+// sending is an entry that is being stored. Its messages are stored one after the other, and stay
+// the same whenever they are sent.
 type sending struct {
 	token    string
 	messages [][]byte
 	since    time.Time
 
-	stored int         // messages that were read
-	at     store.Point // of the last one
+	stored int         // number of messages that were read
+	at     store.Point // of the last message that was read
 	void   bool        // a message of another entry was stored first
 }
 
-// see notes that a message that verifies was read.
+// see records that a message that verifies was read.
 func (s *sending) see(token string, at store.Point) {
 	switch {
 	case s.isStored():
@@ -36,14 +36,14 @@ func (s *sending) see(token string, at store.Point) {
 
 func (s *sending) isStored() bool { return s.stored == len(s.messages) }
 
-// Append stores a batch as the next entry of the term of this process. It returns the place of the
-// entry once that is stored and applied. Its time is the time of the entry before, if at is
-// earlier.
+// Append stores a batch as the next entry of this process's term. It returns the point of the entry
+// once it is stored and applied. The entry has the time at, or the time of the previous entry if
+// that is later.
 //
-// It fails with [ErrDeposed] if this process does not hold the highest term. If an error is
-// [ErrUndecided], the batch may be or become stored: it is kept, and the next call of Append or
-// Resolve goes on with it. With every other error it is not stored and will not be. Calls wait for
-// each other: one entry at a time is on its way.
+// It fails with [ErrDeposed] if this process does not hold the highest term. After [ErrUndecided]
+// the batch may be stored, now or later: it is kept, and the next call of Append or Resolve
+// continues with it. After any other error it is not stored and will not be. Concurrent calls wait
+// for each other: only one entry at a time is being stored.
 func (l *Log) Append(ctx context.Context, batch []byte, at time.Time) (store.Point, error) {
 	if err := l.ready(ctx); err != nil {
 		return store.Point{}, err
@@ -61,10 +61,10 @@ func (l *Log) Append(ctx context.Context, batch []byte, at time.Time) (store.Poi
 }
 
 // Claim begins the next term for a process and returns its number. If the process has a term
-// already, Claim returns the number of that one. It fails with [ErrDeposed] if it finds a message
-// of another process that was not read when it was called, and stores nothing then: a process must
-// have caught up before it claims a term. It fails with [ErrKeyUnknown] if it does not know
-// that it has read everything. [ErrUndecided] and other errors are as for Append.
+// already, Claim returns that one. It fails with [ErrDeposed], and stores nothing, if it finds a
+// message of another process that had not been read when Claim was called: a process must have
+// caught up before it claims a term. It fails with [ErrKeyUnknown] if the process may have missed
+// messages that it has no key for. [ErrUndecided] and other errors are as for Append.
 func (l *Log) Claim(ctx context.Context, p Process, at time.Time) (uint64, error) {
 	l.mu.Lock()
 	verified := l.verified
@@ -91,9 +91,9 @@ func (l *Log) Claim(ctx context.Context, p Process, at time.Time) (uint64, error
 	return last.Term + 1, nil
 }
 
-// Resolve goes on with the entry that is not decided yet, if there is one. It returns nil if
-// it is stored and applied or there is none, [ErrDeposed] if it is not stored and will not
-// be, and else an error that is [ErrUndecided].
+// Resolve continues with the undecided entry, if there is one. It returns nil if that is stored and
+// applied or there is none, [ErrDeposed] if it is not stored and will not be, and otherwise an
+// error that matches [ErrUndecided].
 func (l *Log) Resolve(ctx context.Context) error {
 	if err := enter(ctx, l.writing); err != nil {
 		return fmt.Errorf("%w: %w", ErrUndecided, err)
@@ -103,14 +103,14 @@ func (l *Log) Resolve(ctx context.Context) error {
 	return err
 }
 
-// ready waits until no entry is on its way, and has l.writing then unless it fails.
+// ready waits until no entry is being stored. If it succeeds, the caller holds l.writing.
 func (l *Log) ready(ctx context.Context) error {
 	if err := enter(ctx, l.writing); err != nil {
 		return err
 	}
 	if _, err := l.decide(ctx); errors.Is(err, ErrUndecided) {
 		<-l.writing
-		return fmt.Errorf("%w: %v", ErrNotSent, err) // it is not the caller's that is undecided
+		return fmt.Errorf("%w: %v", ErrNotSent, err) // the caller's own entry is not the undecided one
 	}
 	return nil
 }
@@ -118,8 +118,8 @@ func (l *Log) ready(ctx context.Context) error {
 // leads reports whether this process holds the highest term. l.mu is held.
 func (l *Log) leads() bool { return l.term != 0 && l.term == l.chain.last.Term }
 
-// store stores an entry after the last one, if it is still the last: verified is how many
-// messages had been read.
+// store stores an entry after the last one. It fails if other messages were read since verified was
+// the number of messages that had been read.
 func (l *Log) store(ctx context.Context, verified uint64, e *Entry) (store.Point, error) {
 	l.mu.Lock()
 	last, hash := l.chain.last, l.chain.hash
@@ -147,10 +147,10 @@ func (l *Log) store(ctx context.Context, verified uint64, e *Entry) (store.Point
 	return l.decide(ctx)
 }
 
-// decide sends the messages of the entry that is on its way, until their outcome is known. A
-// message that was read is proof. One that was not read, or was refused, proves nothing: it may be
-// on its way, or was refused because of its own first copy. So the same message is sent with the
-// same expectation until there is a message in its place.
+// decide sends the messages of the pending entry until their outcome is known. Only a message that
+// was read is proof. A message that was not read, or was refused, proves nothing: it may be on its
+// way, or may have been refused because of its own first copy. So the same message is sent with the
+// same expectation until a message is read at its sequence.
 func (l *Log) decide(ctx context.Context) (store.Point, error) {
 	for try := 0; ; {
 		l.mu.Lock()
@@ -183,8 +183,8 @@ func (l *Log) decide(ctx context.Context) (store.Point, error) {
 	}
 }
 
-// send sends a message once. It reports whether one was read in its place, by the time that
-// it has to be sent again.
+// send sends a message once. moved reports whether a message was read at its sequence before it is
+// time to send it again.
 func (l *Log) send(ctx context.Context, expect uint64, message []byte, try int) (moved bool, err error) {
 	sent := time.Now()
 	sequence, err := l.publish(ctx, expect, message, try)
@@ -194,13 +194,13 @@ func (l *Log) send(ctx context.Context, expect uint64, message []byte, try int) 
 		err = l.take(ctx, sequence, message)
 		return err == nil, err
 	case err != nil && !errors.Is(err, ErrRefused):
-		until = sent.Add(readAgainMost) // it may be only this node that is away
+		until = sent.Add(readAgainMost) // perhaps only this node is unreachable
 	}
 	if l.position() > expect {
 		return true, nil
 	}
 	if try == 0 && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return false, nil // reading would take as long there: another node is asked first
+		return false, nil // reading would take as long at this node, so another one is tried first
 	}
 	for pause := readAgainMost / 64; ; pause = min(2*pause, readAgainMost) {
 		err := l.readOn(ctx)
@@ -226,7 +226,8 @@ func (l *Log) send(ctx context.Context, expect uint64, message []byte, try int) 
 	}
 }
 
-// publish publishes to the stream for a limited time, or until a message was read in the place.
+// publish publishes to the stream, until a time limit or until a message was read at the expected
+// sequence.
 func (l *Log) publish(ctx context.Context, expect uint64, message []byte, try int) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryFor)
 	var watch sync.WaitGroup

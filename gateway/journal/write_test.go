@@ -16,15 +16,15 @@ import (
 	"adgateway/gateway/journal/journaltest"
 )
 
-// sent is what a client published.
+// sent is a message that a client published.
 type sent struct {
 	expect  uint64
 	message string
 	try     int
-	at      time.Duration // after the first
+	at      time.Duration // after the first message
 }
 
-// recorder notes what is published, and lets a fate befall the first messages.
+// recorder records published messages, and decides the fates of the first ones.
 type recorder struct {
 	all   []sent
 	begun time.Time
@@ -41,13 +41,13 @@ func (r *recorder) watch(c *journaltest.Client, fates ...journaltest.Fate) {
 	})
 }
 
-// TestABatchIsStoredOnceWhateverTheAnswer: the same message is sent with the same expectation
-// until it is read, and stored once.
+// TestABatchIsStoredOnceWhateverTheAnswer: the same message is sent with the same expectation until
+// it is read, and stored exactly once.
 func TestABatchIsStoredOnceWhateverTheAnswer(t *testing.T) {
 	type fates = []journaltest.Fate
 	for name, test := range map[string]struct {
 		fates fates
-		times []time.Duration // when it is sent
+		times []time.Duration // times at which it is sent
 	}{
 		"answered":            {fates{{}}, []time.Duration{0}},
 		"the message is lost": {fates{{Lost: true}}, []time.Duration{0, 2 * time.Second}},
@@ -57,7 +57,7 @@ func TestABatchIsStoredOnceWhateverTheAnswer(t *testing.T) {
 		"it arrives after the next copy": {
 			fates{{Late: 3 * time.Second, Silent: true}, {Silent: true}}, []time.Duration{0, 2 * time.Second},
 		},
-		"its own first copy is counted": { // so that the second is refused
+		"its own first copy is counted": { // so the second copy is refused
 			fates{{Pending: 5 * time.Second, Silent: true}},
 			[]time.Duration{0, 2 * time.Second, 4 * time.Second},
 		},
@@ -103,7 +103,7 @@ func TestABatchIsStoredOnceWhateverTheAnswer(t *testing.T) {
 	}
 }
 
-// TestADeliveredEntryIsNotWaitedFor: delivery counts as an answer.
+// TestADeliveredEntryIsNotWaitedFor: delivery of an entry counts as an answer.
 func TestADeliveredEntryIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -120,7 +120,7 @@ func TestADeliveredEntryIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// strange returns messages that do not belong to a journal which has some already.
+// strange returns messages that do not belong to a journal with entries.
 func strange(m *journaltest.Memory) map[string][]byte {
 	stored := m.Messages()
 	last := stored[len(stored)-1]
@@ -128,7 +128,7 @@ func strange(m *journaltest.Memory) map[string][]byte {
 	altered[len(altered)/2] ^= 1
 	plain, err := journal.Opened(journaltest.Options(), last)
 	if err != nil {
-		panic(err) // the last one is of the journal
+		panic(err) // the last message belongs to the journal
 	}
 	sealed := func(change func(*journal.Options)) []byte {
 		o := journaltest.Options()
@@ -154,8 +154,8 @@ func strange(m *journaltest.Memory) map[string][]byte {
 	}
 }
 
-// TestAStrangerStopsNobody: what does not verify is passed by and counted, deposes no leader,
-// and is applied nowhere; also if it takes the place of a message that is on its way.
+// TestAStrangerStopsNobody: messages that do not verify are skipped and counted. They depose no
+// leader and are not applied, even if one takes the sequence of a message that is being sent.
 func TestAStrangerStopsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -186,8 +186,7 @@ func TestAStrangerStopsNobody(t *testing.T) {
 	})
 }
 
-// TestAHigherTermDeposes: the batch that met it is not stored, now or later, and later appends
-// fail.
+// TestAHigherTermDeposes: a batch that meets a higher term is never stored, and later appends fail.
 func TestAHigherTermDeposes(t *testing.T) {
 	for name, fate := range map[string]journaltest.Fate{
 		"refused": {}, "lost": {Lost: true}, "late": {Late: 5 * time.Second, Silent: true},
@@ -214,8 +213,8 @@ func TestAHigherTermDeposes(t *testing.T) {
 	}
 }
 
-// TestABatchOfADeposedWriterIsSkipped: it is sent without an expectation after a higher term, as a
-// copy by somebody else would be.
+// TestABatchOfADeposedWriterIsSkipped: a batch that arrives after a higher term without an
+// expectation, as somebody else's copy would, is skipped.
 func TestABatchOfADeposedWriterIsSkipped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -237,8 +236,8 @@ func TestABatchOfADeposedWriterIsSkipped(t *testing.T) {
 	})
 }
 
-// TestAnUndecidedBatchIsNotForgotten: what was given up may be stored, so that the same
-// message is sent before another one is.
+// TestAnUndecidedBatchIsNotForgotten: a batch may be stored although its caller gave up, so the
+// same message is sent before another one.
 func TestAnUndecidedBatchIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -274,7 +273,8 @@ func TestAnUndecidedBatchIsNotForgotten(t *testing.T) {
 	})
 }
 
-// TestAppendsWaitForEachOther: one entry at a time is on its way, and who waits can leave.
+// TestAppendsWaitForEachOther: only one entry at a time is being stored, and a waiting caller can
+// leave.
 func TestAppendsWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -299,7 +299,8 @@ func TestAppendsWaitForEachOther(t *testing.T) {
 	})
 }
 
-// TestOneOfTwoGetsTheTerm: the later one follows, and neither leads a term of the other.
+// TestOneOfTwoGetsTheTerm: of two processes that claim a term, the later one follows, and neither
+// leads the other's term.
 func TestOneOfTwoGetsTheTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -333,7 +334,8 @@ func TestOneOfTwoGetsTheTerm(t *testing.T) {
 	})
 }
 
-// TestAClaimNeedsAllThatWasWritten: who finds something new learns that somebody leads.
+// TestAClaimNeedsAllThatWasWritten: a process that finds a new message while it claims a term
+// learns that another one leads.
 func TestAClaimNeedsAllThatWasWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -360,7 +362,8 @@ func TestAClaimNeedsAllThatWasWritten(t *testing.T) {
 	})
 }
 
-// TestAClaimThatWasGivenUpMayBeStored: and one that was overtaken is not.
+// TestAClaimThatWasGivenUpMayBeStored: a claim may be stored although its caller gave up, unless
+// another claim came first.
 func TestAClaimThatWasGivenUpMayBeStored(t *testing.T) {
 	for name, test := range map[string]struct {
 		late time.Duration
@@ -400,7 +403,7 @@ func TestAClaimThatWasGivenUpMayBeStored(t *testing.T) {
 	}
 }
 
-// keyless is a cipher that knows no key of messages that name it.
+// keyless is a cipher that reports every key as unknown.
 type keyless struct{ journal.Cipher }
 
 func (k keyless) Open(sealed, bound []byte) ([]byte, error) {
@@ -410,8 +413,8 @@ func (k keyless) Open(sealed, bound []byte) ([]byte, error) {
 	return k.Cipher.Open(sealed, bound)
 }
 
-// TestAGatewayWithoutTheKeyDoesNotClaim: it may have missed what a leader wrote, until it reads
-// something of the leader again.
+// TestAGatewayWithoutTheKeyDoesNotClaim: a gateway may have missed messages of a leader, so it
+// claims no term until it can read a message of the leader again.
 func TestAGatewayWithoutTheKeyDoesNotClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -431,7 +434,8 @@ func TestAGatewayWithoutTheKeyDoesNotClaim(t *testing.T) {
 	})
 }
 
-// TestALargeBatchIsSentInParts: strangers may come between them.
+// TestALargeBatchIsSentInParts: a large batch is stored in parts, even if other messages arrive
+// between them.
 func TestALargeBatchIsSentInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -458,7 +462,8 @@ func TestALargeBatchIsSentInParts(t *testing.T) {
 	})
 }
 
-// TestAPartOfABatchIsVoidAfterTheNextTerm: and its rest is passed by.
+// TestAPartOfABatchIsVoidAfterTheNextTerm: a new term voids an incomplete batch, and its remaining
+// parts are skipped.
 func TestAPartOfABatchIsVoidAfterTheNextTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -482,7 +487,7 @@ func TestAPartOfABatchIsVoidAfterTheNextTerm(t *testing.T) {
 	})
 }
 
-// TestTheTimeOfTheLogNeverGoesBack, whatever a leader says.
+// TestTheTimeOfTheLogNeverGoesBack: log time never goes back, no matter which time a leader gives.
 func TestTheTimeOfTheLogNeverGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -502,7 +507,8 @@ func TestTheTimeOfTheLogNeverGoesBack(t *testing.T) {
 	})
 }
 
-// TestAnEntryThatCannotBeAppliedIsUndecided: it is stored, and applied as soon as that works.
+// TestAnEntryThatCannotBeAppliedIsUndecided: the entry is stored, and applied as soon as that
+// succeeds.
 func TestAnEntryThatCannotBeAppliedIsUndecided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -521,8 +527,8 @@ func TestAnEntryThatCannotBeAppliedIsUndecided(t *testing.T) {
 	})
 }
 
-// TestATermBelongsToItsProcess, even if it begins before the last batch of the deposed one is
-// answered.
+// TestATermBelongsToItsProcess: a process does not lead another process's term, even if that begins
+// before the last batch of the deposed one is answered.
 func TestATermBelongsToItsProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -544,7 +550,8 @@ func TestATermBelongsToItsProcess(t *testing.T) {
 	})
 }
 
-// TestAMessageIsBoundToItsStream: the beginning of a term in another one begins none here.
+// TestAMessageIsBoundToItsStream: the beginning of a term in another stream has no effect in this
+// one.
 func TestAMessageIsBoundToItsStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, change := range map[string]func(*journal.Options){

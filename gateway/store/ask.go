@@ -14,15 +14,15 @@ import (
 	"adgateway/gateway/every"
 )
 
-// Another process cannot read the file of a store that is open. It asks for a copy by a file beside
-// the store. Only an account that may write there anyway can make one. The process that has the
-// store open puts a copy beside the file, or a text that says why there is none. Leftovers of
-// either are removed when the store is opened.
+// Another process cannot read a store's file while it is open. It asks for a copy by creating a
+// request file next to the store, which takes an account that may write there anyway. The process
+// that has the store open answers with a copy next to the store, or with a text file that contains
+// the error. Leftovers of either are removed when the store is opened.
 
 const (
 	askMark    = copyMark + "request"
 	failedMark = ".failed"
-	askEvery   = time.Second // how often it is looked for
+	askEvery   = time.Second // interval at which requests are looked for
 	lookEvery  = 100 * time.Millisecond
 )
 
@@ -34,8 +34,8 @@ func answerOf(path, id string) string { return path + copyMark + id }
 // ErrNoAnswer means that the process that has the store open did not make the copy.
 var ErrNoAnswer = errors.New("no copy of the store was made")
 
-// AnswerCopies makes the copies that [AskForCopy] asks for, until ctx ends. problem is called
-// with why there is none.
+// AnswerCopies makes the copies that [AskForCopy] requests, until ctx ends. It calls problem with
+// the error of each copy that fails.
 func (f *File) AnswerCopies(ctx context.Context, problem func(error)) {
 	every.Do(ctx, askEvery, func() {
 		if err := f.answerCopy(ctx); err != nil && ctx.Err() == nil {
@@ -61,7 +61,7 @@ func (f *File) answerCopy(ctx context.Context) error {
 	return err
 }
 
-// copyAs copies the store into a file, which has its name as soon as it is whole.
+// copyAs copies the store into a file, which gets its name only once it is complete.
 func (f *File) copyAs(ctx context.Context, name string) error {
 	beside, err := createBeside(f.path)
 	if err != nil {
@@ -77,9 +77,9 @@ func (f *File) copyAs(ctx context.Context, name string) error {
 	return err
 }
 
-// AskForCopy asks the process that has the store in a file open for a copy, which [Install]
-// takes, and returns the name of the file with it, which the caller removes. It waits for as
-// long as wait; [ErrNoAnswer] says what did not happen.
+// AskForCopy asks the process that has the store in a file open for a copy, and returns the name of
+// the copy's file. The copy is for [Install], and the caller removes the file. AskForCopy waits no
+// longer than wait, and then fails with [ErrNoAnswer].
 func AskForCopy(ctx context.Context, path string, wait time.Duration) (name string, err error) {
 	id := rand.Text()
 	ask, answer := path+askMark, answerOf(path, id)
@@ -122,13 +122,13 @@ func AskForCopy(ctx context.Context, path string, wait time.Duration) (name stri
 	}
 }
 
-// createAsk creates a request whole, unless there is one.
+// createAsk creates a request atomically. It fails with [ErrNoAnswer] if there is one already.
 func createAsk(ask, id string) error {
 	beside := ask + "-" + id
-	if err := os.WriteFile(beside, []byte(id), 0o644); err != nil { // for the account of a service
+	if err := os.WriteFile(beside, []byte(id), 0o644); err != nil { // the service account must read it
 		return err
 	}
-	err := os.Link(beside, ask) // fails if there is one
+	err := os.Link(beside, ask) // fails if there is a request already
 	if errors.Is(err, fs.ErrExist) {
 		err = fmt.Errorf("%w: somebody asks for a copy already (%s)", ErrNoAnswer, ask)
 	}

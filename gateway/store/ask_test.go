@@ -16,8 +16,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestACopyThatIsAskedFor comes from the store that a process has open. Without an answer no file
-// is left.
+// TestACopyThatIsAskedFor: the copy comes from a store that another process has open. If nothing
+// answers, no file is left behind.
 func TestACopyThatIsAskedFor(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "state.db")
@@ -54,7 +54,7 @@ func TestACopyThatIsAskedFor(t *testing.T) {
 	require.NoError(t, g.Close())
 }
 
-// TestACopyOfAFile does not change the file.
+// TestACopyOfAFile: copying a store's file does not change it.
 func TestACopyOfAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	f, _, err := store.Open(store.Options{Path: path})

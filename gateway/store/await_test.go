@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestACopyIsAwaited until it has applied the decision of another writer, is closed, or the caller
-// leaves.
+// TestACopyIsAwaited: Await returns once the copy has applied another writer's decision, once the
+// copy is closed, or once ctx ends.
 func TestACopyIsAwaited(t *testing.T) {
 	copied, _, err := store.Open(store.Options{Path: filepath.Join(t.TempDir(), "copy"), Follows: true})
 	require.NoError(t, err)

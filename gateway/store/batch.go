@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Batch is what a writer changes at once, when everything about it has been decided. Stores
-// that hold the same and apply the same batch hold the same again.
+// Batch is a set of decided changes that a writer applies at once. Applying equal batches to stores
+// with equal content leaves their content equal.
 type Batch struct{ Calls []Call }
 
 // Call is one call of Apply or Sweep in a batch.
@@ -28,22 +28,22 @@ func (b *Batch) changes() (all []Change) {
 	return all
 }
 
-// ErrBatch means that something is no batch, or one of a later version of this program.
+// ErrBatch means that the bytes are not a batch, or a batch of a later version of this program.
 var ErrBatch = errors.New("this is no batch that can be read")
 
 // batchFormat is the first byte of an encoded batch.
 const batchFormat = 1
 
-// What a change of an encoded batch does.
+// Kinds of changes in an encoded batch.
 const (
 	sets byte = iota + 1
 	removes
 	appends
 	cuts
-	compares // in calls that are sent only: a batch that was decided has none
+	compares // only in calls that are sent to another gateway: a decided batch has none
 )
 
-// Encode returns the batch as bytes, which are the same for the same batch.
+// Encode returns the encoded batch. Equal batches have equal encodings.
 func (b *Batch) Encode() []byte {
 	size := 1 + 4
 	for i := range b.Calls {
@@ -62,15 +62,15 @@ func (b *Batch) Encode() []byte {
 	return to
 }
 
-// The bytes of an encoded call without changes, and at least and at most of an encoded
-// change without names and value.
+// Sizes of an encoded call without changes, and the least and greatest size of an encoded change
+// without its names and value.
 const (
 	callSize    = 8 + 4
 	leastChange = 1 + 2*4
 	mostChange  = 1 + 3*4 + 8
 )
 
-// sizeOf returns the bytes that an encoded call has at most.
+// sizeOf returns an upper bound on the size of an encoded call in bytes.
 func sizeOf(changes []Change) int {
 	size := callSize
 	for i := range changes {
@@ -100,8 +100,7 @@ func appendText(to []byte, text string) []byte {
 	return append(binary.BigEndian.AppendUint32(to, uint32(len(text))), text...)
 }
 
-// DecodeBatch returns an encoded batch, whose values share its memory. It fails with
-// [ErrBatch].
+// DecodeBatch decodes a batch. Its values share the memory of encoded. It fails with [ErrBatch].
 func DecodeBatch(encoded []byte) (*Batch, error) {
 	if len(encoded) == 0 || encoded[0] != batchFormat {
 		return nil, fmt.Errorf("%w: it is of another format", ErrBatch)
@@ -128,7 +127,7 @@ func DecodeBatch(encoded []byte) (*Batch, error) {
 	return b, from.err
 }
 
-// reader reads an encoded batch. After an error it reads nothing but zeroes.
+// reader reads an encoded batch. After an error it returns only zeros.
 type reader struct {
 	left []byte
 	err  error
@@ -154,7 +153,8 @@ func (r *reader) number() uint64 { return binary.BigEndian.Uint64(r.take(8)) }
 
 func (r *reader) bytes() []byte { return r.take(int(binary.BigEndian.Uint32(r.take(4)))) }
 
-// count reads how many follow, of which each has some bytes at least.
+// count reads the number of elements that follow. Each takes at least size bytes, so a number that
+// cannot fit is an error.
 func (r *reader) count(size int) int {
 	n := int(binary.BigEndian.Uint32(r.take(4)))
 	if n < 0 || n > len(r.left)/size {
@@ -186,7 +186,7 @@ func (r *reader) change(c *Change) {
 	}
 }
 
-// after returns the point after a batch that a store alone has applied at a point.
+// after returns the point after a batch that a store outside of a cluster has applied at p.
 func (p Point) after(batch []byte, time time.Time) Point {
 	next := Point{Sequence: p.Sequence + 1}
 	sum := sha256.New()
@@ -198,7 +198,7 @@ func (p Point) after(batch []byte, time time.Time) Point {
 	return next
 }
 
-// encodePoint returns a point and the log time of what led to it as a value.
+// encodePoint encodes a point and the log time of its batch.
 func encodePoint(p Point, time time.Time) []byte {
 	to := binary.BigEndian.AppendUint64(nil, p.Sequence)
 	to = append(binary.BigEndian.AppendUint64(to, uint64(time.UnixNano())), p.Hash[:]...)

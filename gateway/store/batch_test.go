@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// someBatch returns a batch that a random source chooses.
+// someBatch returns a random batch.
 func someBatch(r *rand.Rand) *Batch {
 	text := func() []byte { return []byte("abcdefgh")[:r.IntN(9)] }
 	b := &Batch{Calls: make([]Call, r.IntN(4))}
@@ -57,7 +57,8 @@ func TestABatchIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// TestAnEncodedBatchStays as it is: the journals of clusters hold such.
+// TestAnEncodedBatchStays: the encoding of a batch never changes, because journals of clusters
+// contain it.
 func TestAnEncodedBatchStays(t *testing.T) {
 	b := &Batch{Calls: []Call{{Revision: 5, Changes: []Change{
 		{Kind: "k", Key: "a", Value: []byte("v"), Expires: time.Unix(0, 255)},
@@ -90,7 +91,8 @@ func TestMalformedBatchesAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzDecodeBatch: what is read is written as it was, and takes memory as it has bytes.
+// FuzzDecodeBatch: a decoded batch is encoded to the same bytes, and the memory that decoding takes
+// is bounded by their number.
 func FuzzDecodeBatch(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10 {

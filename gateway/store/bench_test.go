@@ -13,9 +13,9 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// BenchmarkUpdate measures calls that come at once and change two values each, of which all
-// change one: by reading, applying and trying again, and by functions that decide. It also tells
-// how many calls share a batch, and how often each was tried.
+// BenchmarkUpdate measures concurrent calls that change two values each, one of which they share:
+// with compare-and-set and retries, and with update functions. It also reports how many calls share
+// a batch, and the tries per call.
 func BenchmarkUpdate(b *testing.B) {
 	value := bytes.Repeat([]byte("v"), 1024)
 	next := func(shared store.Entry) []byte { return append(shared.Value[:0:0], value...) }
@@ -90,8 +90,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkApply measures calls of callers that write at once. Each sets two values of
-// 1 KiB and appends to a log.
+// BenchmarkApply measures concurrent calls. Each sets two values of 1 KiB and appends to a log.
 func BenchmarkApply(b *testing.B) {
 	value := bytes.Repeat([]byte("v"), 1024)
 	for _, callers := range []int{1, 8, 64} {

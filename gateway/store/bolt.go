@@ -20,27 +20,27 @@ import (
 	"adgateway/gateway/store/commitlog"
 )
 
-// File is a store in one file. Each value is preceded by its revision and the time when it expires.
-// The file makes its own changes, with a commit log beside it (see durable), asks an appender first, or
-// applies the changes of another writer: see [File.Lead].
+// File is a store in one file. Each value is preceded by its revision and its expiry. A file that
+// decides changes stores them in a commit log next to it (see durable), or has an appender store
+// them first. A file that follows applies the changes of another writer. See [File.Lead].
 type File struct {
 	durable
 	path  string
 	now   func() time.Time
-	clock *Clock // now reads it; nil: now was given
+	clock *Clock // now reads it; nil if now was given
 	bells bells
 
-	head   head // of the writer; its creation is empty if the file has none
+	head   head // head of the writer; its creation is empty if the file has none
 	headAt time.Time
 	eraser eraser
-	unsaid error // why the head could not be written when the file was opened; nil: it was
+	unsaid error // why the head could not be written when the file was opened, or nil
 	save   func(path string, text []byte) error
 
 	mu      sync.Mutex // guards the fields below
 	closed  bool
 	role    role
 	waiting []*write
-	writer  chan struct{} // closed when the goroutine ends that writes for all that wait; nil: there is none
+	writer  chan struct{} // closed when the writing goroutine ends; nil if none runs
 	state   State
 }
 
@@ -48,33 +48,33 @@ type File struct {
 type Options struct {
 	Path string
 
-	// Now is the time by which values expire, whatever it does. It is not used if there is a
-	// Clock. If there is neither, there is a new clock, which begins at the wall clock.
+	// Now returns the time by which values expire. It is not used if there is a Clock. If there is
+	// neither, a new clock is used that begins at the wall clock.
 	Now   func() time.Time
 	Clock *Clock
 
-	// Follows says that the file applies what another writer has decided, until
-	// [File.Lead] is called. It goes on from where it is: a file that is older than it was
-	// has not lost anything, and the clock is not behind the last entry that was applied.
+	// Follows opens the file as a follower that applies another writer's decisions until
+	// [File.Lead] is called. It continues from its current point: a file that is older than its
+	// head has not lost anything, and the clock is not behind the last applied entry.
 	Follows bool
 
-	// Erase has the kinds whose values are overwritten in the file when they are removed, a moment
-	// later. When the file is opened, all that is left of removed values is.
+	// Erase lists the kinds whose values are overwritten in the file shortly after they are
+	// removed. When the file is opened, all remains of removed values are overwritten.
 	Erase []Kind
 
-	write   func(path string, text []byte) error      // replaces a file; nil: atomicfile.Write
-	commits func(path string) (commitlog.File, error) // opens a commit log; nil: [commitlog.Open]
+	write   func(path string, text []byte) error      // replaces a file; nil means atomicfile.Write
+	commits func(path string) (commitlog.File, error) // opens a commit log; nil means [commitlog.Open]
 }
 
 // ErrInUse means that another process has a file open.
 var ErrInUse = errors.New("another process has it open: a gateway that is running")
 
-// lockTimeout is how long the lock of a file is waited for, which one process holds.
+// lockTimeout is how long opening a file waits for a lock that another process holds.
 const lockTimeout = 500 * time.Millisecond
 
-// Open opens the store in a file, which it creates if there is none. A file that cannot
-// be read, such as after a loss of power, is renamed, and an empty store takes its place;
-// aside is its new name then.
+// Open opens the store in a file, and creates the file if it does not exist. A file that cannot be
+// read, for example after a power failure, is renamed to aside and replaced with an empty store;
+// otherwise aside is empty.
 func Open(o Options) (file *File, aside string, err error) {
 	f := &File{path: o.Path, save: o.write, now: o.Now, clock: o.Clock, role: role{follows: o.Follows}}
 	if f.clock == nil && f.now == nil {
@@ -111,8 +111,8 @@ func Open(o Options) (file *File, aside string, err error) {
 	return f, aside, nil
 }
 
-// begin finds out which store the file is, and where. A new one in the place of a damaged
-// one is fresh.
+// begin determines the identity and the point of the store in the file. fresh means that the file
+// is new and replaces a damaged one.
 func (f *File) begin(fresh bool) (err error) {
 	removeBeside(f.path)
 	if f.creation, err = created(f.db); err != nil {
@@ -133,7 +133,7 @@ func (f *File) begin(fresh bool) (err error) {
 	})
 }
 
-// setAside renames a file that cannot be read, with the commit log beside it.
+// setAside renames a file that cannot be read, together with its commit log.
 func setAside(path, aside string) error {
 	err := os.Rename(commitsOf(path), commitsOf(aside))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -142,10 +142,11 @@ func setAside(path, aside string) error {
 	return os.Rename(path, aside)
 }
 
-// open opens a file to change it, and reads all of it.
+// open opens a file for writing, after reading all of it.
 func open(path string) (*bbolt.DB, error) { return openAs(path, false) }
 
-// openWhole opens a file to read it, which no process has open, with what the commit log beside it has.
+// openWhole opens a file for reading, including the content of its commit log. No process may have
+// the file open.
 func openWhole(path string) (*bbolt.DB, error) {
 	if _, err := os.Stat(commitsOf(path)); err == nil {
 		db, err := open(path)
@@ -159,8 +160,8 @@ func openWhole(path string) (*bbolt.DB, error) {
 	return openAs(path, true)
 }
 
-// openAs opens a file and reads all of it. Package bbolt may panic on a damaged one, or read
-// what is not in the mapped file.
+// openAs opens a file and reads all of it. Package bbolt may panic on a damaged file, or read
+// beyond the mapped file.
 func openAs(path string, readOnly bool) (db *bbolt.DB, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -181,15 +182,15 @@ func openAs(path string, readOnly bool) (db *bbolt.DB, err error) {
 			return err
 		}
 		var found error
-		for err := range tx.Check() { // to its end, since it reads the mapped file until then
+		for err := range tx.Check() { // read to the end, because Check reads the mapped file until then
 			found = cmp.Or(found, fmt.Errorf("%w: %w", errDamaged, err))
 		}
 		return found
 	})
 }
 
-// damaged reports whether a file that could not be opened is one that never can be, as
-// opposed to one that another process has or that may not be read.
+// damaged reports whether a file that could not be opened can never be opened, unlike one that
+// another process has open or that may not be read.
 func damaged(path string, err error) bool {
 	for _, lasting := range []error{errDamaged, berrors.ErrInvalid, berrors.ErrChecksum,
 		berrors.ErrVersionMismatch, io.ErrUnexpectedEOF} {
@@ -201,12 +202,12 @@ func damaged(path string, err error) bool {
 	return statErr == nil && info.Mode().IsRegular() && info.Size() < smallest
 }
 
-// smallest is the size of the smallest page, of which a file has several.
+// smallest is the smallest page size. A file has several pages.
 const smallest = 4096
 
 const headerLength = 16
 
-// encode precedes a value by its revision and its end.
+// encode returns a value with its revision and expiry in front of it.
 func encode(value []byte, revision Revision, expires time.Time) []byte {
 	stored := make([]byte, headerLength, headerLength+len(value))
 	binary.BigEndian.PutUint64(stored, uint64(revision))
@@ -214,7 +215,7 @@ func encode(value []byte, revision Revision, expires time.Time) []byte {
 	return append(stored, value...)
 }
 
-// end returns when something expires in nanoseconds; 0 is never.
+// end returns an expiry time in nanoseconds; 0 means never.
 func end(expires time.Time) uint64 {
 	if expires.IsZero() {
 		return 0
@@ -222,7 +223,7 @@ func end(expires time.Time) uint64 {
 	return uint64(expires.UnixNano())
 }
 
-// fromEnd returns the time of an end.
+// fromEnd returns the time that end has encoded.
 func fromEnd(end uint64) time.Time {
 	if end == 0 {
 		return time.Time{}
@@ -230,7 +231,7 @@ func fromEnd(end uint64) time.Time {
 	return time.Unix(0, int64(end))
 }
 
-// decode returns a copy: what bbolt returns is valid during its transaction only.
+// decode returns a copy, because memory from bbolt is only valid during its transaction.
 func decode(key, stored []byte) (Entry, error) {
 	if len(stored) < headerLength {
 		return Entry{}, fmt.Errorf("%w: a value has no header", errDamaged)
@@ -241,7 +242,7 @@ func decode(key, stored []byte) (Entry, error) {
 	}, nil
 }
 
-// hasExpired reports whether a stored value has expired. One that is damaged has not.
+// hasExpired reports whether a stored value has expired. A damaged value never has.
 func hasExpired(stored []byte, now time.Time) bool {
 	return len(stored) >= headerLength &&
 		Entry{Expires: fromEnd(binary.BigEndian.Uint64(stored[8:]))}.expired(now)
@@ -294,7 +295,7 @@ func (f *File) RangeBack(ctx context.Context, kind Kind, before string, visit fu
 	}, visit)
 }
 
-// read reads a page of values that have not expired; next is its last key.
+// read reads a page of values that have not expired. The page's next is its last key.
 func (f *File) read(ctx context.Context, next steps, prefix []byte, most int) (page page, err error) {
 	now, size := f.now(), 0
 	for key, stored := next(); key != nil && bytes.HasPrefix(key, prefix); key, stored = next() {
@@ -335,7 +336,7 @@ func (f *File) State() State {
 	return state
 }
 
-// Close waits for the batch that is being written. Calls that still wait are refused.
+// Close waits until the current batch is written. Waiting calls are refused.
 func (f *File) Close() error {
 	f.mu.Lock()
 	opened := !f.closed

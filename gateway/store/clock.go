@@ -5,34 +5,33 @@ import (
 	"time"
 )
 
-// drawn is how much of the time that has passed a clock may be drawn towards the wall clock:
-// 1 s of each minute.
+// drawn limits how fast a clock is drawn towards the wall clock: by at most one part in 60 of the
+// time that has passed, which is 1 s a minute.
 const drawn = 60
 
-// Clock tells log time, by which what outlives a process expires. It goes on with the
-// monotonic clock, so that nothing expires because the wall clock of a running process was
-// set. It never goes back. While the wall clock may be followed it is drawn towards it, by
-// 1 s a minute.
+// Clock tells log time, by which everything expires that outlives a process. It runs with the
+// monotonic clock, so setting the wall clock while a process runs makes nothing expire. It never
+// goes back. While the wall clock can be trusted, log time is drawn towards it by up to 1 s a
+// minute.
 //
-// It stands still while the machine is suspended, if the monotonic clock does. It is safe
-// for concurrent use.
+// It stands still while the machine is suspended, if the monotonic clock does. It is safe for
+// concurrent use.
 type Clock struct {
 	sources ClockSources
 
 	mu  sync.Mutex // guards the fields below
-	log time.Time  // log time at that moment of the monotonic clock
+	log time.Time  // log time when the monotonic clock read at
 	at  time.Duration
 }
 
-// ClockSources are what a clock goes by.
+// ClockSources holds the sources of a clock.
 type ClockSources struct {
-	Monotonic func() time.Duration // time since some moment; nil: since the start of the process
-	Wall      func() time.Time     // nil: time.Now
-	Agree     func() bool          // reports whether the wall clock may be followed; nil: it may
+	Monotonic func() time.Duration // time since a fixed moment; nil means since NewClock
+	Wall      func() time.Time     // nil means time.Now
+	Agree     func() bool          // reports whether the wall clock can be trusted; nil means always
 }
 
-// NewClock returns a clock that begins at a time. If that is the zero time, it begins at the
-// wall clock.
+// NewClock returns a clock that begins at the given time, or at the wall clock if that is zero.
 func NewClock(begin time.Time, from ClockSources) *Clock {
 	if from.Monotonic == nil {
 		start := time.Now()
@@ -57,7 +56,7 @@ func (c *Clock) Now() time.Time {
 	return c.now()
 }
 
-// Apart returns how far the wall clock is ahead of the log time; it is negative while it is
+// Apart returns how far the wall clock is ahead of log time. It is negative if the wall clock is
 // behind.
 func (c *Clock) Apart() time.Duration {
 	c.mu.Lock()
@@ -66,8 +65,8 @@ func (c *Clock) Apart() time.Duration {
 	return c.sources.Wall().Round(0).Sub(now)
 }
 
-// Raise sets the clock to a later time, such as the time of an entry of another writer. An earlier
-// one changes nothing.
+// Raise sets the clock to a later time, such as the time of another writer's entry. An earlier time
+// changes nothing.
 func (c *Clock) Raise(to time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// clocks are the sources of a [Clock], which a test sets.
+// clocks implements the sources of a [Clock] with values that a test sets.
 type clocks struct {
 	passed time.Duration
-	set    time.Duration // what somebody set the wall clock ahead by
-	alone  bool          // nobody agrees with the wall clock
+	set    time.Duration // how far ahead the wall clock was set
+	alone  bool          // the wall clock is not trusted
 }
 
 var begin = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -27,7 +27,7 @@ func (c *clocks) sources() ClockSources {
 	}
 }
 
-// jumps are what a wall clock may be set ahead or back by.
+// jumps are the amounts by which a test sets a wall clock ahead or back.
 var jumps = []time.Duration{time.Second, 30 * time.Second, time.Hour, 400 * 24 * time.Hour}
 
 func TestAJumpOfTheWallClockChangesNothingAtOnce(t *testing.T) {
@@ -102,8 +102,8 @@ func TestAClockOfTheProcess(t *testing.T) {
 	})
 }
 
-// TestNothingExpiresBecauseTheWallClockWasSet while a store is open. The next start goes by
-// the wall clock.
+// TestNothingExpiresBecauseTheWallClockWasSet: while a store is open, setting the wall clock makes
+// nothing expire. After the next start, expiry follows the wall clock.
 func TestNothingExpiresBecauseTheWallClockWasSet(t *testing.T) {
 	for _, jump := range jumps {
 		c := &clocks{}

@@ -12,37 +12,39 @@ import (
 	"adgateway/gateway/store/commitlog"
 )
 
-// durable is the content of a store in a file. While the file makes its own changes, a batch is stored
-// as soon as it is in the commit log beside the file, after one wait for the disk. What it has changed
-// is in memory until it is put into the file, with what the batches after it have changed, in one
-// transaction. So the file is always as a whole transaction has left it. If the machine fails, the
-// commit log has all that came later, and it is put into the file when that is opened again.
+// durable is the content of a store in a file. While the file decides changes, a batch is stored as
+// soon as it is in the commit log next to the file, which takes a single sync. Its changes are kept
+// in memory until they are put into the file, together with the changes of later batches, in one
+// transaction. So the file always has the state of a complete transaction. After a crash, the
+// commit log has all later batches, and they are put into the file when it is opened again.
 //
-// A batch in the commit log names its store, and the place in the chain that it leads to. So nothing of
-// another store, or of an earlier round, is taken for what comes next.
+// A batch in the commit log names its store and the point in the hash chain that it leads to, so a
+// batch of another store or of an earlier round is never mistaken for the next one.
 type durable struct {
 	db *bbolt.DB
 
-	pages sync.RWMutex // held for reads of the file, which may need pages that have become free since
+	pages sync.RWMutex // held while the file is read: reads may need pages that have since been freed
 
-	writing  sync.Mutex // held while something is written; guards the fields below
+	writing  sync.Mutex // held during writes; guards the fields below
 	creation string
 	commits  commitlog.Log
-	idle     *time.Timer // after which what is not in the file is put there; nil: all is
+	idle     *time.Timer // puts recent into the file when it fires; nil if recent is empty
 	ended    bool        // the file is closed, or about to be
-	failed   func(error) // notes why something could not be put into the file
+	failed   func(error) // records why recent could not be put into the file
 
-	reading sync.RWMutex // guards recent, which only the holder of writing changes
-	recent  *recent      // what is not in the file
+	reading sync.RWMutex // guards recent, which is only changed with writing held as well
+	recent  *recent      // changes that are not in the file yet
 }
 
-// idleAfter is how long a batch is in the commit log only, unless others come.
+// idleAfter is the time without a new batch after which the content of the commit log is put into
+// the file.
 const idleAfter = 5 * time.Second
 
-// commitsOf returns the commit log beside a store.
+// commitsOf returns the path of a store's commit log.
 func commitsOf(path string) string { return path + ".commits" }
 
-// see lets read see the store at one moment. Read is short: nothing is written meanwhile.
+// see calls read with a consistent view of the store. It must be short: nothing is written
+// meanwhile.
 func (d *durable) see(ctx context.Context, read func(view) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -54,8 +56,8 @@ func (d *durable) see(ctx context.Context, read func(view) error) error {
 	return closed(d.db.View(func(tx *bbolt.Tx) error { return read(view{tx, []*recent{d.recent}}) }))
 }
 
-// viewAll lets read see all of the store in one transaction of its file, for as long as it takes. The
-// store may be written meanwhile.
+// viewAll calls read with a transaction that covers the whole store. It may take long: the store
+// can be written meanwhile.
 func (d *durable) viewAll(read func(*bbolt.Tx) error) error {
 	d.pages.RLock()
 	defer d.pages.RUnlock()
@@ -66,7 +68,7 @@ func (d *durable) viewAll(read func(*bbolt.Tx) error) error {
 	return errors.Join(read(tx), tx.Rollback())
 }
 
-// beginAll begins a transaction that reads, of a file that has everything.
+// beginAll puts recent into the file if needed, and begins a read transaction.
 func (d *durable) beginAll() (*bbolt.Tx, error) {
 	d.reading.RLock()
 	if d.recent.empty() {
@@ -82,9 +84,9 @@ func (d *durable) beginAll() (*bbolt.Tx, error) {
 	return d.db.Begin(false)
 }
 
-// commit stores a batch of a file that makes its own changes, and reports whether it is the first that
-// the file does not have. After an error that is not [commitlog.ErrInDoubt] it is not stored. d.writing
-// is held.
+// commit stores a batch of a file that decides changes. first reports whether it is the oldest
+// batch that is not in the file. After any error but [commitlog.ErrInDoubt] the batch is not
+// stored. d.writing is held.
 func (d *durable) commit(batch []byte, after *recent) (first bool, err error) {
 	text := encodeCommit(&commit{d.creation, after.at, after.time, batch})
 	if !d.commits.Fits(len(text)) {
@@ -105,7 +107,7 @@ func (d *durable) commit(batch []byte, after *recent) (first bool, err error) {
 	return first, nil
 }
 
-// putIdle puts into the file what it does not have. If that fails, it is tried again.
+// putIdle puts recent into the file. If that fails, it is retried later.
 func (d *durable) putIdle() {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -118,7 +120,7 @@ func (d *durable) putIdle() {
 	}
 }
 
-// putRecent puts into the file what it does not have. d.writing is held.
+// putRecent puts recent into the file. d.writing is held.
 func (d *durable) putRecent() error {
 	if d.recent.empty() {
 		return nil
@@ -150,7 +152,7 @@ func (d *durable) allPut() error {
 	return d.putRecent()
 }
 
-// eraseCommits overwrites the commit log, all of which is put into the file before.
+// eraseCommits puts recent into the file and overwrites the commit log.
 func (d *durable) eraseCommits() error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -160,8 +162,8 @@ func (d *durable) eraseCommits() error {
 	return d.commits.Erase()
 }
 
-// endCommits ends the use of the commit log, which is removed if the file has everything. It may be
-// overwritten before.
+// endCommits closes the commit log, and removes it if the file has everything. If erase is set, the
+// log is overwritten first.
 func (d *durable) endCommits(erase bool) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -179,8 +181,8 @@ func (d *durable) endCommits(erase bool) error {
 	return d.commits.Remove()
 }
 
-// replay puts what an earlier process has left in the commit log into the file, or keeps it in memory
-// while the file has no room for it.
+// replay puts batches that an earlier process left in the commit log into the file, or keeps them
+// in memory while the file has no room.
 func (d *durable) replay() error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -200,7 +202,7 @@ func (d *durable) replay() error {
 
 // commit is a batch in the commit log.
 type commit struct {
-	creation string // of the store
+	creation string // identity of the store
 	at       Point  // after the batch
 	time     time.Time
 	batch    []byte
@@ -222,7 +224,7 @@ func decodeCommit(text []byte) (c commit, err error) {
 	return c, from.err
 }
 
-// left returns what the commit log beside a file has, and the file has not.
+// left returns the changes in a file's commit log that the file does not have.
 func left(tx *bbolt.Tx, from *commitlog.Log, creation string) (*recent, error) {
 	found := newRecent()
 	at, _, err := readPoint(tx)
@@ -233,7 +235,7 @@ func left(tx *bbolt.Tx, from *commitlog.Log, creation string) (*recent, error) {
 	return found, from.Left(func(text []byte) (taken bool, err error) {
 		one, err := decodeCommit(text)
 		if over = over || err != nil || one.creation != creation; over {
-			return false, nil // it is of another store
+			return false, nil // it belongs to another store
 		}
 		if one.at.Sequence <= at.Sequence {
 			return false, nil // the file has it
@@ -251,8 +253,8 @@ func left(tx *bbolt.Tx, from *commitlog.Log, creation string) (*recent, error) {
 	})
 }
 
-// putLeft puts what the commit log beside a file has into the file, which no process has open, and
-// removes the log.
+// putLeft puts the content of a file's commit log into the file, and removes the log. No process
+// may have the file open.
 func putLeft(db *bbolt.DB, path string) error {
 	from := &commitlog.Log{Path: commitsOf(path)}
 	var found *recent

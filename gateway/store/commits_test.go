@@ -21,18 +21,18 @@ import (
 	"adgateway/gateway/store/commitlog"
 )
 
-// disk has the commit log of a store. What was written to it is lost with the machine, as a whole or
-// in part, until it was synced.
+// disk holds the commit log of a store. A crash of the machine loses writes that were not synced,
+// completely or in part.
 type disk struct {
-	room int                     // bytes that one write may have; 0: any
-	at   func(step string) error // is called at each step, and may let it fail; nil: none does
+	room int                     // bytes that one write may have; 0 means any number
+	at   func(step string) error // called at each step, which it can make fail; may be nil
 
 	mu      sync.Mutex // guards the fields below
 	synced  []byte
 	written []patch
 }
 
-// patch is a write that was not synced.
+// patch is a write that is not synced yet.
 type patch struct {
 	at   int64
 	text []byte
@@ -47,7 +47,7 @@ func (d *disk) step(name string) error {
 	return d.at(name)
 }
 
-// with returns what the file has with some of the writes.
+// with returns the synced content with some of the writes applied.
 func (d *disk) with(some []patch) []byte {
 	whole := bytes.Clone(d.synced)
 	for _, p := range some {
@@ -67,7 +67,7 @@ func (d *disk) WriteAt(text []byte, at int64) (int, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err != nil { // as far as it came
+	if err != nil { // a partial write
 		text = text[:len(text)/2]
 	}
 	d.written = append(d.written, patch{at, bytes.Clone(text)})
@@ -86,8 +86,8 @@ func (d *disk) Sync() error {
 
 func (d *disk) Close() error { return nil }
 
-// lost returns what the file may have after a loss of power: all that was written, nothing of what was
-// not synced, its first part, or some of its pages.
+// lost returns possible contents of the file after a power failure: with all writes, with the
+// synced ones only, and with beginnings or some pages of the others.
 func (d *disk) lost(random *rand.Rand) (all [][]byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,7 +118,7 @@ func (d *disk) lost(random *rand.Rand) (all [][]byte) {
 type crash struct {
 	during       string
 	file, head   []byte
-	commits      [][]byte // as they may be, each
+	commits      [][]byte // possible contents
 	acknowledged int
 }
 
@@ -131,7 +131,8 @@ func (c *crash) restore(t *testing.T, commits []byte) string {
 	return path
 }
 
-// counted has a store count, in a value and in a log, with a text of some length.
+// counted increments a counter of the store, in a value and in a log, with a text of the given
+// length.
 func counted(t *testing.T, f *File, n, length int) error {
 	t.Helper()
 	return f.Update(t.Context(), func(tx *Tx) error {
@@ -152,7 +153,7 @@ func counted(t *testing.T, f *File, n, length int) error {
 	})
 }
 
-// counts returns how far a store has counted, after checking that its log and its value agree.
+// counts returns a store's counter, and checks that its log and its value agree.
 func counts(t *testing.T, f *File, during string) (n int) {
 	t.Helper()
 	_, _ = fmt.Sscan(value(t, f, "n"), &n) // stays 0 without a value
@@ -170,9 +171,9 @@ func counts(t *testing.T, f *File, during string) (n int) {
 	return n
 }
 
-// TestNothingThatWasAcknowledgedIsLost: the machine fails at each step between the commit log, the file
-// and the answer, and keeps any part of what was not synced. A store that is opened then has every
-// acknowledged call, none twice, and is at the place that it was at then.
+// TestNothingThatWasAcknowledgedIsLost: the machine fails at each step between the commit log, the
+// file and the answer, and keeps any part of the writes that were not synced. The store has every
+// acknowledged call exactly once when it is opened again, and is at the same point as before.
 func TestNothingThatWasAcknowledgedIsLost(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -224,15 +225,15 @@ func TestNothingThatWasAcknowledgedIsLost(t *testing.T) {
 	}
 }
 
-// hasRecent reports whether a store has what its file has not.
+// hasRecent reports whether a store has changes that are not in its file.
 func hasRecent(f *File) bool {
 	f.reading.RLock()
 	defer f.reading.RUnlock()
 	return !f.recent.empty()
 }
 
-// TestAStoreIsTheSameOnEachWay: what is read before and after the commit log was put into the file, and
-// after it was replayed, is the same, and so is the digest of a file that has applied the batches.
+// TestAStoreIsTheSameOnEachWay: reads return the same before and after the commit log is put into
+// the file and after it is replayed, and a file that has applied the batches has the same digest.
 func TestAStoreIsTheSameOnEachWay(t *testing.T) {
 	path, now := filepath.Join(t.TempDir(), "state.db"), func() time.Time { return time.Unix(1e9, 0) }
 	f, _, err := Open(Options{Path: path, Now: now})
@@ -305,11 +306,12 @@ func TestAStoreIsTheSameOnEachWay(t *testing.T) {
 	assert.NoFileExists(t, commitsOf(path))
 }
 
-// TestADiskThatFails: a batch that cannot be written or synced is not stored, and says so, unless even
-// that cannot be made sure. What was acknowledged stays, and the store goes on when the disk does.
+// TestADiskThatFails: a batch that cannot be written or synced is not stored, and its error is
+// certain, unless the disk does not allow to make sure of that. Acknowledged batches stay, and the
+// store works again once the disk does.
 func TestADiskThatFails(t *testing.T) {
 	for name, c := range map[string]struct {
-		fails  []string // steps, in their order; "" succeeds
+		fails  []string // steps in order; "" succeeds
 		unsure bool
 	}{
 		"no room to open":        {[]string{"open"}, false},
@@ -366,8 +368,8 @@ func TestADiskThatFails(t *testing.T) {
 	}
 }
 
-// TestAFileThatCannotGrow: the commit log fills up, and then nothing more is written. Nothing is lost, not
-// even if the store is closed and opened as it is.
+// TestAFileThatCannotGrow: once the commit log is full, nothing more is written. Nothing is lost,
+// not even if the store is closed and opened again in that state.
 func TestAFileThatCannotGrow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	f, _, err := Open(Options{Path: path})
@@ -401,8 +403,8 @@ func TestAFileThatCannotGrow(t *testing.T) {
 	assert.NoFileExists(t, commitsOf(path))
 }
 
-// killed returns the path of a store as a process leaves it that is killed, with one batch that its
-// file does not have.
+// killed returns the path of a store as a killed process leaves it, with one batch that is not in
+// its file.
 func killed(t *testing.T) string {
 	t.Helper()
 	path, left := filepath.Join(t.TempDir(), "state.db"), filepath.Join(t.TempDir(), "state.db")
@@ -414,8 +416,9 @@ func killed(t *testing.T) string {
 	return left
 }
 
-// TestWhatAKilledProcessHasLeft is there for all who open its file: a copy has it, and who looks for a
-// value or takes the file away. Another store in its place does not get it.
+// TestWhatAKilledProcessHasLeft: the commit log of a killed process counts for everything that
+// opens its file: copies, look-ups of a value and setting the file aside. Another store in its
+// place does not get it.
 func TestWhatAKilledProcessHasLeft(t *testing.T) {
 	path := killed(t)
 	found, err := Holds(path, "k", "n")
@@ -457,7 +460,8 @@ func TestWhatAKilledProcessHasLeft(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// TestAnIdleStorePutsAllIntoItsFile, and one that follows does so before it applies anything.
+// TestAnIdleStorePutsAllIntoItsFile: a store that is idle puts its commit log into its file, and a
+// store that begins to follow does so before it applies anything.
 func TestAnIdleStorePutsAllIntoItsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {

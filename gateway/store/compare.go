@@ -9,9 +9,9 @@ import (
 // mostTries limits how often an update calls its function.
 const mostTries = 50
 
-// CompareAndSet does what [Updater] says by [Store.Apply], for a store whose changes are decided
-// elsewhere: it calls f again if what f has read has changed since, 50 times at most. What f has
-// read may be as old as what the store reads.
+// CompareAndSet implements [Updater] with [Store.Apply], for a store whose changes are decided
+// elsewhere. It calls f again if a value that f has read has changed since, up to 50 times. f may
+// read values as old as the store returns.
 func CompareAndSet(ctx context.Context, store Store, f func(*Tx) error) error {
 	for range mostTries {
 		if ctx.Err() != nil {
@@ -42,7 +42,7 @@ func CompareAndSet(ctx context.Context, store Store, f func(*Tx) error) error {
 	return errors.New("others go on changing the same values at the same time: try again")
 }
 
-// certainty returns an error of Apply as one of Update.
+// certainty converts an error of Apply to one of Update.
 func certainty(err error) error {
 	for _, certain := range []error{nil, ErrNotSent, ErrTooMany, ErrOtherKey} {
 		if errors.Is(err, certain) {
@@ -60,10 +60,10 @@ type compared struct {
 	torn  bool // two reads of a value differ
 }
 
-// sight is a value as it was read first; its revision is 0 if it was absent.
+// sight is a value as it was first read; its revision is 0 if it was absent.
 type sight struct {
 	Entry
-	counts bool // it was asked for by itself
+	counts bool // it was read by Get, not only visited
 }
 
 func (c *compared) get(kind Kind, key string) (Entry, error) {
@@ -96,8 +96,8 @@ func (c *compared) scan(kind Kind, prefix string, visit func(Entry) bool) error 
 	})
 }
 
-// holds reports whether the values that were asked for are still what they were, so that there
-// was a moment when all of them were.
+// holds reports whether the values that were read by Get are unchanged, so that there was a moment
+// when all of them were current.
 func (c *compared) holds() bool {
 	if len(c.seen) < 2 {
 		return true
@@ -111,8 +111,8 @@ func (c *compared) holds() bool {
 	return true
 }
 
-// expecting returns changes of values with the revisions that were read, and comparisons of
-// those that were only asked for.
+// expecting returns the changes with the revisions that were read as expected ones, and comparisons
+// for values that were only read.
 func (c *compared) expecting(changes []Change) ([]Change, error) {
 	changed := map[place]bool{}
 	for i := range changes {

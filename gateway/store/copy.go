@@ -20,12 +20,12 @@ import (
 	"adgateway/gateway/store/commitlog"
 )
 
-// ErrCopy means that something is no whole copy of a store, or not the one that is wanted.
+// ErrCopy means that a file is not a complete copy of a store, or not the wanted one.
 var ErrCopy = errors.New("this is not the copy of a store")
 
-// Digest returns the SHA-256 of what the store holds, with its identity, revisions and
-// positions, and the place up to which it was applied. Files that have applied the same
-// entries, from the same copy on, have the same.
+// Digest returns the SHA-256 of the store's content, including its identity, revisions and
+// positions, and the point up to which batches were applied. Files that started from the same copy
+// and have applied the same entries have the same digest.
 func (f *File) Digest(ctx context.Context) (at Point, digest Hash, err error) {
 	sum := sha256.New()
 	err = f.viewAll(func(tx *bbolt.Tx) error {
@@ -39,7 +39,8 @@ func (f *File) Digest(ctx context.Context) (at Point, digest Hash, err error) {
 	return at, Hash(sum.Sum(nil)), closed(err)
 }
 
-// addBucket adds a bucket to a sum, but for the place in the bucket of the store.
+// addBucket adds the content of a bucket to sum. If store is set, it is the bucket of the store,
+// whose point is left out.
 func addBucket(ctx context.Context, sum hash.Hash, name []byte, b *bbolt.Bucket, store bool) error {
 	add := func(what byte, parts ...[]byte) {
 		sum.Write([]byte{what})
@@ -64,9 +65,9 @@ func addBucket(ctx context.Context, sum hash.Hash, name []byte, b *bbolt.Bucket,
 	return err
 }
 
-// CopyTo writes a copy of the store as it is at one moment, which [Install] takes, and
-// returns its place. The store may be used meanwhile, however slow the writer is: the copy is
-// beside the file until it has been written.
+// CopyTo writes a consistent copy of the store for [Install], and returns its point. The store can
+// be used meanwhile, even if w is slow: a temporary copy is kept next to the file until it has been
+// written.
 func (f *File) CopyTo(ctx context.Context, w io.Writer) (at Point, err error) {
 	beside, err := createBeside(f.path)
 	if err != nil {
@@ -100,7 +101,7 @@ func writeAll(ctx context.Context, tx *bbolt.Tx, w io.Writer) error {
 	return err
 }
 
-// summed lets write write, and then writes the sum of that.
+// summed calls write, and then writes the checksum of what was written.
 func summed(ctx context.Context, w io.Writer, write func(io.Writer) error) error {
 	sum := sha256.New()
 	err := write(untilEnd{ctx, io.MultiWriter(w, sum)})
@@ -110,8 +111,8 @@ func summed(ctx context.Context, w io.Writer, write func(io.Writer) error) error
 	return err
 }
 
-// CopyFile is [File.CopyTo] for the store in a file that no process has open, and which it
-// does not change. It fails with [ErrInUse] if one has.
+// CopyFile is [File.CopyTo] for a store's file that no process has open. It does not change the
+// content of the store. It fails with [ErrInUse] if a process has the file open.
 func CopyFile(ctx context.Context, path string, w io.Writer) error {
 	if _, err := os.Stat(path); err != nil {
 		return err
@@ -129,7 +130,7 @@ func CopyFile(ctx context.Context, path string, w io.Writer) error {
 	return errors.Join(err, db.Close())
 }
 
-// untilEnd writes until ctx ends.
+// untilEnd is a writer that fails once ctx ends.
 type untilEnd struct {
 	ctx context.Context
 	w   io.Writer
@@ -142,13 +143,13 @@ func (u untilEnd) Write(p []byte) (int, error) {
 	return u.w.Write(p)
 }
 
-// Install puts a copy that [File.CopyTo] has written in the place of the store in a file, or
-// where there is none yet, and reads r to its end. The store must not be open. Install fails
-// with [ErrCopy] unless the copy is whole and at a place; the zero point is any. After an
-// error what was there is there.
+// Install replaces the store in a file with a copy that [File.CopyTo] has written, or creates the
+// file, and reads r to its end. The store must not be open. Install fails with [ErrCopy] unless the
+// copy is complete and at the point want; a zero point accepts any. After an error the previous
+// store is unchanged.
 func Install(path string, r io.Reader, want Point) error {
 	return install(path, r, want, func() error {
-		// The head belongs to the store before.
+		// The head belongs to the previous store.
 		if err := os.Remove(HeadOf(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -156,16 +157,16 @@ func Install(path string, r io.Reader, want Point) error {
 	})
 }
 
-// Restore is [Install] for a copy of any place that may be older than what the store has
-// acknowledged. A store that is opened after it says [ErrRewound], and is another store. The head
-// beside the file tells it what was acknowledged.
+// Restore is [Install] for a copy at any point, which may be older than what the store has
+// acknowledged. A store that is opened afterwards has a new identity and reports [ErrRewound]. The
+// head file passes on the acknowledged revision.
 func Restore(path string, r io.Reader) error {
 	return install(path, r, Point{}, func() error {
 		known, err := readHead(path)
 		if err != nil {
 			return err
 		}
-		said := head{} // the store that was there is another one
+		said := head{} // without an identity, so the restored store counts as another one
 		if known != nil {
 			said.Revision = known.Revision
 		}
@@ -177,7 +178,7 @@ func Restore(path string, r io.Reader) error {
 	})
 }
 
-// install puts a copy in the place of a store; before is called when all is checked.
+// install replaces a store with a copy. It calls before once the copy is checked.
 func install(path string, r io.Reader, want Point, before func() error) (err error) {
 	beside, err := createBeside(path)
 	if err != nil {
@@ -204,7 +205,7 @@ func install(path string, r io.Reader, want Point, before func() error) (err err
 	if err = Unused(path); err != nil {
 		return err
 	}
-	if err = (&commitlog.Log{Path: commitsOf(path)}).Remove(); err != nil { // of a store that is damaged
+	if err = (&commitlog.Log{Path: commitsOf(path)}).Remove(); err != nil { // of a damaged store
 		return err
 	}
 	if err = before(); err != nil {
@@ -213,7 +214,7 @@ func install(path string, r io.Reader, want Point, before func() error) (err err
 	return atomicfile.Replace(beside.Name(), path)
 }
 
-// cutSum removes the sum at the end of a copy. It fails unless that is the sum of the rest.
+// cutSum removes the checksum at the end of a copy. It fails if the checksum does not match.
 func cutSum(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -236,7 +237,7 @@ func cutSum(file *os.File) error {
 	return file.Truncate(size)
 }
 
-// checkCopy returns why a file is not the store that is wanted.
+// checkCopy returns an error unless the file is a store at the point want.
 func checkCopy(path string, want Point) error {
 	db, err := open(path)
 	if err != nil {
@@ -258,8 +259,8 @@ func checkCopy(path string, want Point) error {
 	return errors.Join(err, db.Close())
 }
 
-// Unused returns [ErrInUse] if a process has the store in a file open. One that is damaged,
-// or not there, is not in use. What a process that was killed has left beside the file is put into it.
+// Unused returns [ErrInUse] if a process has the store in a file open. A damaged or missing file is
+// not in use. If a killed process left a commit log, its content is put into the file.
 func Unused(path string) error {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -274,17 +275,17 @@ func Unused(path string) error {
 	return errors.Join(putLeft(db, path), db.Close())
 }
 
-// copyMark is what the names of files contain that hold a copy for a while.
+// copyMark is part of the names of temporary copies.
 const copyMark = ".copy-"
 
 func createBeside(path string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(path), filepath.Base(path)+copyMark+"*")
 }
 
-// removeBeside removes what a process that ended has left beside a store.
+// removeBeside removes files that an ended process left next to a store.
 func removeBeside(path string) {
 	folder := filepath.Dir(path)
-	found, _ := os.ReadDir(folder) // it only takes space
+	found, _ := os.ReadDir(folder) // leftovers only take space
 	for _, entry := range found {
 		if strings.HasPrefix(entry.Name(), filepath.Base(path)+copyMark) {
 			_ = os.Remove(filepath.Join(folder, entry.Name()))

@@ -76,7 +76,7 @@ func TestACopyIsConsistentWhileTheFileIsWritten(t *testing.T) {
 	}
 }
 
-// growing is a writer that makes a file grow whenever it is written to.
+// growing is a writer that makes the store's file grow on every write.
 type growing struct {
 	t *testing.T
 	f *store.File
@@ -161,7 +161,8 @@ func TestACopyThatIsNotWholeIsRefused(t *testing.T) {
 	}
 }
 
-// TestACopyInTheWayOfAnotherStoreIsNoRewind: who installs it wants it so.
+// TestACopyInTheWayOfAnotherStoreIsNoRewind: a store that is deliberately replaced with a copy of
+// another one does not count as rewound.
 func TestACopyInTheWayOfAnotherStoreIsNoRewind(t *testing.T) {
 	folder := t.TempDir()
 	open := func(name string) *store.File {
@@ -200,8 +201,8 @@ func TestWhatACopyLeavesIsRemoved(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrClosed)
 }
 
-// TestAStoreAloneChainsItsBatches: two that do the same are at the same place, and never
-// again once they differ.
+// TestAStoreAloneChainsItsBatches: two copies of a store are at the same point as long as they
+// apply the same batches, and never again once their batches differ.
 func TestAStoreAloneChainsItsBatches(t *testing.T) {
 	folder, now := t.TempDir(), func() time.Time { return begin }
 	open := func(name string) *store.File {
@@ -237,7 +238,7 @@ func TestAStoreAloneChainsItsBatches(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-// TestADigestCoversPositions: what was appended and removed has left its number.
+// TestADigestCoversPositions: the sequences of removed log entries count in the digest.
 func TestADigestCoversPositions(t *testing.T) {
 	folder := t.TempDir()
 	a := follower(t, filepath.Join(folder, "a.db"), nil)

@@ -30,8 +30,8 @@ func filled(t *testing.T) []byte {
 	return whole
 }
 
-// elements returns where the first elements of the pages of a kind begin, including pages that are
-// no longer used.
+// elements returns the bytes from the first element of each page of a kind on, including pages that
+// are no longer used.
 func elements(whole []byte, kind uint16) (all [][]byte) {
 	const size, header = 4096, 16
 	for page := 2 * size; page < len(whole); page += size {
@@ -43,8 +43,8 @@ func elements(whole []byte, kind uint16) (all [][]byte) {
 	return all
 }
 
-// TestAFileThatLeadsNowhereIsSetAside: its memory is mapped, so that what lies outside of it
-// cannot be read.
+// TestAFileThatLeadsNowhereIsSetAside: a file with a page that leads out of the file is set aside.
+// The file is mapped into memory, so following such a page would be a fault.
 func TestAFileThatLeadsNowhereIsSetAside(t *testing.T) {
 	if os.Getpagesize() != 4096 {
 		t.Skip("the pages of the file have another size")
@@ -75,7 +75,7 @@ func TestAFileThatLeadsNowhereIsSetAside(t *testing.T) {
 	}
 }
 
-// TestABitThatFlips ends neither the process nor, once the file is open, a reader.
+// TestABitThatFlips: a flipped bit ends neither the process nor, once the file is open, a reader.
 func TestABitThatFlips(t *testing.T) {
 	whole := filled(t)
 	r := rand.New(rand.NewPCG(3, 4))

@@ -10,7 +10,7 @@ import (
 )
 
 // Update implements [Updater]. If ctx ends while an [Appender] has the changes, it fails with
-// [ErrUnsure] and does not wait for it.
+// [ErrUnsure] without waiting for the appender.
 func (f *File) Update(ctx context.Context, update func(*Tx) error) error {
 	own := &write{updates: &updating{f: update}}
 	err := f.await(ctx, own)
@@ -20,26 +20,26 @@ func (f *File) Update(ctx context.Context, update func(*Tx) error) error {
 	return err
 }
 
-// updating is the part of a write that decides what it changes.
+// updating is the function of a write that decides its changes.
 type updating struct {
 	f func(*Tx) error
 
 	mu       sync.Mutex // held while f runs; guards the fields below
 	called   bool
-	left     bool // the caller has stopped waiting: f is not called again
+	left     bool // the caller has stopped waiting, so f must not be called again
 	panicked any
 }
 
-// errPanicked is for the caller of a function that has panicked.
+// errPanicked tells the caller of Update that its function has panicked.
 var errPanicked = errors.New("the function of an update has panicked")
 
-// decide calls the function and returns the changes that it makes. A panic must not end the
-// writer, which others wait for.
+// decide calls the function and returns its changes. It recovers from panics, because other callers
+// wait for the writer.
 func (u *updating) decide(v view, now time.Time) (changes []Change, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.left {
-		return nil, ErrNotSent // nobody hears of it
+		return nil, ErrNotSent // the caller is gone and does not see it
 	}
 	u.called = true
 	defer func() {
@@ -60,8 +60,8 @@ func (u *updating) decide(v view, now time.Time) (changes []Change, err error) {
 	return changes, nil
 }
 
-// leave notes that the caller goes, once the function has ended, and returns what it is told.
-// A call of Apply has no function: u is nil.
+// leave makes the writer skip the function, after waiting for a running call of it, and returns the
+// error for the caller. A call of Apply has no function: u is nil.
 func (u *updating) leave(cause error) error {
 	if u == nil {
 		return cause

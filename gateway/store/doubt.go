@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// patience is how long each answer of a store is waited for again that was lost.
+// patience lists the pauses before each retry after a lost answer.
 var patience = []time.Duration{5 * time.Millisecond, 50 * time.Millisecond, 250 * time.Millisecond}
 
-// certainly makes changes of sealed values. If the answer is lost, it looks whether they
-// were made, and makes them if not. No two sealed values are equal, so that one
-// that is there was written by this call, and all others with it. What remains in doubt
-// is no conflict: that says that nothing was changed. What was made and removed again in
-// between would be made twice: a driver on other machines, which others change, is patient
-// itself.
+// certainly applies changes of sealed values. If the answer is lost, it checks whether they were
+// made, and makes them if not. No two sealed values are equal: if the expected value is present,
+// this call has written it, and all its other changes too. An outcome that remains unknown is not
+// reported as a conflict, because a conflict means that nothing was changed. Changes that were made
+// and removed again in between would be made twice; therefore a driver whose store is shared with
+// other machines retries itself.
 func (s *Sealed) certainly(ctx context.Context, changes []Change) (Revision, error) {
 	revision, err := s.Store.Apply(ctx, changes...)
 	mark, lost := mark(changes), err
 	for _, wait := range patience {
 		switch {
 		case errors.Is(err, ErrNotSent) && lost != nil && !settled(lost):
-			return 0, lost // this try was refused, but the outcome of the previous one is not known
+			return 0, lost // this try was refused, but the outcome of the previous one is unknown
 		case err == nil || mark == nil || settled(err) || ctx.Err() != nil:
 			return revision, err
 		}
@@ -36,8 +36,8 @@ func (s *Sealed) certainly(ctx context.Context, changes []Change) (Revision, err
 		if revision, err = s.Store.Apply(ctx, changes...); !errors.Is(err, ErrConflict) {
 			continue
 		}
-		// A conflict with itself, or with another, which may have come before or after. A
-		// value that has the expected revision was read as it was before.
+		// The conflict is with the earlier try of this call, or with another writer's change before
+		// or after it. A value that still has the expected revision was read before the change.
 		err = lost
 		present, unread := s.Store.Get(ctx, mark.Kind, mark.Key)
 		switch {
@@ -61,8 +61,8 @@ func settled(err error) bool {
 	return false
 }
 
-// mark returns the change that sets a value, by which changes are recognized; nil if there
-// is none, or if no driver takes the changes.
+// mark returns the first change that sets a value, which identifies the changes in the store. It
+// returns nil if there is none, or if no driver accepts the changes.
 func mark(changes []Change) (mark *Change) {
 	if CheckChanges(changes) != nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// TestLostAnswersAreFoundOut: whatever the store does, a step that is acknowledged was
-// made once, and its line is in the log once.
+// TestLostAnswersAreFoundOut: whatever faults the store has, each acknowledged step was made
+// exactly once, and its line is in the log exactly once.
 func TestLostAnswersAreFoundOut(t *testing.T) {
 	happened := map[storetest.Fault]int{}
 	for seed := range uint64(4) {
@@ -46,7 +46,7 @@ func TestLostAnswersAreFoundOut(t *testing.T) {
 						step++
 					case !errors.Is(err, store.ErrConflict):
 						unsure++
-						step++ // it must not be tried again
+						step++ // must not be tried again
 					}
 					mu.Unlock()
 				}
@@ -81,10 +81,10 @@ func TestLostAnswersAreFoundOut(t *testing.T) {
 	}
 }
 
-// scripted answers calls of Apply with errors, before or after they are made.
+// scripted is a store whose first calls of Apply fail, before or after the changes are made.
 type scripted struct {
 	store.Store
-	made   []bool // for each call that fails; later ones work
+	made   []bool // whether each failing call makes its changes; later calls succeed
 	called int
 }
 
@@ -140,8 +140,8 @@ func TestDoubtEnds(t *testing.T) {
 	}
 }
 
-// TestUpdatesOfAStoreWithFaults: each puts a line and counts it, once if it was acknowledged, and
-// not at all if it is certain that it was not.
+// TestUpdatesOfAStoreWithFaults: each update puts a line and counts it: exactly once if it was
+// acknowledged, and not at all if its error is certain.
 func TestUpdatesOfAStoreWithFaults(t *testing.T) {
 	outcomes := map[string]int{}
 	for seed := range uint64(4) {

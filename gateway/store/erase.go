@@ -10,31 +10,30 @@ import (
 )
 
 // eraser overwrites the free pages of a file with zeros. Package bbolt writes each change to other
-// pages, and keeps what was in those before until it needs them: a value that is removed can be
+// pages, and does not clear the previous ones until it reuses them, so a removed value could be
 // read in the file long afterwards.
 type eraser struct {
 	kinds []Kind // whose removed values are erased
 
 	mu      sync.Mutex
 	again   bool          // a value was removed since the last pass began
-	running chan struct{} // closed when the goroutine ends that erases; nil: there is none
+	running chan struct{} // closed when the erasing goroutine ends; nil if none runs
 	stopped bool
 }
 
 const (
-	erasedAtOnce = 256 // pages, in one transaction
+	erasedAtOnce = 256 // pages per transaction
 	readersWait  = 20 * time.Millisecond
 )
 
-// erase has free pages erased if the changes remove or replace values of the kinds for which
-// that was asked.
+// erase starts erasing if the changes remove or replace values of the erased kinds.
 func (f *File) erase(changes []Change) {
 	if slices.ContainsFunc(changes, func(c Change) bool { return slices.Contains(f.eraser.kinds, c.Kind) }) {
 		f.eraseFree()
 	}
 }
 
-// eraseFree erases the pages that are free now, while the file is used.
+// eraseFree starts to erase the free pages in the background.
 func (f *File) eraseFree() {
 	e := &f.eraser
 	e.mu.Lock()
@@ -45,7 +44,7 @@ func (f *File) eraseFree() {
 	}
 }
 
-// eraseAll makes passes until none is wanted.
+// eraseAll makes passes until no further one is requested.
 func (f *File) eraseAll() {
 	e := &f.eraser
 	for {
@@ -65,7 +64,7 @@ func (f *File) eraseAll() {
 	}
 }
 
-// stop lets the pass that is being made end at its next transaction, and waits for that.
+// stop ends the running pass at its next transaction, and waits for that.
 func (e *eraser) stop() {
 	e.mu.Lock()
 	e.stopped = true
@@ -80,7 +79,7 @@ func (e *eraser) ends() bool {
 	return e.stopped
 }
 
-// erasePass erases the commit log, and each page of the file that is free.
+// erasePass erases the commit log and each free page of the file.
 func (f *File) erasePass() (err error) {
 	if err = f.eraseCommits(); err != nil {
 		return err
@@ -104,9 +103,9 @@ func (f *File) erasePass() (err error) {
 	return file.Sync()
 }
 
-// eraseSome erases the free pages of a part of the file, and reports whether there are more. It
-// does nothing while somebody reads: the reader may have begun when the pages were in use. Nobody
-// is kept waiting for longer than these pages take.
+// eraseSome erases the free pages in one part of the file. more reports whether there are further
+// parts. If a read transaction is open, it erases nothing, because the reader may have begun while
+// the pages were in use. Other transactions wait no longer than erasing these pages takes.
 func (f *File) eraseSome(file *os.File, from int) (done, more bool, err error) {
 	tx, err := f.db.Begin(true)
 	if err != nil {
@@ -124,12 +123,12 @@ func (f *File) eraseSome(file *os.File, from int) (done, more bool, err error) {
 	size := int64(tx.DB().Info().PageSize)
 	content, zeros := make([]byte, size), make([]byte, size)
 	end := min(from+erasedAtOnce, int(info.Size()/size))
-	for id := max(from, 2); id < end; id++ { // two pages say where the others are
+	for id := max(from, 2); id < end; id++ { // the first two pages are meta pages
 		page, err := tx.Page(id)
 		if err != nil {
 			return false, false, err
 		}
-		if page != nil && page.Type != "free" { // nil: behind the last one
+		if page != nil && page.Type != "free" { // nil after the last page
 			continue
 		}
 		at := int64(id) * size

@@ -26,7 +26,8 @@ func erased(t *testing.T, f *File) {
 	require.NoError(t, f.State().Unerased)
 }
 
-// holds reports whether a store has a text anywhere, in free pages and in its commit log too.
+// holds reports whether a store's file contains a text anywhere, including free pages and the
+// commit log.
 func holds(t *testing.T, f *File, text string) bool {
 	t.Helper()
 	content, err := os.ReadFile(f.path)
@@ -47,7 +48,7 @@ func opened(t *testing.T, path string, erase ...Kind) *File {
 	return f
 }
 
-// replaceValue sets a value, or removes it if it is empty.
+// replaceValue sets a value, or removes it if value is empty.
 func replaceValue(t *testing.T, f *File, kind Kind, key, value string) {
 	t.Helper()
 	known, err := f.Get(t.Context(), kind, key)
@@ -62,7 +63,8 @@ func replaceValue(t *testing.T, f *File, kind Kind, key, value string) {
 	assert.NoError(t, err)
 }
 
-// A removed secret is nowhere in the file, however many pages had it.
+// TestRemovedSecretsAreErased: a removed secret is nowhere in the file, no matter how many pages
+// had it.
 func TestRemovedSecretsAreErased(t *testing.T) {
 	const secret = "CANARY-of-a-job"
 	for name, value := range map[string]string{
@@ -73,7 +75,7 @@ func TestRemovedSecretsAreErased(t *testing.T) {
 			f := opened(t, filepath.Join(t.TempDir(), "state.db"), "secret")
 			set := func(kind Kind, key, value string) { t.Helper(); replaceValue(t, f, kind, key, value) }
 			set("secret", "one", value)
-			for i := range 50 { // the page of the secret is written again and again
+			for i := range 50 { // the page of the secret is rewritten many times
 				set("secret", fmt.Sprint("other", i), strings.Repeat("x", 100))
 				set("plain", fmt.Sprint(i), strings.Repeat("y", 300))
 			}
@@ -94,7 +96,8 @@ func TestRemovedSecretsAreErased(t *testing.T) {
 	}
 }
 
-// What a version before has left is erased when the file is opened.
+// TestFreePagesAreErasedAtOpening: free pages that an earlier process left are erased when the file
+// is opened.
 func TestFreePagesAreErasedAtOpening(t *testing.T) {
 	const secret = "CANARY-of-before"
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -111,7 +114,8 @@ func TestFreePagesAreErasedAtOpening(t *testing.T) {
 	replaceValue(t, f, "plain", "k", "v")
 }
 
-// A reader sees what was there when it began, whatever is erased meanwhile.
+// TestReadersKeepTheirPages: a reader sees the values from when it began, even if they are erased
+// meanwhile.
 func TestReadersKeepTheirPages(t *testing.T) {
 	f := opened(t, filepath.Join(t.TempDir(), "state.db"), "secret")
 	value := []byte(strings.Repeat("secret ", 3000))
@@ -143,7 +147,7 @@ func TestReadersKeepTheirPages(t *testing.T) {
 	assert.False(t, holds(t, f, "secret secret"))
 }
 
-// Changes, reads and erasing at once lose nothing.
+// TestErasingWhileTheFileIsUsed: concurrent changes, reads and erasing lose nothing.
 func TestErasingWhileTheFileIsUsed(t *testing.T) {
 	f := opened(t, filepath.Join(t.TempDir(), "state.db"), "secret")
 	var group sync.WaitGroup

@@ -10,41 +10,41 @@ import (
 	"sync/atomic"
 )
 
-// Newest is the newest format of values that this program reads and writes. One number
-// counts for all kinds: it grows with each change that an earlier version could not read.
+// Newest is the newest format of values that this program reads and writes. One number covers all
+// kinds: it grows with each change that an earlier version cannot read.
 const Newest = 1
 
-// Oldest is the format that every version reads, and that is written as long as nobody
-// knows what the others read.
+// Oldest is the format that every version reads. It is written as long as the formats that the
+// other gateways read are unknown.
 const Oldest = 1
 
-// ErrNewer means that a value has a format of a later version of this program, which is
-// never guessed at.
+// ErrNewer means that a later version of this program has written a value in a format that this one
+// cannot read.
 var ErrNewer = errors.New("a later version of adgateway has written it, in a format that this one cannot " +
 	"read: update this one")
 
-// Formatted is what every value that is kept as JSON embeds.
+// Formatted is embedded in every value that is stored as JSON.
 type Formatted struct {
-	V int `json:"v"` // format, which [Encode] sets
+	V int `json:"v"` // format, set by [Encode]
 }
 
 func (f *Formatted) format() *int { return &f.V }
 
-// Value is a pointer to what embeds [Formatted].
+// Value is a pointer to a type that embeds [Formatted].
 type Value[T any] interface {
 	*T
 	format() *int
 }
 
-// formats lists the formats of a store.
-type formats struct{ newest, written atomic.Int32 } // 0: not set
+// formats holds the newest format that is read and the one that is written.
+type formats struct{ newest, written atomic.Int32 } // 0 if not set
 
-// Newest returns the newest format that the gateway of this store reads: [Newest], unless
-// it plays another version.
+// Newest returns the newest format that this store's gateway reads. It is [Newest] unless
+// [Sealed.SetNewest] has changed it.
 func (s *Sealed) Newest() int { return cmp.Or(int(s.formats.newest.Load()), Newest) }
 
-// Format returns the format that values are written in now. It is the newest of a gateway
-// that is alone; among several, all of them read it.
+// Format returns the format in which values are written now: one that all gateways of a cluster
+// read, or the newest one outside of a cluster.
 func (s *Sealed) Format() int {
 	return min(cmp.Or(int(s.formats.written.Load()), s.Newest()), s.Newest())
 }
@@ -52,8 +52,8 @@ func (s *Sealed) Format() int {
 // SetNewest sets the newest format that is read.
 func (s *Sealed) SetNewest(format int) { s.formats.newest.Store(int32(format)) }
 
-// SetFormat sets the format that values are written in from now on, if it is not newer than
-// the newest. It may be called at any time.
+// SetFormat sets the format in which values are written from now on. A format above the newest one
+// has the effect of the newest. It is safe for concurrent use.
 func (s *Sealed) SetFormat(format int) { s.formats.written.Store(int32(format)) }
 
 // CheckFormat returns [ErrNewer] if a format is higher than the newest that is read.
@@ -64,15 +64,15 @@ func CheckFormat(format, newest int) error {
 	return nil
 }
 
-// Encode returns a value as a store keeps it, in the format that is written there now. A type whose
-// form differs between formats writes it by V in its MarshalJSON.
+// Encode encodes a value for the store, in the format that is written now. A type whose JSON
+// differs between formats checks V in its MarshalJSON.
 func Encode[T any, P Value[T]](s *Sealed, value T) ([]byte, error) {
 	*P(&value).format() = s.Format()
 	return json.Marshal(&value)
 }
 
-// Decode decodes a value of a store. It fails with [ErrNewer], and leaves into as it is, if
-// the store does not read its format.
+// Decode decodes a value of the store into into. If the store does not read the value's format, it
+// fails with [ErrNewer] and leaves into unchanged.
 func Decode[T any, P Value[T]](s *Sealed, value []byte, into P) error {
 	format, known := formatOf(value)
 	if !known {
@@ -88,7 +88,8 @@ func Decode[T any, P Value[T]](s *Sealed, value []byte, into P) error {
 	return json.Unmarshal(value, into)
 }
 
-// formatOf reads the format where Encode writes it, at the beginning, without the rest of the value.
+// formatOf reads the format from the beginning of a value, where Encode writes it, without parsing
+// the rest.
 func formatOf(value []byte) (format int, known bool) {
 	after, found := bytes.CutPrefix(value, []byte(`{"v":`))
 	digits, _, ends := bytes.Cut(after, []byte{','})

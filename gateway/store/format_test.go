@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// note is a value that the second format has given another shape.
+// note is a value whose shape the second format has changed.
 type note struct {
 	store.Formatted
 	Texts []string
@@ -39,7 +39,7 @@ func (n *note) UnmarshalJSON(text []byte) error {
 
 func TestFormats(t *testing.T) {
 	for name, test := range map[string]struct {
-		newest, set int // 0: not
+		newest, set int // 0 if not set
 		writes      string
 	}{
 		"alone":                {0, 0, `{"text":"a","v":1}`},

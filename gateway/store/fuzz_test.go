@@ -13,13 +13,13 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// said is what a store answers, but for what names it.
+// said is an answer of a store without its identity.
 type said struct {
 	text     string
 	revision store.Revision
 }
 
-// ask makes one call, chosen by some bytes, of a store.
+// ask makes one call of a store. The bytes choose the call.
 func ask(t *testing.T, s store.Store, now time.Time, choice [4]byte) said {
 	key := fmt.Sprintf("k%d", choice[1]%4)
 	log := store.Log([]string{"a", "b"}[choice[1]%2])
@@ -73,7 +73,7 @@ func ask(t *testing.T, s store.Store, now time.Time, choice [4]byte) said {
 	return said{fmt.Sprint(err), revision}
 }
 
-// update reads, puts and removes by one update, which may be refused.
+// update reads, puts and removes values in one update, which may be refused.
 func update(s store.Store, log store.Log, key string, choice [4]byte, expires time.Time) (answer string) {
 	err := storetest.Update(context.Background(), s, func(tx *store.Tx) error {
 		answer = ""
@@ -97,8 +97,8 @@ func update(s store.Store, log store.Log, key string, choice [4]byte, expires ti
 	return fmt.Sprint(answer, err)
 }
 
-// FuzzDrivers: stores in a file, with and without a journal, and one in memory answer alike,
-// whatever they are asked.
+// FuzzDrivers: stores in a file, with and without a journal, and stores in memory give the same
+// answers to any calls.
 func FuzzDrivers(f *testing.F) {
 	f.Add([]byte("\x00\x01\x00\x02\x02\x01\x00\x02\x06\x01\x00\x03\x07\x01\x00\x03"))
 	f.Add([]byte("\x03\x00\x03\x00\x03\x00\x03\x00\xff\x02\x00\x00\x05\x00\x00\x00\x06\x00\x02\x01\x04\x00\x02\x00"))

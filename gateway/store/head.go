@@ -11,36 +11,36 @@ import (
 	"adgateway/gateway/atomicfile"
 )
 
-// Beside the file of a store is another one, its head: which store it is, and the highest
-// revision that it has acknowledged. A file that has less was taken back, such
-// as to a backup; it becomes another store, so that no revision and no position of what
-// was lost is given again.
+// Next to each store's file is its head file, with the identity of the store and the highest
+// revision that it has acknowledged. A store with a lower revision was restored from a backup. It
+// gets a new identity, so that none of the lost revisions and positions is used again.
 
-// ErrRewound means that a store does not have all that it acknowledged.
+// ErrRewound means that a store lacks changes that it has acknowledged.
 var ErrRewound = errors.New("the store is older than what it has acknowledged")
 
-// AfterRewind is what to do about [ErrRewound].
+// AfterRewind tells an administrator how to handle [ErrRewound].
 const AfterRewind = "Stop the gateway, and put the newer file back, or run 'adgateway changes rebuild', " +
 	"which reads the changes since then back from the audit log and ends this notice; what was sent since " +
 	"then with an Idempotency-Key or a plan must not be repeated."
 
-// head is what the head of a store says.
+// head is the content of a head file.
 type head struct {
 	Creation string     `json:"creation"`
 	Revision Revision   `json:"revision"`
 	Rewound  *time.Time `json:"rewound,omitempty"` // when it was noticed, until it is accepted
-	Lost     uint64     `json:"lost,omitempty"`    // calls of Apply; 0 if it was another store
+
+	// acknowledged writes that are missing; 0 if the head belongs to another store
+	Lost uint64 `json:"lost,omitempty"`
 }
 
-// headEvery is how often the head is written at most, so that changes need not wait for
-// it. A file that is taken back by less is not noticed.
+// headEvery is the shortest interval between two writes of the head, so that changes need not wait
+// for them. A rewind by less than that is not noticed.
 const headEvery = time.Second
 
-// HeadOf returns the file beside a store that says what it has acknowledged.
+// HeadOf returns the path of a store's head file.
 func HeadOf(path string) string { return path + ".head" }
 
-// readHead returns the head of the store in a file; nil if it has none, or none that can
-// be read.
+// readHead returns the head of the store in a file, or nil if there is no readable one.
 func readHead(path string) (*head, error) {
 	text, err := os.ReadFile(HeadOf(path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +61,7 @@ func (h *head) text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// err returns what [State.Rewound] says.
+// err returns the error for [State.Rewound], or nil.
 func (h *head) err() error {
 	switch {
 	case h == nil || h.Rewound == nil:
@@ -74,15 +74,14 @@ func (h *head) err() error {
 		h.Rewound.UTC().Format(time.RFC3339))
 }
 
-// Rewound returns [ErrRewound] if the store in a file was taken back and nobody has
-// accepted it. The store may be open.
+// Rewound returns [ErrRewound] if the store in a file was rewound and nobody has accepted that. The
+// store may be open.
 func Rewound(path string) error {
 	h, err := readHead(path)
 	return errors.Join(h.err(), err)
 }
 
-// Accept ends the notice that the store in a file was taken back. The store must not be
-// open.
+// Accept ends the notice that the store in a file was rewound. The store must not be open.
 func Accept(path string) error {
 	h, err := readHead(path)
 	if err != nil || h == nil || h.Rewound == nil {
@@ -96,8 +95,8 @@ func Accept(path string) error {
 	return atomicfile.Write(HeadOf(path), text, nil)
 }
 
-// compare compares a file that was opened with its head. A new file in the place of a
-// damaged one is not compared.
+// compare compares the opened file with its head. A new file that replaces a damaged one is not
+// compared.
 func (f *File) compare(fresh bool) error {
 	known, err := readHead(f.path)
 	if err != nil {
@@ -118,7 +117,7 @@ func (f *File) compare(fresh bool) error {
 			own.Lost = uint64(known.Revision - own.Revision)
 		}
 		own.Revision = max(own.Revision, known.Revision)
-		if err = f.allPut(); err != nil { // what is in the commit log belongs to the store as it was
+		if err = f.allPut(); err != nil { // the commit log belongs to the previous identity
 			return err
 		}
 		if own.Creation, err = recreate(f.db, own.Revision); err != nil {
@@ -132,8 +131,8 @@ func (f *File) compare(fresh bool) error {
 	return nil
 }
 
-// tell writes the head if it could not be when the file was opened. Nothing is changed
-// before: a file that was taken back would be forgotten otherwise.
+// tell writes the head if that failed when the file was opened. Until then nothing may be changed:
+// otherwise a rewind could go unnoticed.
 func (f *File) tell() error {
 	if f.unsaid != nil {
 		f.unsaid = f.writeHead()
@@ -149,14 +148,14 @@ func (f *File) writeHead() error {
 	return f.save(HeadOf(f.path), text)
 }
 
-// acknowledge notes a revision in the head, now and then.
+// acknowledge records a revision, and writes the head from time to time.
 func (f *File) acknowledge(revision Revision) {
 	if f.head.Creation == "" {
-		return // it has none
+		return // it has no head
 	}
 	f.head.Revision = max(f.head.Revision, revision)
 	if now := time.Now(); now.Sub(f.headAt) >= headEvery {
 		f.headAt = now
-		_ = f.writeHead() // the next one is tried again
+		_ = f.writeHead() // best effort: the next write retries
 	}
 }

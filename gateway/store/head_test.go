@@ -79,7 +79,7 @@ func TestAFileFromABackupIsNoticed(t *testing.T) {
 func TestWhichFilesCountAsRewound(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(path string) error
-		text   string // of the error; empty: there is none
+		text   string // expected in the error; empty if there is none
 	}{
 		"nothing":             {func(string) error { return nil }, ""},
 		"without a head":      {func(path string) error { return os.Remove(path + ".head") }, ""},
@@ -106,8 +106,8 @@ func TestWhichFilesCountAsRewound(t *testing.T) {
 	}
 }
 
-// TestTheHeadIsNotAheadOfTheFile at any time: a gateway that is killed finds its store as
-// it was.
+// TestTheHeadIsNotAheadOfTheFile: the head is never ahead of the file, so a killed gateway finds
+// its store unchanged.
 func TestTheHeadIsNotAheadOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	inFile(t, path, func(s Store) {
@@ -126,7 +126,8 @@ func TestTheHeadIsNotAheadOfTheFile(t *testing.T) {
 	})
 }
 
-// TestAFileOfAnEarlierVersion has neither an identity nor logs nor a head.
+// TestAFileOfAnEarlierVersion: a file of an earlier version, without an identity, logs and a head,
+// can be used.
 func TestAFileOfAnEarlierVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	var revision Revision
@@ -154,8 +155,8 @@ func TestAFileOfAnEarlierVersion(t *testing.T) {
 	inFile(t, path, func(s Store) { assert.NoError(t, s.State().Rewound) })
 }
 
-// TestAHeadThatCannotBeWritten, as on a full disk, is no reason not to open a store: it is
-// read, and changes nothing until the head is written.
+// TestAHeadThatCannotBeWritten: a store opens even if its head cannot be written, as on a full
+// disk. It can be read, and refuses changes until the head is written.
 func TestAHeadThatCannotBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	var revision Revision

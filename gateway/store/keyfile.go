@@ -9,16 +9,16 @@ import (
 	"os"
 )
 
-// protection is what a system does so that the secret in a file is of no use elsewhere. Its zero
-// value protects nothing, so that the mode of the file is all there is.
+// protection is the system's way to make the secret in a file useless on other computers. The zero
+// value protects nothing: then only the file's mode guards the secret.
 type protection struct{ protect, unprotect func([]byte) ([]byte, error) }
 
-// protectedMark begins a key file whose secret is protected. Without it the file is the secret
-// itself, as the version before wrote it and as backups have it.
+// protectedMark begins a key file whose secret is protected. A file without it contains the plain
+// secret, as earlier versions and backups write it.
 var protectedMark = []byte("adgateway protected key 1\n")
 
-// ReadKey returns the key in a file, and creates the file with a new key if there is none. On
-// Windows it protects the secret with DPAPI, so that the file is useless on another computer. That
+// ReadKey returns the key in a file. If the file does not exist, it creates it with a new key. On
+// Windows it protects the secret with DPAPI, so the file is useless on another computer. That
 // includes files that an earlier version or a backup has written without protection.
 func ReadKey(path string) (*Key, error) {
 	secret, err := takeSecret(path, systemProtection)
@@ -28,8 +28,7 @@ func ReadKey(path string) (*Key, error) {
 	return NewKey(secret)
 }
 
-// ReadSecret returns the secret in a key file as it is without protection, which has
-// [KeyLength] bytes. It changes nothing.
+// ReadSecret returns the plain secret of [KeyLength] bytes in a key file. It changes nothing.
 func ReadSecret(path string) ([]byte, error) { return readSecret(path, systemProtection) }
 
 // CheckKey returns an error if the file exists and is not a key file.
@@ -41,8 +40,8 @@ func CheckKey(path string) error {
 	return err
 }
 
-// takeSecret returns the secret in a file, which it creates if there is none, and protects if it
-// is not.
+// takeSecret returns the secret in a file. It creates the file if it does not exist, and protects
+// the secret if it is unprotected.
 func takeSecret(path string, by protection) ([]byte, error) {
 	secret, err := readSecret(path, by)
 	switch {
@@ -63,12 +62,13 @@ func takeSecret(path string, by protection) ([]byte, error) {
 	_, torn := readOne(path, by)
 	// else the secret is protected no better than before
 	if torn == nil && isProtected(path) || rewrite(path, secret, by) == nil {
-		err = absent(os.Remove(newKey(path))) // of a rewriting that may have been cut off
+		err = absent(os.Remove(newKey(path))) // left by an interrupted rewrite
 	}
 	return secret, err
 }
 
-// Unprotected reports whether there is a key file whose secret could be protected and is not.
+// Unprotected reports whether a key file exists whose secret is unprotected although the system
+// could protect it.
 func Unprotected(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil && systemProtection.protect != nil && !isProtected(path)
@@ -79,11 +79,12 @@ func isProtected(path string) bool {
 	return err == nil && bytes.HasPrefix(text, protectedMark)
 }
 
-// newKey is the name of the file that a key file is rewritten from.
+// newKey returns the name of the temporary file for rewriting a key file.
 func newKey(path string) string { return path + ".new" }
 
-// rewrite protects the secret in a file. The bytes of the file itself are overwritten, as another
-// one in its place would leave the secret on the disk; until that is done, its content is beside it, too.
+// rewrite protects the secret in a file. It overwrites the bytes of the file itself, because
+// replacing the file would leave the secret on the disk. Until that is done, a temporary file has
+// the new content.
 func rewrite(path string, secret []byte, by protection) (err error) {
 	if found, other := readOne(newKey(path), by); other != nil || !bytes.Equal(found, secret) ||
 		!isProtected(newKey(path)) {
@@ -106,7 +107,7 @@ func rewrite(path string, secret []byte, by protection) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = file.WriteAt(text, 0) // longer than what was there
+	_, err = file.WriteAt(text, 0) // longer than the previous content
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
@@ -142,7 +143,7 @@ func (p protection) text(secret []byte) ([]byte, error) {
 	return append(bytes.Clone(protectedMark), sealed...), nil
 }
 
-// readSecret returns the secret in a file, or in the one that it is being rewritten from.
+// readSecret returns the secret in a file, or in the temporary file of an interrupted rewrite.
 func readSecret(path string, by protection) ([]byte, error) {
 	secret, err := readOne(path, by)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// computer protects as a system does: what it protects is of no use on another one.
+// computer returns the protection of a computer. Another computer cannot undo it.
 func computer(name string) protection {
 	mask := func(data []byte) []byte {
 		masked := bytes.Clone(data)
@@ -48,7 +48,7 @@ func TestKeysAreProtectedForTheirComputer(t *testing.T) {
 		require.ErrorContains(t, err, "restore it from a backup")
 	}
 
-	moved := filepath.Join(t.TempDir(), "state.db.key") // as a backup has it
+	moved := filepath.Join(t.TempDir(), "state.db.key") // as in a backup
 	require.NoError(t, os.WriteFile(moved, secret, 0o600))
 	taken, err := takeSecret(moved, computer("there"))
 	require.NoError(t, err)
@@ -56,8 +56,8 @@ func TestKeysAreProtectedForTheirComputer(t *testing.T) {
 	assert.True(t, isProtected(moved))
 }
 
-// A key file of the version before is rewritten in its place; whenever that is cut off, the key is
-// still there.
+// TestKeysOfTheVersionBeforeAreTakenOver: a key file of an earlier version is rewritten in place.
+// Whenever that is interrupted, the key can still be read.
 func TestKeysOfTheVersionBeforeAreTakenOver(t *testing.T) {
 	here := computer("here")
 	secret := bytes.Repeat([]byte("k"), KeyLength)

@@ -14,14 +14,14 @@ import (
 	"adgateway/gateway/store/commitlog"
 )
 
-// The environment of a process that kills itself at a step of its store.
+// Environment variables of a process that kills itself at a step of its store.
 const (
 	killedAtVariable = "TEST_STORE_KILLED_AT"
 	killedInVariable = "TEST_STORE_KILLED_IN"
 )
 
-// lethal is a commit log whose process is killed at a step: before a write, in the middle of it, before
-// and after a sync.
+// lethal is a commit log that kills its process at a step: before or in the middle of a write, or
+// before or after a sync.
 type lethal struct {
 	commitlog.File
 	step func()
@@ -45,7 +45,7 @@ func (l lethal) Sync() error {
 	return err
 }
 
-// TestAProcessThatKillsItself is that process. Elsewhere it tests nothing.
+// TestAProcessThatKillsItself is the process that kills itself. It tests nothing otherwise.
 func TestAProcessThatKillsItself(t *testing.T) {
 	left, err := strconv.Atoi(os.Getenv(killedAtVariable))
 	if err != nil {
@@ -88,8 +88,8 @@ func TestAProcessThatKillsItself(t *testing.T) {
 	fmt.Println("closed")
 }
 
-// TestAStoreWhoseProcessIsKilled at each step has all that was acknowledged, and at most the one call
-// that was not answered.
+// TestAStoreWhoseProcessIsKilled: if a process is killed at any step, its store has all
+// acknowledged calls, and at most the one call that was not answered.
 func TestAStoreWhoseProcessIsKilled(t *testing.T) {
 	for at := 1; ; at++ {
 		path := filepath.Join(t.TempDir(), "state.db")

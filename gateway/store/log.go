@@ -11,8 +11,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// The identity of a store is a value with a header, like all others. Logs are buckets
-// in one bucket: their sequence outlives their entries.
+// The identity of a store is a value with a header, like all others. Logs are buckets in one
+// bucket, because their sequence outlives their entries.
 var (
 	revisionBucket = []byte("revision")
 	storeBucket    = []byte("store")
@@ -20,8 +20,8 @@ var (
 	logsBucket     = []byte("logs")
 )
 
-// created returns the identity of the store in a file, and gives it one if it has none,
-// being new or of an earlier version.
+// created returns the identity of the store in a file. A new file, or one of an earlier version,
+// has none and gets one.
 func created(db *bbolt.DB) (creation string, err error) {
 	err = db.View(func(tx *bbolt.Tx) (err error) {
 		creation, err = creationOf(tx)
@@ -33,7 +33,7 @@ func created(db *bbolt.DB) (creation string, err error) {
 	return recreate(db, 0)
 }
 
-// creationOf returns the identity of the store in a file; empty: it has none.
+// creationOf returns the identity of the store in a file, or "" if it has none.
 func creationOf(tx *bbolt.Tx) (string, error) {
 	b := tx.Bucket(storeBucket)
 	if b == nil {
@@ -47,8 +47,7 @@ func creationOf(tx *bbolt.Tx) (string, error) {
 	return string(e.Value), err
 }
 
-// recreate gives the store in a file a new identity, and revisions that are greater than
-// one.
+// recreate gives the store in a file a new identity. The next revision will be greater than the given one.
 func recreate(db *bbolt.DB, than Revision) (creation string, err error) {
 	creation = uuid.Must(uuid.NewV7()).String()
 	return creation, db.Update(func(tx *bbolt.Tx) error {
@@ -67,7 +66,7 @@ func recreate(db *bbolt.DB, than Revision) (creation string, err error) {
 	})
 }
 
-// oldLines returns the changes that remove what has expired at the beginnings of logs.
+// oldLines returns the changes that remove expired entries from the beginnings of logs.
 func oldLines(tx *bbolt.Tx, now time.Time) (changes []Change, err error) {
 	all := tx.Bucket(logsBucket)
 	if all == nil {
@@ -98,7 +97,7 @@ func (f *File) Log(ctx context.Context, log Log, after Position, visit func(Appe
 
 // readLog reads a page of a log.
 func (f *File) readLog(log viewedLog, after Position, most int) (page logPage, err error) {
-	now, next, kept := f.now(), log.from(0), log.last+1 // of the oldest that is kept
+	now, next, kept := f.now(), log.from(0), log.last+1 // kept is the sequence of the oldest kept entry
 	sequence, stored := next()
 	for ; stored != nil; sequence, stored = next() {
 		e, err := decode(nil, stored)
@@ -141,15 +140,16 @@ func (f *File) End(ctx context.Context, log Log) (end Position, err error) {
 
 func (f *File) Appends(log Log) <-chan struct{} { return f.bells.wait(log) }
 
-// bells tell those who wait that something was appended. The zero value is ready.
+// bells wake goroutines that wait for appended entries or for the next batch. The zero value is
+// ready.
 type bells struct {
 	mu      sync.Mutex // guards the fields below
 	waiting map[Log]chan struct{}
-	any     chan struct{} // closed with the next batch; nil: nobody waits for it
+	any     chan struct{} // closed with the next batch; nil if nobody waits for it
 	closed  bool
 }
 
-// next returns a channel that is closed with the next batch, whatever that changes.
+// next returns a channel that is closed with the next batch, regardless of its changes.
 func (b *bells) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -177,7 +177,7 @@ func (b *bells) wait(log Log) <-chan struct{} {
 	return b.waiting[log]
 }
 
-// ring wakes those who wait for what was appended.
+// ring wakes goroutines that wait for the appended entries.
 func (b *bells) ring(changes []Change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -194,7 +194,7 @@ func (b *bells) ring(changes []Change) {
 	}
 }
 
-// close wakes everyone, now and later.
+// close wakes all current and future waiters.
 func (b *bells) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -210,23 +210,23 @@ func (b *bells) close() {
 	}
 }
 
-// Drivers read in pages, and call visitors between them: a visitor that uses the store
-// would wait for itself otherwise, and one that takes its time would hold up others.
+// Drivers read in pages, and call visitors between them. Otherwise a visitor that uses the store
+// would deadlock, and a slow one would block other callers.
 
 const (
 	firstPage = 16 // entries
 	mostPage  = 256
-	pageSize  = 1 << 20 // bytes of values, after which a page ends
+	pageSize  = 1 << 20 // bytes of values after which a page ends
 )
 
-// page is a part of a range; more says that another one follows, which begins with next.
+// page is a part of a range. more reports whether another page follows, which begins with next.
 type page struct {
 	entries []Entry
 	next    string
 	more    bool
 }
 
-// inPages visits what read returns, from page to page.
+// inPages calls visit with the entries of all pages from from on.
 func inPages(
 	from string, read func(from string, most int) (page, error), visit func(Entry) bool,
 ) error {
@@ -247,13 +247,13 @@ func inPages(
 	}
 }
 
-// logPage is a part of a log; more says that another one may follow.
+// logPage is a part of a log. more reports whether another page may follow.
 type logPage struct {
 	entries []Appended
 	more    bool
 }
 
-// logInPages visits what read returns, from page to page.
+// logInPages calls visit with the entries of all pages after a position.
 func logInPages(
 	after Position, read func(after Position, most int) (logPage, error), visit func(Appended) bool,
 ) error {
@@ -274,8 +274,8 @@ func logInPages(
 	}
 }
 
-// within returns whether all entries after a position of a log are kept, which begins with
-// one that is kept and ends with the last that was ever appended.
+// within returns nil if the log still has all entries after a position, or [ErrPosition]. kept is
+// the sequence of the oldest entry that is kept, last that of the last entry ever appended.
 func within(after Position, creation string, kept, last uint64) error {
 	if after == (Position{}) || after.Creation == creation && after.Sequence+1 >= kept &&
 		after.Sequence <= last {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// memory is a store that ends with the process.
+// memory is a store in memory.
 type memory struct {
 	now      func() time.Time
 	creation string
@@ -29,20 +29,20 @@ type memory struct {
 // values maps the keys of a kind to their values.
 type values struct {
 	by   map[string]Entry
-	keys []string // of them, in order
+	keys []string // of by, in order
 }
 
-// lines are the entries of a log that are kept.
+// lines holds the entries of a log that are kept.
 type lines struct {
-	last    uint64 // sequence of the last that was ever appended
+	last    uint64 // sequence of the last entry ever appended
 	entries []Entry
 }
 
-// first returns the sequence of the first entry that is there.
+// first returns the sequence of the first entry that is kept.
 func (l *lines) first() uint64 { return l.last + 1 - uint64(len(l.entries)) }
 
-// NewMemory returns an empty store in memory, whose time is now's. Nil is a new [Clock],
-// which begins at the wall clock.
+// NewMemory returns an empty store in memory. It takes its time from now, or from a new [Clock]
+// that begins at the wall clock if now is nil.
 func NewMemory(now func() time.Time) Store {
 	if now == nil {
 		now = NewClock(time.Time{}, ClockSources{}).Now
@@ -54,7 +54,7 @@ func NewMemory(now func() time.Time) Store {
 // Now implements [Store].
 func (m *memory) Now() time.Time { return m.now() }
 
-// usable returns why a call cannot be served. m.mu is held.
+// usable returns an error if a call cannot be served. m.mu is held.
 func (m *memory) usable(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -176,7 +176,7 @@ func (m *memory) Update(ctx context.Context, f func(*Tx) error) error {
 	return err
 }
 
-// inMemory is the [source] of a store in memory, which is locked.
+// inMemory is the [source] of a store in memory. The store's mutex is held.
 type inMemory struct{ *memory }
 
 func (m inMemory) get(kind Kind, key string) (Entry, error) {
@@ -205,7 +205,7 @@ func (m inMemory) scan(kind Kind, prefix string, visit func(Entry) bool) error {
 	return nil
 }
 
-// make makes changes whose conditions hold.
+// make applies changes whose conditions hold, and returns their revision.
 func (m *memory) make(changes []Change) Revision {
 	m.revision++
 	for _, c := range changes {
@@ -263,7 +263,7 @@ func (m *memory) remove(kind Kind, key string) {
 	}
 }
 
-// cut removes entries from the beginning of a log to the first that shall stay.
+// cut removes entries from the beginning of a log while old returns true, and returns their number.
 func (m *memory) cut(l *lines, old func(sequence uint64, e *Entry) bool) (removed int) {
 	first := l.first()
 	for removed < len(l.entries) && old(first+uint64(removed), &l.entries[removed]) {

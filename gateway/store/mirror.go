@@ -10,18 +10,18 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// mirror is the copy, in a file, of a store that gateways of an earlier version shared.
+// mirror is a file with the copy of a store that gateways of an earlier version shared.
 type mirror struct {
 	db       *bbolt.DB
 	path     string
-	creation string // of the mirrored store
+	creation string // identity of the mirrored store
 }
 
-// Known is what is known of the store that a mirror is of. Its file outlives the mirror.
+// Known is the last known point of a mirror's store. Its file outlives the mirror.
 type Known struct {
 	Creation string    `json:"creation"`
 	Sequence uint64    `json:"sequence"` // of the last change that was followed or acknowledged
-	At       time.Time `json:"at"`       // when the change of the sequence was made
+	At       time.Time `json:"at"`       // when that change was made
 }
 
 var (
@@ -29,8 +29,8 @@ var (
 	sequenceKey  = []byte("sequence")
 )
 
-// readKnown returns what was known of the store when the mirror in a file was used last.
-// It is nothing if there is no such file, or none that can be read.
+// readKnown returns the last known point of the store of the mirror in a file. It is zero if the
+// head file does not exist or cannot be parsed.
 func readKnown(path string) (known Known, err error) {
 	text, err := os.ReadFile(HeadOf(path))
 	if errors.Is(err, os.ErrNotExist) {
@@ -42,7 +42,7 @@ func readKnown(path string) (known Known, err error) {
 	return known, err
 }
 
-// at returns which store the mirror is of, and up to which change.
+// at returns the identity of the mirror's store, and its last change.
 func (m *mirror) at() (Known, error) {
 	at := Known{Creation: m.creation}
 	err := m.db.View(func(tx *bbolt.Tx) error {

@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// TestStoresThatAreSealedInTheSameWay: one store reads what the other writes, even under a version
-// or in a format that only one of them knows.
+// TestStoresThatAreSealedInTheSameWay: each of two stores reads values that the other writes, even
+// under a key version or in a format that only one of them was told.
 func TestStoresThatAreSealedInTheSameWay(t *testing.T) {
 	memory := store.NewMemory(nil)
 	one := storetest.Seal(t, memory)
@@ -35,8 +35,8 @@ func TestStoresThatAreSealedInTheSameWay(t *testing.T) {
 	assert.Equal(t, one.Sum([]byte("x")), other.Sum([]byte("x")))
 }
 
-// TestAnotherKeyIsAnotherKeyEverywhere: a store whose key opens nothing is not written by
-// another way either.
+// TestAnotherKeyIsAnotherKeyEverywhere: if the key opens nothing, every store that is sealed with
+// it refuses writes.
 func TestAnotherKeyIsAnotherKeyEverywhere(t *testing.T) {
 	memory := store.NewMemory(nil)
 	_, err := memory.Apply(t.Context(),

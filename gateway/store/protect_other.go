@@ -2,5 +2,5 @@
 
 package store
 
-// systemProtection is none: the mode of the file keeps others from reading it.
+// systemProtection protects nothing: the file's mode keeps others from reading it.
 var systemProtection protection

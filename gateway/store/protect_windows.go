@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// systemProtection is DPAPI with the key of the computer, because the commands of an administrator
-// read the file as well as the account of the service. The access list of the file decides who may
-// read it on this computer.
+// systemProtection is DPAPI with the key of the computer, because both an administrator's commands
+// and the service account read the file. The file's access list decides who may read it on this
+// computer.
 var systemProtection = protection{protect: protectForComputer, unprotect: unprotectOnComputer}
 
-// purpose is bound to what is protected, so that nothing else that DPAPI protects is taken for it.
+// purpose is bound to the protected secret, so other DPAPI-protected data is never mistaken for it.
 var purpose = []byte("adgateway store key")
 
 const flags = windows.CRYPTPROTECT_UI_FORBIDDEN | windows.CRYPTPROTECT_LOCAL_MACHINE
@@ -37,7 +37,7 @@ func blobOf(data []byte) *windows.DataBlob {
 	return &windows.DataBlob{Size: uint32(len(data)), Data: unsafe.SliceData(data)}
 }
 
-// taken copies what a call has allocated, and frees it.
+// taken copies the memory that a call has allocated, and frees it.
 func taken(out *windows.DataBlob, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err

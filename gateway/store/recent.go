@@ -11,23 +11,23 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// recent has what batches have changed that are not in the file yet. Its texts are as the file has
-// them, and never change.
+// recent holds the changes of batches that are not in the file yet. Its values are encoded as in
+// the file, and never modified.
 type recent struct {
-	at       Point // after the last batch; the zero point: there is none
+	at       Point // after the last batch; zero if there is none
 	time     time.Time
 	revision Revision
 	kinds    map[Kind]*recentKind
 	logs     map[Log]*recentLog
 }
 
-// recentKind has the values of a kind that were set or removed.
+// recentKind holds the values of a kind that were set or removed.
 type recentKind struct {
-	by   map[string][]byte // nil: it was removed
-	keys []string          // of them, in order
+	by   map[string][]byte // nil if the value was removed
+	keys []string          // of by, in order
 }
 
-// recentLog has the entries that were appended to a log, or removed from its beginning.
+// recentLog holds the entries that were appended to a log or removed from its beginning.
 type recentLog struct {
 	last    uint64   // sequence of the last entry that was ever appended
 	through uint64   // sequence up to which entries were removed
@@ -50,7 +50,7 @@ func (r *recent) kind(kind Kind) *recentKind {
 	return k
 }
 
-// set sets a value as it is stored, or removes it if that is nil.
+// set sets an encoded value, or removes it if stored is nil.
 func (k *recentKind) set(key string, stored []byte) {
 	if _, known := k.by[key]; !known {
 		at, _ := slices.BinarySearch(k.keys, key)
@@ -70,7 +70,7 @@ func (l *recentLog) cut(through uint64) {
 // first returns the sequence of the first entry.
 func (l *recentLog) first() uint64 { return l.last + 1 - uint64(len(l.entries)) }
 
-// take takes over what later batches have changed.
+// take adds the changes of later batches.
 func (r *recent) take(later *recent) {
 	r.at, r.time, r.revision = later.at, later.time, later.revision
 	for kind, k := range later.kinds {
@@ -91,7 +91,7 @@ func (r *recent) take(later *recent) {
 	}
 }
 
-// put puts all of it into the file.
+// put writes all changes to the file.
 func (r *recent) put(tx *bbolt.Tx) error {
 	var err error
 	if r.revision != 0 {
@@ -113,8 +113,8 @@ func (r *recent) put(tx *bbolt.Tx) error {
 	return putPoint(tx, r.at, r.time)
 }
 
-// pageFill is how full pages are to which values are added in their order. Package bbolt would leave them
-// half full.
+// pageFill is the fill ratio of pages with keys that are added in order. Package bbolt would leave
+// them half full.
 const pageFill = 0.95
 
 func putRevision(tx *bbolt.Tx, revision Revision) error {
@@ -174,7 +174,7 @@ func sequenceName(sequence uint64) []byte { return binary.BigEndian.AppendUint64
 
 // cut removes entries from the beginning of a log, up to a sequence.
 func cut(log *bbolt.Bucket, through uint64) error {
-	var keys [][]byte // a cursor must not skip what is removed under it
+	var keys [][]byte // a cursor must not skip entries that are removed under it
 	cursor := log.Cursor()
 	for key, _ := cursor.First(); key != nil && binary.BigEndian.Uint64(key) <= through; key, _ = cursor.Next() {
 		keys = append(keys, bytes.Clone(key))
@@ -187,8 +187,8 @@ func cut(log *bbolt.Bucket, through uint64) error {
 	return nil
 }
 
-// view is a store at one moment: a transaction of its file, and what is not in the file yet, the
-// latest first.
+// view is a consistent view of a store: a transaction of its file, and the layers that are not in
+// the file yet, latest first.
 type view struct {
 	tx   *bbolt.Tx
 	over []*recent
@@ -208,7 +208,7 @@ func (v view) revision() Revision {
 	return revisionOf(v.tx)
 }
 
-// point returns the place that was applied last, and the log time of what led to it.
+// point returns the last point that was applied, and the log time of its batch.
 func (v view) point() (Point, time.Time, error) {
 	for _, r := range v.over {
 		if !r.empty() {
@@ -218,7 +218,7 @@ func (v view) point() (Point, time.Time, error) {
 	return readPoint(v.tx)
 }
 
-// get returns a value as it is stored; nil: it is not there.
+// get returns an encoded value, or nil if there is none.
 func (v view) get(kind Kind, key string) []byte {
 	for _, r := range v.over {
 		if k := r.kinds[kind]; k != nil {
@@ -233,10 +233,10 @@ func (v view) get(kind Kind, key string) []byte {
 	return nil
 }
 
-// steps returns the next value each time, as it is stored; nil after the last.
+// steps is an iterator over keys and encoded values. After the last one, it returns nil.
 type steps func() (key, stored []byte)
 
-// ascend returns the values of a kind from a key on.
+// ascend iterates over the values of a kind from a key on.
 func (v view) ascend(kind Kind, from string) steps {
 	var all []steps
 	for _, r := range v.over {
@@ -253,8 +253,8 @@ func (v view) ascend(kind Kind, from string) steps {
 	return merged(all, 1)
 }
 
-// descend returns the values of a kind whose keys are less than one, or all if it is empty, the
-// greatest first.
+// descend iterates over the values of a kind whose keys are less than before, greatest first. An
+// empty before means all values.
 func (v view) descend(kind Kind, before string) steps {
 	var all []steps
 	for _, r := range v.over {
@@ -281,8 +281,8 @@ func (v view) descend(kind Kind, before string) steps {
 	return merged(all, -1)
 }
 
-// steps returns the values from a place on, forwards or backwards. Those that were removed are nil,
-// but not their keys.
+// steps iterates over the values from index at on, forwards or backwards. Removed values are nil,
+// with their keys.
 func (k *recentKind) steps(at, by int) steps {
 	return func() (key, stored []byte) {
 		if at < 0 || at >= len(k.keys) {
@@ -294,7 +294,7 @@ func (k *recentKind) steps(at, by int) steps {
 	}
 }
 
-// stepsFrom returns a value, and then what next returns.
+// stepsFrom returns one value, and then the values of next.
 func stepsFrom(key, stored []byte, next steps) steps {
 	begun := false
 	return func() ([]byte, []byte) {
@@ -306,8 +306,8 @@ func stepsFrom(key, stored []byte, next steps) steps {
 	}
 }
 
-// merged returns what several return, in order, forwards or backwards. Of equal keys the first counts,
-// and what was removed is left out.
+// merged merges iterators in order, forwards or backwards. Of equal keys the first iterator's value
+// wins, and removed values are left out.
 func merged(all []steps, order int) steps {
 	keys, values := make([][]byte, len(all)), make([][]byte, len(all))
 	for i, next := range all {
@@ -338,10 +338,10 @@ func merged(all []steps, order int) steps {
 
 // viewedLog is a log in a view.
 type viewedLog struct {
-	last    uint64 // sequence of the last entry that was ever appended
-	through uint64 // entries up to it were removed
+	last    uint64 // sequence of the last entry ever appended
+	through uint64 // entries up to this sequence were removed
 	in      *bbolt.Bucket
-	over    []*recentLog // the latest first
+	over    []*recentLog // latest first
 }
 
 // log returns a log, which is empty if there is none yet.
@@ -360,7 +360,7 @@ func (v view) log(name Log) (l viewedLog) {
 	return l
 }
 
-// from returns the entries from a sequence on, as they are stored.
+// from iterates over the encoded entries from a sequence on.
 func (l viewedLog) from(sequence uint64) (next func() (sequence uint64, stored []byte)) {
 	at, cursor, later := max(sequence, l.through+1), (*bbolt.Cursor)(nil), len(l.over)
 	if l.in != nil {
@@ -394,8 +394,8 @@ func (l viewedLog) from(sequence uint64) (next func() (sequence uint64, stored [
 	}
 }
 
-// apply makes the changes of a call, whose conditions hold, in the latest layer, and returns how many
-// values and entries of logs it has removed.
+// apply makes the changes of a call in the latest layer, and returns how many values and log
+// entries it has removed. The conditions of the changes must hold.
 func (v view) apply(c *Call) (removed int, err error) {
 	to := v.over[0]
 	if last := v.revision(); c.Revision != last+1 {

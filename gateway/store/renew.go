@@ -1,7 +1,7 @@
 package store
 
-// Renew makes the file another store than those that are or were copies of it: with a new
-// identity. The file decides changes, and nobody else uses it meanwhile.
+// Renew gives the file a new identity, which makes it another store than its copies. The file must
+// decide changes and not be in use otherwise.
 func (f *File) Renew() error {
 	f.mu.Lock()
 	refused := f.refusal()

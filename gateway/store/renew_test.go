@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRenew: positions of copies of a store are none of the one that has gone on alone.
+// TestRenew: a renewed store has other positions than before, also after a restart. A follower
+// cannot be renewed.
 func TestRenew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	file, _, err := Open(Options{Path: path})

@@ -9,19 +9,19 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Appender stores what a file has decided where every copy of it finds it.
+// Appender stores the batches that a file has decided where all copies of the file find them.
 type Appender interface {
-	// Append stores a batch of a log time and returns its place, which is after all that the
-	// file has applied. After an error that is not [ErrNotSent] it is not known whether the
-	// batch is or will be stored. It returns soon when ctx ends. It may read the file, and
-	// must not change its role.
+	// Append stores a batch with its log time and returns its point, which is after all points that
+	// the file has applied. After any error but [ErrNotSent] it is unknown whether the batch is or
+	// will be stored. It returns soon after ctx ends. It may read the file, but must not change the
+	// file's role.
 	Append(ctx context.Context, batch []byte, time time.Time) (Point, error)
 }
 
-// The errors of a file that is one of several copies.
+// Errors of a file that is one of several copies.
 var (
-	// ErrFollows means that the changes are made elsewhere. It is joined with [ErrNotSent] if
-	// a call was refused for it.
+	// ErrFollows means that changes are decided elsewhere. It is joined with [ErrNotSent] if a call
+	// was refused for that reason.
 	ErrFollows = errors.New("the store follows another writer")
 
 	ErrLeads    = errors.New("the store makes its own changes, and applies none of another writer")
@@ -29,18 +29,19 @@ var (
 	ErrDiverged = errors.New("the store is not the one that the batch was made for")
 )
 
-// role is who decides the changes of a file: itself if the role is zero.
+// role determines who decides the changes of a file. The zero role is the file itself, without an
+// appender.
 type role struct {
 	follows  bool
-	appender Appender        // nil: the file does not lead
-	term     context.Context // of the appender
+	appender Appender        // nil if the file does not lead
+	term     context.Context // ends when the file stops leading
 	end      context.CancelCauseFunc
 }
 
 // Lead makes the file decide changes, and has an appender store each batch before it is applied.
-// The context that it returns ends, with the cause, when the file stops leading: with [File.Follow]
-// and [File.Close], and when a batch may be stored and is not applied. Then the file follows, and
-// its user must apply what is stored before calling Lead again.
+// The returned context ends, with the cause, when the file stops leading: after [File.Follow] and
+// [File.Close], and when a batch may have been stored but was not applied. In the last case the
+// file follows, and the caller must apply the stored batches before it calls Lead again.
 func (f *File) Lead(a Appender) context.Context {
 	term, end := context.WithCancelCause(context.Background())
 	f.Follow()
@@ -55,9 +56,9 @@ func (f *File) Lead(a Appender) context.Context {
 	return term
 }
 
-// Follow makes the file apply what another writer has decided, by [File.ApplyBatch]. Calls
-// of Apply that wait are refused. It returns when the batch that is being written is, or has
-// failed; the ctx of its appender has ended.
+// Follow makes the file apply the decisions of another writer, which it gets by [File.ApplyBatch].
+// It refuses waiting calls of Apply and ends the context of the appender. It returns once the batch
+// that is being written has been written or has failed.
 func (f *File) Follow() {
 	f.mu.Lock()
 	f.leave(ErrFollows)
@@ -66,9 +67,8 @@ func (f *File) Follow() {
 	waitFor(writer)
 }
 
-// FollowWithin is Follow, but waits for the batch that is being written only until ctx ends,
-// and returns its error then. So it may be called from inside an appender, which the batch
-// waits for.
+// FollowWithin is [File.Follow], but waits for the current batch only until ctx ends, and then
+// returns the error of ctx. An appender can call it without waiting for its own batch.
 func (f *File) FollowWithin(ctx context.Context) error {
 	f.mu.Lock()
 	f.leave(ErrFollows)
@@ -91,7 +91,7 @@ func waitFor(ended <-chan struct{}) {
 	}
 }
 
-// leave ends that the file decides changes, and refuses those that wait. f.mu is held.
+// leave makes the file stop deciding changes, and refuses waiting calls. f.mu is held.
 func (f *File) leave(cause error) {
 	if f.role.end != nil {
 		f.role.end(cause)
@@ -104,7 +104,7 @@ func (f *File) leave(cause error) {
 	f.waiting = nil
 }
 
-// refusal returns why the file decides no changes; nil: it does. f.mu is held.
+// refusal returns the reason why the file does not decide changes, or nil if it does. f.mu is held.
 func (f *File) refusal() error {
 	switch {
 	case f.closed:
@@ -115,15 +115,15 @@ func (f *File) refusal() error {
 	return nil
 }
 
-// ApplyBatch applies a batch of another writer, made at a log time, and keeps its place in
-// the same transaction. An empty batch changes nothing but the place. It fails with
-// [ErrApplied] if the place is not after the last one, with [ErrLeads] unless the file
-// follows, with [ErrBatch], and with [ErrDiverged]; nothing is changed then.
+// ApplyBatch applies a batch of another writer, with its log time, and stores its point in the same
+// transaction. An empty batch only changes the point. It fails with [ErrApplied] if the point is
+// not after the last one, with [ErrLeads] unless the file follows, with [ErrBatch], and with
+// [ErrDiverged]. After an error nothing has changed.
 func (f *File) ApplyBatch(ctx context.Context, batch []byte, at Point, time time.Time) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if !f.follows() { // and may hold the only transaction
+	if !f.follows() { // a leading file may hold the only write transaction
 		return ErrLeads
 	}
 	decoded := &Batch{}
@@ -171,7 +171,7 @@ func (f *File) applyIn(tx *bbolt.Tx, batch *Batch, at Point, time time.Time) err
 	return applied.put(tx)
 }
 
-// Leads reports whether the file decides changes that an appender stores.
+// Leads reports whether the file decides changes and has an appender store them.
 func (f *File) Leads() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -190,8 +190,8 @@ func (f *File) Now() time.Time { return f.now() }
 // pointKey is the key of the point in the bucket of the store.
 var pointKey = []byte("point")
 
-// Point returns the place that was applied last. It is zero in a file that has applied
-// nothing since there are places.
+// Point returns the last point that was applied. It is zero in a file of a version without points
+// that has applied nothing since.
 func (f *File) Point() (at Point, err error) {
 	err = f.see(context.Background(), func(v view) error {
 		at, _, err = v.point()
@@ -200,7 +200,7 @@ func (f *File) Point() (at Point, err error) {
 	return at, err
 }
 
-// readPoint returns the place that was applied last, and the log time of what led to it.
+// readPoint returns the last point that was applied, and the log time of its batch.
 func readPoint(tx *bbolt.Tx) (p Point, at time.Time, err error) {
 	b := tx.Bucket(storeBucket)
 	if b == nil {

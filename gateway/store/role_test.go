@@ -19,7 +19,7 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// entry is one of a journal.
+// entry is an entry of a journal.
 type entry struct {
 	batch []byte
 	time  time.Time
@@ -29,8 +29,8 @@ type entry struct {
 // journal is an appender in memory. Its sequences have gaps.
 type journal struct {
 	last   store.Point
-	before func(ctx context.Context) error // called before an entry is stored; nil: nothing is
-	after  func() error                    // called when it was
+	before func(ctx context.Context) error // called before an entry is stored; may be nil
+	after  func() error                    // called after an entry is stored; may be nil
 
 	mu      sync.Mutex // guards the fields below
 	entries []entry
@@ -60,7 +60,7 @@ func (j *journal) all() []entry {
 	return j.entries
 }
 
-// bring applies to a file what it has not applied yet.
+// bring applies to a file the entries that it has not applied yet.
 func (j *journal) bring(t *testing.T, f *store.File) {
 	t.Helper()
 	at, err := f.Point()
@@ -75,7 +75,7 @@ func (j *journal) bring(t *testing.T, f *store.File) {
 	}
 }
 
-// follower opens a file that follows.
+// follower opens a file as a follower.
 func follower(t *testing.T, path string, now func() time.Time) *store.File {
 	t.Helper()
 	f, aside, err := store.Open(store.Options{Path: path, Now: now, Follows: true})
@@ -85,7 +85,7 @@ func follower(t *testing.T, path string, now func() time.Time) *store.File {
 	return f
 }
 
-// copied opens a copy of a file, which follows.
+// copied opens a copy of a file as a follower.
 func copied(t *testing.T, f *store.File, path string, now func() time.Time) *store.File {
 	t.Helper()
 	install(t, f, path)
@@ -110,8 +110,8 @@ func appended(log store.Log) store.Change { return store.Change{Log: log, Value:
 
 func batchOf(calls ...store.Call) []byte { return (&store.Batch{Calls: calls}).Encode() }
 
-// TestCopiesOfOneJournalAreEqual after any requests, and after any of them is started again in
-// between.
+// TestCopiesOfOneJournalAreEqual: copies are equal after any requests, also if they are restarted
+// in between.
 func TestCopiesOfOneJournalAreEqual(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -162,8 +162,8 @@ func TestCopiesOfOneJournalAreEqual(t *testing.T) {
 	}
 }
 
-// TestACallThatConflictsIsNoPartOfABatch: calls that wait make one batch, in which a call
-// sees those before it.
+// TestACallThatConflictsIsNoPartOfABatch: waiting calls share a batch, in which a call sees the
+// changes of earlier ones. A call that conflicts is left out.
 func TestACallThatConflictsIsNoPartOfABatch(t *testing.T) {
 	folder := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -284,8 +284,8 @@ func TestAFileAloneAppliesNothingOfOthers(t *testing.T) {
 
 var errAway = errors.New("the journal is away")
 
-// TestABatchThatIsNotStoredIsNotApplied. If it may have been stored all the same, the file no
-// longer leads.
+// TestABatchThatIsNotStoredIsNotApplied: a batch that was not stored is not applied. If it may have
+// been stored, the file stops leading.
 func TestABatchThatIsNotStoredIsNotApplied(t *testing.T) {
 	for name, c := range map[string]struct {
 		refused, lost error
@@ -339,7 +339,8 @@ func TestABatchThatIsNotStoredIsNotApplied(t *testing.T) {
 	}
 }
 
-// TestACallerMayLeave: what waits then is not written, and what is being written goes on.
+// TestACallerMayLeave: when a caller leaves, its waiting call is not written, and a call that is
+// being written continues.
 func TestACallerMayLeave(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	synctest.Test(t, func(t *testing.T) {
@@ -364,7 +365,7 @@ func TestACallerMayLeave(t *testing.T) {
 		err := <-first
 		require.ErrorIs(t, err, errAway)
 		require.NotErrorIs(t, err, store.ErrNotSent)
-		value[0] = 'x' // it is the caller's again
+		value[0] = 'x' // the caller may reuse its memory
 		err = <-second
 		require.ErrorIs(t, err, errAway)
 		require.ErrorIs(t, err, store.ErrNotSent)
@@ -381,7 +382,8 @@ func TestACallerMayLeave(t *testing.T) {
 	})
 }
 
-// TestTheLeaderMayStopAtAnyMoment: the appender is told, and who waits is refused.
+// TestTheLeaderMayStopAtAnyMoment: when a leader stops, the appender's context ends, and waiting
+// calls are refused.
 func TestTheLeaderMayStopAtAnyMoment(t *testing.T) {
 	for name, c := range map[string]struct {
 		stop func(f *store.File)
@@ -415,7 +417,7 @@ func TestTheLeaderMayStopAtAnyMoment(t *testing.T) {
 	}
 }
 
-// TestAFollowerGoesByTheTimeOfItsWriter.
+// TestAFollowerGoesByTheTimeOfItsWriter: a follower's clock follows the log time of its writer.
 func TestAFollowerGoesByTheTimeOfItsWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	still := store.ClockSources{Monotonic: func() time.Duration { return 0 },

@@ -14,10 +14,10 @@ import (
 // KeyLength is the length of a key in bytes.
 const KeyLength = 32
 
-// Key is the secret of a store.
+// Key is the key of a store.
 type Key struct{ seal, sum []byte }
 
-// NewKey returns a key made of a secret of [KeyLength] bytes.
+// NewKey derives a key from a secret of [KeyLength] bytes.
 func NewKey(secret []byte) (*Key, error) {
 	if len(secret) != KeyLength {
 		return nil, fmt.Errorf("the key has %d bytes, not %d", len(secret), KeyLength)
@@ -30,8 +30,8 @@ func NewKey(secret []byte) (*Key, error) {
 	return &Key{seal, sum}, err
 }
 
-// Sum returns the HMAC-SHA-256 of several parts. Other parts have another sum, however
-// they are cut.
+// Sum returns the HMAC-SHA-256 of several parts. Different parts have different sums, even if their
+// concatenations are equal.
 func (k *Key) Sum(parts ...[]byte) []byte {
 	mac := hmac.New(sha256.New, k.sum)
 	for _, part := range parts {
@@ -41,18 +41,16 @@ func (k *Key) Sum(parts ...[]byte) []byte {
 	return mac.Sum(nil)
 }
 
-// Seal returns a store whose values are encrypted with AES-256-GCM, each bound to its
-// kind and key. A value that was changed or moved, or sealed with another key, is
-// [ErrUnreadable].
+// Seal returns a store whose values are encrypted with AES-256-GCM, each bound to its kind and key.
+// Reading a value that was changed, moved or sealed with another key fails with [ErrUnreadable].
 func Seal(store Store, key *Key) (*Sealed, error) {
 	aead, err := newAEAD(key.seal)
 	return &Sealed{Store: store, Key: key, common: &common{aead: aead}}, err
 }
 
-// Over returns another store that is sealed in the same way. Both have the key and its
-// versions, the formats and what is known to be unreadable in common, also when one of them is
-// changed later. The stores are two ways to the same values: such as a copy, and what sends its
-// changes to where they are decided.
+// Over returns another store that is sealed in the same way. Both share the key and its versions,
+// the formats and the list of unreadable values, including later changes of these. The two stores
+// must reach the same values, for example through a local copy and through the leader.
 func (s *Sealed) Over(store Store) *Sealed {
 	return &Sealed{Store: store, Key: s.Key, common: s.common}
 }
@@ -72,7 +70,7 @@ type Sealed struct {
 	*common
 }
 
-// common is what all stores have that are sealed in the same way.
+// common is shared by all stores that are sealed in the same way.
 type common struct {
 	aead    cipher.AEAD
 	keys    versions
@@ -80,24 +78,24 @@ type common struct {
 	faults  faults
 }
 
-// The errors of what is sealed.
+// Errors of sealed values.
 var (
-	// ErrUnreadable means that a value was changed, or sealed with another key.
+	// ErrUnreadable means that a value was changed or sealed with another key.
 	ErrUnreadable = errors.New("a value cannot be decrypted")
 
-	// ErrKeyUnknown means that a message was sealed under a version of the key that this
-	// gateway does not have.
+	// ErrKeyUnknown means that a message was sealed with a version of the key that this gateway
+	// does not have.
 	ErrKeyUnknown = errors.New("the version of the key is not known here")
 )
 
-// format is the version of sealed values, which is part of what they are bound to.
+// format is the format version of sealed values. They are bound to it.
 const format = "1"
 
 func bound(kind Kind, key string) []byte {
 	return []byte(format + "\x00" + string(kind) + "\x00" + key)
 }
 
-// boundTo is what the entries of a log are bound to; kinds have no such name.
+// boundTo returns the context that the entries of a log are bound to. No kind has such a name.
 func boundTo(log Log) []byte { return bound("\x00log", string(log)) }
 
 func (s *Sealed) open(kind Kind, e Entry) (Entry, error) {
@@ -120,7 +118,7 @@ func (s *Sealed) Get(ctx context.Context, kind Kind, key string) (Entry, error) 
 }
 
 // Range implements [Store]. It ends with [ErrUnreadable] at a value that cannot be decrypted,
-// because values that belong together are of use only if all can be read.
+// because values that belong together are only useful if all can be read.
 func (s *Sealed) Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error {
 	var unreadable error
 	err := s.Store.Range(ctx, kind, prefix, func(e Entry) bool {
@@ -132,8 +130,8 @@ func (s *Sealed) Range(ctx context.Context, kind Kind, prefix string, visit func
 	return errors.Join(err, unreadable)
 }
 
-// RangeBack implements [Store]. It leaves out the values that cannot be decrypted: a list of
-// independent values shows the others. [Sealed.Unreadable] counts them.
+// RangeBack implements [Store]. It skips values that cannot be decrypted, because it lists values
+// that are independent of each other. [Sealed.Unreadable] counts the skipped ones.
 func (s *Sealed) RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error {
 	return s.Store.RangeBack(ctx, kind, before, func(e Entry) bool {
 		e, err := s.open(kind, e)
@@ -141,9 +139,9 @@ func (s *Sealed) RangeBack(ctx context.Context, kind Kind, before string, visit 
 	})
 }
 
-// Apply implements [Store]. If the answer of the store is lost, it finds out the outcome of the
-// changes, or retries for a short time. It fails with [ErrOtherKey] if [Sealed.CheckKey] has found
-// that.
+// Apply implements [Store]. If the answer of the store is lost, it determines the outcome of the
+// changes, or retries for a short time. It fails with [ErrOtherKey] if [Sealed.CheckKey] has failed
+// with it.
 func (s *Sealed) Apply(ctx context.Context, changes ...Change) (Revision, error) {
 	if err := s.Writable(); err != nil {
 		return 0, err
@@ -162,8 +160,8 @@ func (s *Sealed) Apply(ctx context.Context, changes ...Change) (Revision, error)
 	return s.certainly(ctx, sealed)
 }
 
-// Log implements [Store]. It leaves out the entries that cannot be decrypted, at which a reader
-// would wait forever. [Sealed.Unreadable] counts them.
+// Log implements [Store]. It skips entries that cannot be decrypted, because a reader would be
+// stuck at them forever. [Sealed.Unreadable] counts them.
 func (s *Sealed) Log(ctx context.Context, log Log, after Position, visit func(Appended) bool) error {
 	return s.Store.Log(ctx, log, after, func(a Appended) bool {
 		value, err := s.unseal(a.Value, boundTo(log))

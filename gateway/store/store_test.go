@@ -122,6 +122,3 @@ func TestTheKeyIsMadeOnce(t *testing.T) {
 	_, err = ReadKey(path)
 	require.ErrorContains(t, err, "has 5 bytes, not 32")
 }
-
-// TestCallsShareATransaction: calls that wait for the disk are written together; one that
-// conflicts or cannot be written does not hinder the others.

@@ -12,16 +12,16 @@ import (
 
 var errDamaged = errors.New("the file is damaged")
 
-// structure reads the pages of a file, none of which may lead out of it or in a circle:
-// package bbolt maps the file into memory and follows them unseen, also in its own check,
-// which runs in a goroutine where a fault ends the process.
+// structure checks the pages of a file, none of which may lead out of the file or in a circle.
+// Package bbolt maps the file into memory and follows pages without checking them, even in its own
+// check, which runs in a goroutine where a fault ends the process.
 type structure struct {
 	file io.ReaderAt
-	size uint64 // of a page
-	seen []bool // the pages that were reached
+	size uint64 // of a page, in bytes
+	seen []bool // which pages were reached, by id
 }
 
-// What a page is, and the length of its header and of each of its elements.
+// Page types, and the sizes of a page header and of an element.
 const (
 	branchPage, leafPage = 1, 2
 	pageHeader           = 16
@@ -29,7 +29,7 @@ const (
 	bucketHeader         = 16
 )
 
-// checkStructure returns why the pages that a transaction of a file reaches are not sound.
+// checkStructure returns an error unless all pages that the transaction reaches are sound.
 func checkStructure(tx *bbolt.Tx) error {
 	file, err := os.Open(tx.DB().Path())
 	if err != nil {
@@ -44,7 +44,7 @@ func checkStructure(tx *bbolt.Tx) error {
 	return err
 }
 
-// page checks a page and all that it leads to.
+// page checks a page and all pages that it leads to.
 func (s *structure) page(id uint64) error {
 	header := make([]byte, pageHeader)
 	if id >= uint64(len(s.seen)) {
@@ -110,7 +110,7 @@ func (s *structure) elements(page []byte) error {
 	return nil
 }
 
-// bucket checks a bucket, whose only page is a part of it if it is small.
+// bucket checks a bucket. The only page of a small bucket is in its value.
 func (s *structure) bucket(value []byte) error {
 	if len(value) < bucketHeader {
 		return io.ErrUnexpectedEOF

@@ -23,7 +23,7 @@ var memory = storetest.Driver{Open: func(_ string, now func() time.Time) (store.
 	return store.NewMemory(now), nil
 }}
 
-// leading is a file that stores its batches in a journal first.
+// leading is a driver whose files store batches in a journal first.
 var leading = storetest.Driver{Lasts: true,
 	Open: func(folder string, now func() time.Time) (store.Store, error) {
 		f, _, err := store.Open(store.Options{Path: filepath.Join(folder, "state.db"), Now: now, Follows: true})

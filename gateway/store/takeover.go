@@ -11,28 +11,28 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// ErrDamaged means that a file cannot be read, and never can be.
+// ErrDamaged means that a file is permanently unreadable.
 var ErrDamaged = errDamaged
 
-// Stored is something that lies in a file: a value, an entry of a log, or how far a log goes.
+// Stored is a part of a file's content: a value, an entry of a log, or the end of a log.
 type Stored struct {
 	Kind Kind // of a value
 	Key  string
 
-	Log    Log    // of an entry, or of the end of a log
-	Number uint64 // sequence of the entry; 0: the end of the log
-	Last   uint64 // the end: sequence of the last entry that was ever appended
+	Log    Log    // of an entry, or of the end
+	Number uint64 // sequence of the entry; 0 for the end
+	Last   uint64 // for the end: sequence of the last entry ever appended
 
 	Value    []byte
 	Revision Revision
 	Expires  time.Time
 }
 
-// ReadMirror calls visit with all that the mirror in a file has, also what has expired, and
-// returns which store it is of and up to which change. The end of a log comes after its entries.
-// The file is not changed; it must not be open, or ReadMirror fails with [ErrInUse]. It fails
-// with [ErrDamaged], with [os.ErrNotExist], with [ErrAbsent] if the mirror is empty, and with
-// [ErrRewound] if it does not have what is known of its store.
+// ReadMirror calls visit with the whole content of the mirror in a file, including expired values,
+// and returns the identity of its store and the last change that it has. The end of a log comes
+// after its entries. The file is not changed. ReadMirror fails with [ErrInUse] if a process has the
+// file open, with [ErrDamaged], with [os.ErrNotExist], with [ErrAbsent] if the mirror is empty, and
+// with [ErrRewound] if it is behind the last known point of its store.
 func ReadMirror(path string, visit func(Stored) error) (at Known, err error) {
 	db, err := openToRead(path)
 	if err != nil {
@@ -58,8 +58,8 @@ func ReadMirror(path string, visit func(Stored) error) (at Known, err error) {
 	return at, errors.Join(err, db.Close())
 }
 
-// complete returns which store the mirror is of and up to which change, or why it does not
-// have all that it had.
+// complete returns the identity of the mirror's store and the mirror's last change, or an error if
+// the mirror is behind the last known point.
 func (m *mirror) complete() (Known, error) {
 	at, err := m.at()
 	if err != nil {
@@ -80,7 +80,7 @@ func (m *mirror) complete() (Known, error) {
 	return at, nil
 }
 
-// openToRead opens a file that no process has open.
+// openToRead opens a file for reading. It fails with [ErrInUse] if a process has it open.
 func openToRead(path string) (*bbolt.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
@@ -132,10 +132,10 @@ func readEntries(log Log, b *bbolt.Bucket, visit func(Stored) error) error {
 	return visit(Stored{Log: log, Last: b.Sequence()})
 }
 
-// Build makes a new store in a file that is not there, of what fill puts into it: values and
-// entries keep their revisions, sequences and ends, and the store goes on with greater ones. Its
-// identity is new, so that no position of another store is taken for one of its own. After an
-// error the file is of no use.
+// Build makes a new store in a file that must not exist, with the content that fill puts into it.
+// Values and entries keep their revisions, sequences and expiries, and the store continues with
+// greater ones. It gets a new identity, so that positions of other stores are rejected. After an
+// error the file must not be used.
 func Build(path string, fill func(put func(Stored) error) error) (creation string, err error) {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return "", errors.Join(fmt.Errorf("%s: %w", path, os.ErrExist), err)
@@ -144,7 +144,7 @@ func Build(path string, fill func(put func(Stored) error) error) (creation strin
 	if err != nil {
 		return "", err
 	}
-	db.NoSync = true // until all is written
+	db.NoSync = true // until everything is written
 	b := &building{db: db}
 	if err = fill(b.put); err == nil {
 		err = b.write()
@@ -158,7 +158,7 @@ func Build(path string, fill func(put func(Stored) error) error) (creation strin
 	return creation, errors.Join(err, db.Close())
 }
 
-// building is a call of [Build].
+// building is a running call of [Build].
 type building struct {
 	db      *bbolt.DB
 	waiting []Stored
@@ -180,7 +180,7 @@ func (b *building) put(s Stored) error {
 	return b.write()
 }
 
-// write writes what waits.
+// write writes the waiting parts.
 func (b *building) write() error {
 	err := b.db.Update(func(tx *bbolt.Tx) error {
 		for i := range b.waiting {
@@ -217,8 +217,8 @@ func (s *Stored) write(tx *bbolt.Tx) error {
 	return log.Put(binary.BigEndian.AppendUint64(nil, s.Number), encode(s.Value, s.Revision, s.Expires))
 }
 
-// Holds reports whether the store in a file has a value. It changes nothing. A file that is not
-// there has none. It fails with [ErrInUse] and [ErrDamaged].
+// Holds reports whether the store in a file has a value. It does not change the content of the
+// store. A file that does not exist has no values. Holds fails with [ErrInUse] and [ErrDamaged].
 func Holds(path string, kind Kind, key string) (bool, error) {
 	db, err := openToRead(path)
 	if errors.Is(err, os.ErrNotExist) {

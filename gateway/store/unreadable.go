@@ -9,20 +9,20 @@ import (
 	"sync/atomic"
 )
 
-// ErrOtherKey means that the key of a store opens nothing of what the store has: the file of
-// the key was replaced or damaged. Nothing is written under such a key.
+// ErrOtherKey means that the key of a store opens none of its values: the key file was replaced or
+// damaged. Nothing is written under such a key.
 var ErrOtherKey = errors.New("the key opens nothing of what the store has: put back the file of the key " +
 	"that was there before")
 
-// faults are the values of a store that could not be decrypted.
+// faults holds the values of a store that could not be decrypted.
 type faults struct {
 	otherKey atomic.Bool
 
 	mu    sync.Mutex
-	found map[string]map[string]bool // the keys of the values, by kind
+	found map[string]map[string]bool // keys of the values, by kind
 }
 
-// mostFaults is how many values of a kind are told apart.
+// mostFaults is the greatest number of values that are remembered per kind.
 const mostFaults = 1000
 
 func (f *faults) note(kind, key string) {
@@ -39,8 +39,8 @@ func (f *faults) note(kind, key string) {
 	}
 }
 
-// Unreadable returns how many values were found since the start that cannot be decrypted, at
-// most 1000 of each kind, and of which kinds they are.
+// Unreadable returns the number and the kinds of the values that could not be decrypted since the
+// start. It counts at most 1000 values of each kind.
 func (s *Sealed) Unreadable() (n int, kinds []string) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
@@ -50,16 +50,16 @@ func (s *Sealed) Unreadable() (n int, kinds []string) {
 	return n, slices.Sorted(maps.Keys(s.faults.found))
 }
 
-// proofKind has one value, which is sealed when the store is opened for the first time. A key that
-// opens it is the key of the store.
+// proofKind has a single value, which is sealed when the store is opened for the first time. A key
+// that opens it is the key of the store.
 const (
 	proofKind = Kind("seal")
 	proofKey  = "proof"
 )
 
-// CheckKey finds out whether the key belongs to the store. If it opens no value, [Sealed.Apply]
-// fails with [ErrOtherKey] from now on, and so does CheckKey. In a store that is older than the
-// proof, some values of the given kinds are tried. CheckKey is called before the store is used.
+// CheckKey checks whether the key belongs to the store. If it opens no value, CheckKey fails with
+// [ErrOtherKey], and so does [Sealed.Apply] from now on. In a store that is older than the proof,
+// it tries some values of the given kinds. CheckKey must be called before the store is used.
 func (s *Sealed) CheckKey(ctx context.Context, kinds ...Kind) error {
 	e, err := s.Store.Get(ctx, proofKind, proofKey)
 	switch {
@@ -81,7 +81,7 @@ func (s *Sealed) CheckKey(ctx context.Context, kinds ...Kind) error {
 	return err
 }
 
-// Writable returns [ErrOtherKey] if [Sealed.CheckKey] has found that, or nil.
+// Writable returns [ErrOtherKey] if [Sealed.CheckKey] has failed with it, or nil. s may be nil.
 func (s *Sealed) Writable() error {
 	if s != nil && s.faults.otherKey.Load() {
 		return ErrOtherKey
@@ -94,10 +94,10 @@ func (s *Sealed) opens(kind Kind, e Entry) bool {
 	return err == nil
 }
 
-// sampleOf is how many values of a kind are tried at most.
+// sampleOf is the greatest number of values that are tried per kind.
 const sampleOf = 20
 
-// sample tries to decrypt some values of each kind, until it has opened one.
+// sample tries to decrypt some values of each kind until one opens.
 func (s *Sealed) sample(ctx context.Context, kinds []Kind) (opened, closed int, err error) {
 	for _, kind := range kinds {
 		tried := 0

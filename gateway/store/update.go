@@ -10,33 +10,33 @@ import (
 	"time"
 )
 
-// Updater is a [Store] with its own way to change what it has.
+// Updater is a [Store] that can run a function that decides changes.
 type Updater interface {
-	// Update calls f with the newest state of a store and returns once what f has put is durable,
-	// or none of it is kept. Calls of f come one after another, and each sees what all before it
-	// have put, even if that is not durable yet. So nothing conflicts. All calls that come while a
-	// batch is written share the next one. If f fails, Update returns its error and drops what it
-	// has put, and nothing else.
+	// Update calls f with the newest state of the store, and returns once the changes of f are
+	// durable or dropped. Calls of f run one after another, and each sees the changes of all calls
+	// before it, even if these are not durable yet; so there are no conflicts. All calls that
+	// arrive while a batch is written share the next batch. If f fails, Update returns its error
+	// and drops only the changes of f.
 	//
-	// f must be short, must not wait, and uses the store by its Tx only. What it hands to its
-	// caller it sets again each time: it is called again if its batch could not be composed, and,
+	// f must be short, must not wait, and must use the store through its Tx only. It must set its
+	// results again on every call: it is called again if its batch could not be composed, and,
 	// where another machine decides the changes, if another change comes first. It is never called
 	// after Update has returned. If f panics, so does Update.
 	//
-	// After [ErrUnsure] it is not known whether the changes were stored. After any other error none
-	// of them was, and none will be: [ErrFollows] says that the store decides no changes. If ctx
-	// ends before f is called, the error is also [ErrNotSent].
+	// After [ErrUnsure] it is unknown whether the changes were stored. After any other error none
+	// of them was or will be stored; [ErrFollows] means that the store does not decide changes. If
+	// ctx ends before f is called, the error also matches [ErrNotSent].
 	Update(ctx context.Context, f func(*Tx) error) error
 }
 
-// ErrUnsure means that changes may be stored, now or later, or not.
+// ErrUnsure means that it is unknown whether changes were or will be stored.
 var ErrUnsure = errors.New("it is not known whether the changes were stored")
 
-// unsure returns an error that is also [ErrUnsure].
+// unsure wraps an error so that it matches [ErrUnsure].
 func unsure(err error) error { return fmt.Errorf("%w: %w", ErrUnsure, err) }
 
-// Doubt is an [ErrUnsure] with the changes as they may be stored, and the revisions from before,
-// for a store that can find out.
+// Doubt is an [ErrUnsure] with the changes that may have been stored and the revisions of their
+// values before, for a store that can determine the outcome.
 type Doubt struct {
 	Changes []Change
 	Cause   error
@@ -47,15 +47,15 @@ func (d *Doubt) Error() string { return unsure(d.Cause).Error() }
 // Unwrap returns [ErrUnsure] and the cause.
 func (d *Doubt) Unwrap() []error { return []error{ErrUnsure, d.Cause} }
 
-// Tx is what the function of an [Updater] reads and changes. It is used by that function alone,
-// until it returns.
+// Tx gives the function of an [Updater] access to the store. Only that function may use it, until
+// it returns.
 type Tx struct {
 	from    source
 	now     time.Time
-	of      *Sealed // whose formats count
-	seals   bool    // from has values as of has sealed them
+	of      *Sealed // store whose formats are used
+	seals   bool    // values in from are sealed by of
 	changes []Change
-	at      map[place]int // of the changes, by the value that they set or remove
+	at      map[place]int // index in changes, by the value that is set or removed
 }
 
 // source is the state before the changes of a Tx.
@@ -64,7 +64,7 @@ type source interface {
 	scan(kind Kind, prefix string, visit func(Entry) bool) error
 }
 
-// place is where a value is.
+// place identifies a value.
 type place struct {
 	kind Kind
 	key  string
@@ -74,10 +74,10 @@ func newTx(from source, now time.Time) *Tx {
 	return &Tx{from: from, now: now, of: &Sealed{common: &common{}}, at: map[place]int{}}
 }
 
-// Now returns the time by which values expire. It stays the same.
+// Now returns the time by which values expire. It does not change during an update.
 func (tx *Tx) Now() time.Time { return tx.now }
 
-// Get returns a value, or [ErrAbsent]. One that tx itself has put has no revision yet.
+// Get returns a value, or [ErrAbsent]. A value that tx itself has put has revision 0.
 func (tx *Tx) Get(kind Kind, key string) (Entry, error) {
 	if i, own := tx.at[place{kind, key}]; own {
 		if e, there := tx.own(i); there {
@@ -92,7 +92,8 @@ func (tx *Tx) Get(kind Kind, key string) (Entry, error) {
 	return tx.open(kind, e)
 }
 
-// own returns the value that a change sets, unless it removes it or has expired.
+// own returns the value that change i sets. there is false if the change removes the value or the
+// value has expired.
 func (tx *Tx) own(i int) (e Entry, there bool) {
 	c := &tx.changes[i]
 	e = Entry{Key: c.Key, Value: bytes.Clone(c.Value), Expires: c.Expires}
@@ -107,10 +108,11 @@ func (tx *Tx) open(kind Kind, e Entry) (Entry, error) {
 }
 
 // Range calls visit with the values whose keys begin with prefix, in the order of their keys, until
-// it returns false. It may use tx; what it puts during the walk is not visited.
+// it returns false. visit may use tx; values that it puts are not visited.
 //
 // Where another machine decides the changes, a value that was only visited may be added or changed
-// without a conflict. A caller that depends on it keeps another value that each such change puts.
+// without a conflict. A caller that depends on the visited values must read another value that each
+// such change also puts.
 func (tx *Tx) Range(kind Kind, prefix string, visit func(Entry) bool) error {
 	var all []Entry
 	var failed error
@@ -142,12 +144,12 @@ func (tx *Tx) Range(kind Kind, prefix string, visit func(Entry) bool) error {
 	return nil
 }
 
-// Put sets a value, which expires at a time; zero: never.
+// Put sets a value. It expires at the given time; the zero time means never.
 func (tx *Tx) Put(kind Kind, key string, value []byte, expires time.Time) {
 	tx.set(Change{Kind: kind, Key: key, Value: append([]byte{}, value...), Expires: expires})
 }
 
-// Delete removes a value. It may be absent.
+// Delete removes a value, which may be absent.
 func (tx *Tx) Delete(kind Kind, key string) { tx.set(Change{Kind: kind, Key: key}) }
 
 func (tx *Tx) set(c Change) {
@@ -160,17 +162,18 @@ func (tx *Tx) set(c Change) {
 	tx.changes = append(tx.changes, c)
 }
 
-// Append appends an entry to a log, which expires at a time; zero: never.
+// Append appends an entry to a log. It expires at the given time; the zero time means never.
 func (tx *Tx) Append(log Log, value []byte, expires time.Time) {
 	tx.changes = append(tx.changes, Change{Log: log, Value: append([]byte{}, value...), Expires: expires})
 }
 
-// Trim removes the entries of a log up to a sequence.
+// Trim removes the entries of a log up to and including a sequence.
 func (tx *Tx) Trim(log Log, through uint64) {
 	tx.changes = append(tx.changes, Change{Log: log, Through: through})
 }
 
-// Load returns a value that [Save] or [Encode] has made. It fails with [ErrAbsent] or [ErrNewer].
+// Load decodes a value that [Save] or [Encode] has written. It fails with [ErrAbsent] or
+// [ErrNewer].
 func Load[T any, P Value[T]](tx *Tx, kind Kind, key string) (value T, err error) {
 	e, err := tx.Get(kind, key)
 	if err == nil {
@@ -203,7 +206,7 @@ func (s *Sealed) Update(ctx context.Context, f func(*Tx) error) error {
 	})
 }
 
-// take returns the changes as they are stored.
+// take returns the changes in the form in which they are stored.
 func (tx *Tx) take() ([]Change, error) {
 	for i := range tx.changes {
 		c := &tx.changes[i]
@@ -218,7 +221,7 @@ func (tx *Tx) take() ([]Change, error) {
 	return tx.changes, CheckChanges(tx.changes)
 }
 
-// decide returns the changes that f makes.
+// decide calls f and returns its changes.
 func (tx *Tx) decide(f func(*Tx) error) ([]Change, error) {
 	if err := f(tx); err != nil {
 		return nil, err

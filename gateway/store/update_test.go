@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// grouped has a file make several calls in one batch.
+// grouped makes a file write several calls in one batch.
 func grouped(f *File, all ...*write) {
 	f.mu.Lock()
 	f.writer = make(chan struct{})
@@ -29,7 +29,7 @@ func grouped(f *File, all ...*write) {
 
 func updates(update func(*Tx) error) *write { return &write{updates: &updating{f: update}} }
 
-// counting puts a counter one higher and keeps what it has seen.
+// counting returns an update that increments a counter and records the value before.
 func counting(seen *[]string) *write {
 	return updates(func(tx *Tx) error {
 		e, err := tx.Get("k", "n")
@@ -42,7 +42,7 @@ func counting(seen *[]string) *write {
 	})
 }
 
-// refusing puts a value and is refused.
+// refusing returns an update that puts a value and then fails.
 func refusing(seen *[]string) *write {
 	return updates(func(tx *Tx) error {
 		e, _ := tx.Get("k", "n") // the zero entry if it is absent
@@ -81,7 +81,8 @@ func value(t *testing.T, f *File, key string) string {
 	return string(e.Value)
 }
 
-// TestUpdatesOfABatchSeeEachOther, and calls of Apply between them. One that is refused is not seen.
+// TestUpdatesOfABatchSeeEachOther: an update sees the changes of earlier updates and calls of Apply
+// in the same batch, but nothing of an update that was refused.
 func TestUpdatesOfABatchSeeEachOther(t *testing.T) {
 	f := openFile(t, Options{})
 	var seen []string
@@ -101,7 +102,8 @@ func TestUpdatesOfABatchSeeEachOther(t *testing.T) {
 	assert.Zero(t, f.State().Failures)
 }
 
-// TestUpdatesOfABatchFailTogether: those that see what is not kept are not kept either.
+// TestUpdatesOfABatchFailTogether: if a batch is not stored, updates that have seen its changes are
+// not stored either.
 func TestUpdatesOfABatchFailTogether(t *testing.T) {
 	full := errors.New("the disk is full")
 	for name, test := range map[string]struct {
@@ -136,7 +138,8 @@ type failing struct{ err error }
 
 func (a failing) Append(context.Context, []byte, time.Time) (Point, error) { return Point{}, a.err }
 
-// TestAnUpdateThatFindsNoRoom does not hinder those of its batch, and nothing of it is kept.
+// TestAnUpdateThatFindsNoRoom: an update that does not fit on the disk does not affect the others
+// of its batch, and none of its changes is kept.
 func TestAnUpdateThatFindsNoRoom(t *testing.T) {
 	disk := &disk{}
 	f := openFile(t, Options{commits: disk.open})
@@ -157,7 +160,8 @@ func TestAnUpdateThatFindsNoRoom(t *testing.T) {
 	assert.Empty(t, value(t, f, "large"))
 }
 
-// TestLargeUpdatesAreDivided as calls of Apply are, though their size is not known before.
+// TestLargeUpdatesAreDivided: large updates are divided into several batches like calls of Apply,
+// although their size is not known in advance.
 func TestLargeUpdatesAreDivided(t *testing.T) {
 	f := openFile(t, Options{})
 	var all []*write
@@ -174,7 +178,8 @@ func TestLargeUpdatesAreDivided(t *testing.T) {
 	assert.EqualValues(t, 3, sequence(t, f))
 }
 
-// TestUpdatesThatFindAnotherRole are refused, if the role was lost between two batches.
+// TestUpdatesThatFindAnotherRole: updates are refused if the file loses its role between two
+// batches.
 func TestUpdatesThatFindAnotherRole(t *testing.T) {
 	f := openFile(t, Options{Follows: true})
 	f.Lead(&noted{})
@@ -183,7 +188,7 @@ func TestUpdatesThatFindAnotherRole(t *testing.T) {
 			tx.Put("k", key, make([]byte, batchSize), time.Time{})
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			f.leave(ErrFollows) // as Follow does while this batch is written
+			f.leave(ErrFollows) // as Follow does while a batch is written
 			return nil
 		})
 	}
@@ -195,7 +200,7 @@ func TestUpdatesThatFindAnotherRole(t *testing.T) {
 	assert.False(t, second.updates.called)
 }
 
-// held is an appender that waits.
+// held is an appender that blocks.
 type held struct{ begun, goOn chan struct{} }
 
 func (a held) Append(context.Context, []byte, time.Time) (Point, error) {
@@ -204,7 +209,8 @@ func (a held) Append(context.Context, []byte, time.Time) (Point, error) {
 	return Point{Sequence: 1}, nil
 }
 
-// TestACallerThatLeaves learns whether its function was called. If not, it never is.
+// TestACallerThatLeaves: a caller that leaves learns whether its function was called. If it was
+// not, it never is.
 func TestACallerThatLeaves(t *testing.T) {
 	f := openFile(t, Options{Follows: true})
 	a := held{make(chan struct{}), make(chan struct{})}
@@ -237,7 +243,7 @@ func TestACallerThatLeaves(t *testing.T) {
 	assert.Equal(t, "1", value(t, f, "a"), "it goes on")
 }
 
-// TestAPanicDoesNotEndTheWriter: the others of the batch are made.
+// TestAPanicDoesNotEndTheWriter: if an update panics, the other calls of its batch are written.
 func TestAPanicDoesNotEndTheWriter(t *testing.T) {
 	f := openFile(t, Options{})
 	var seen []string

@@ -13,19 +13,20 @@ import (
 	"sync/atomic"
 )
 
-// The key of a cluster's store has several versions, so that it can be changed while all gateways
-// run. Values name the version that they were sealed with, and are bound to it. Sums stay under the
-// [Key], which does not change, because a name must always have the same sum. Values of a store
-// with a single key name no version, as before, and remain readable.
+// The key of a cluster's store has several versions, so it can be changed while all gateways run.
+// Sealed values contain the version that they were sealed with, and are bound to it. Sums always
+// use the [Key], which does not change, because a name must always have the same sum. Values of a
+// store with a single key contain no version, as in earlier versions, and remain readable.
 
-// marked begins the values that were sealed under a version; its number follows. A value
-// without one begins with random bytes, and is tried both ways.
+// marked begins values that were sealed with a version; the version's number follows. A value
+// without a version begins with random bytes, which may look like a mark, so such a value is tried
+// both ways.
 const marked = "adgw\x00key"
 
-// versions lists the versions of a key.
+// versions holds the versions of a key.
 type versions struct {
-	ring  atomic.Pointer[ring] // nil: there are none
-	seals atomic.Uint64        // since the current version is current
+	ring  atomic.Pointer[ring] // nil if there are none
+	seals atomic.Uint64        // values sealed since the current version is current
 	learn atomic.Pointer[func()]
 }
 
@@ -34,9 +35,8 @@ type ring struct {
 	aeads   map[uint32]cipher.AEAD
 }
 
-// UseVersions sets the versions of the key that values are read with, each of [KeyLength]
-// bytes, and the one that new ones are sealed under. Those without a version are read with
-// the key itself.
+// UseVersions sets the versions of the key for reading values, and the current one for sealing new
+// values. Each secret has [KeyLength] bytes. Values without a version are read with the key itself.
 func (s *Sealed) UseVersions(current uint32, secrets map[uint32][]byte) error {
 	next := &ring{current, make(map[uint32]cipher.AEAD, len(secrets))}
 	for version, secret := range secrets {
@@ -57,12 +57,12 @@ func (s *Sealed) UseVersions(current uint32, secrets map[uint32][]byte) error {
 	return nil
 }
 
-// Learn sets what is called when a value was sealed under a version that is not known: it
-// calls [Sealed.UseVersions] with what there is by then.
+// Learn sets the function that is called when a value was sealed with an unknown version. It must
+// call [Sealed.UseVersions] with the versions that exist by then.
 func (s *Sealed) Learn(learn func()) { s.keys.learn.Store(&learn) }
 
-// Seals returns the version that values are sealed under, 0 if there are none, and how many
-// were since it is.
+// Seals returns the current version, or 0 if there are none, and the number of values that were
+// sealed with it.
 func (s *Sealed) Seals() (version uint32, count uint64) {
 	r := s.keys.ring.Load()
 	if r == nil {
@@ -71,7 +71,8 @@ func (s *Sealed) Seals() (version uint32, count uint64) {
 	return r.current, s.keys.seals.Load()
 }
 
-// version returns the version that a value says, and the rest of it; false if it says none.
+// version returns the key version in the prefix of a value, and the rest of the value; ok is false
+// if it has no such prefix.
 func version(value []byte) (number uint32, rest []byte, ok bool) {
 	rest, ok = bytes.CutPrefix(value, []byte(marked))
 	if !ok || len(rest) < 4 {
@@ -80,7 +81,7 @@ func version(value []byte) (number uint32, rest []byte, ok bool) {
 	return binary.BigEndian.Uint32(rest), rest[4:], true
 }
 
-// boundToo returns what a value under a version is bound to.
+// boundToo returns the context that a value with a version is bound to.
 func boundToo(number uint32, to []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte("key"), number), to...)
 }
@@ -112,7 +113,7 @@ func (s *Sealed) unseal(sealed, to []byte) ([]byte, error) {
 	return value, err
 }
 
-// versionOf returns a version; nil if nobody knows it.
+// versionOf returns the cipher of a version, or nil if the version is unknown.
 func (s *Sealed) versionOf(number uint32) cipher.AEAD {
 	if r := s.keys.ring.Load(); r != nil && r.aeads[number] != nil {
 		return r.aeads[number]
@@ -126,15 +127,16 @@ func (s *Sealed) versionOf(number uint32) cipher.AEAD {
 	return nil
 }
 
-// filed is what values outside of the store are bound to, beside their purpose.
+// filed is the kind that values outside of the store are sealed under; their purpose is bound in
+// addition.
 const filed Kind = "\x00file"
 
-// SealFor encrypts a value that is kept elsewhere, such as in a file of this gateway.
+// SealFor encrypts a value that is stored elsewhere, such as in a file of this gateway.
 func (s *Sealed) SealFor(purpose string, value []byte) []byte {
 	return s.seal(value, bound(filed, purpose))
 }
 
-// OpenFor decrypts a value of [Sealed.SealFor] with the same purpose. It fails with
+// OpenFor decrypts a value that [Sealed.SealFor] has encrypted for the same purpose. It fails with
 // [ErrUnreadable].
 func (s *Sealed) OpenFor(purpose string, sealed []byte) ([]byte, error) {
 	value, err := s.unseal(sealed, bound(filed, purpose))
@@ -144,25 +146,26 @@ func (s *Sealed) OpenFor(purpose string, sealed []byte) ([]byte, error) {
 	return value, nil
 }
 
-// message is what messages are bound to, beside what they say.
+// message is the kind that messages are sealed under; the context that a caller gives is bound in
+// addition.
 const message Kind = "\x00message"
 
-// Cipher seals what gateways send each other with the key of a store: under the current version
-// if there are any. It is safe for concurrent use.
+// Cipher seals messages between gateways with the key of a store: with the current version if there
+// are any. It is safe for concurrent use.
 type Cipher struct{ store *Sealed }
 
 // Cipher returns the cipher with the key of the store.
 func (s *Sealed) Cipher() Cipher { return Cipher{s} }
 
-// Seal returns plain encrypted, and bound to what to says.
+// Seal encrypts plain and binds it to the context to.
 func (c Cipher) Seal(plain, to []byte) []byte {
 	sealed := c.store.seal(plain, bound(message, string(to)))
 	return append(sealed, c.store.Sum([]byte(message), sealed)...)
 }
 
-// Open returns what was sealed. It fails with [ErrUnreadable] if sealed was altered, was bound
-// to something else, or is of somebody without the key, and with [ErrKeyUnknown] if it was
-// sealed under a version that this gateway does not have. Only who has the key can cause that:
+// Open decrypts a sealed message. It fails with [ErrUnreadable] if sealed was altered, was bound to
+// another context, or was not made with the key, and with [ErrKeyUnknown] if it was sealed with a
+// version that this gateway does not have. Only holders of the key can cause the latter, because
 // the sum does not depend on the version.
 func (c Cipher) Open(sealed, to []byte) ([]byte, error) {
 	sealed, sum := sealed[:max(0, len(sealed)-sha256.Size)], sealed[max(0, len(sealed)-sha256.Size):]
@@ -176,8 +179,9 @@ func (c Cipher) Open(sealed, to []byte) ([]byte, error) {
 	return plain, err
 }
 
-// Reseal seals the values of a kind under the current version that are not yet, and returns
-// how many they were. Values that are changed meanwhile are left alone: they are sealed under it already.
+// Reseal seals the values of a kind with the current version, and returns how many were not sealed
+// with it before. Values that change meanwhile are left alone, because they are already sealed with
+// it.
 func (s *Sealed) Reseal(ctx context.Context, kind Kind) (resealed int, err error) {
 	r := s.keys.ring.Load()
 	if r == nil {

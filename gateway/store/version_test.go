@@ -19,8 +19,8 @@ func sealedOver(t *testing.T, store Store) *Sealed {
 	return s
 }
 
-// TestVersionsOfTheKey: values of before are read, new ones say their version, and a
-// gateway that does not know a version learns it.
+// TestVersionsOfTheKey: values from before are read, new ones contain their version, and a gateway
+// learns a version that it does not know.
 func TestVersionsOfTheKey(t *testing.T) {
 	memory := NewMemory(nil)
 	a, b := sealedOver(t, memory), sealedOver(t, memory)
@@ -64,7 +64,7 @@ func TestVersionsOfTheKey(t *testing.T) {
 	assert.Equal(t, []string{"0", "1", "2"}, entries, "a log is read whatever its entries were sealed under")
 	assert.Equal(t, a.Sum([]byte("name")), b.Sum([]byte("name")))
 
-	// Who claims another version for a value is found out.
+	// A value with a forged version is rejected.
 	raw, err := memory.Get(t.Context(), "cred", "1")
 	require.NoError(t, err)
 	raw.Value[len(marked)+3] = 2
@@ -120,8 +120,8 @@ func TestValuesForFiles(t *testing.T) {
 	}
 }
 
-// TestMessages: gateways read each other's messages under every version that they have, and
-// say so if they do not have it. Nobody without the key can make them say it.
+// TestMessages: gateways read each other's messages under every version that they have, and report
+// versions that they do not have. Nobody without the key can cause such a report.
 func TestMessages(t *testing.T) {
 	memory := NewMemory(nil)
 	a, b := sealedOver(t, memory), sealedOver(t, memory)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asking is an appender that meets the entry of another writer.
+// asking is an appender that makes its file follow, as if it met the entry of another writer.
 type asking struct {
 	f   *File
 	got error
@@ -21,7 +21,8 @@ func (a *asking) Append(ctx context.Context, _ []byte, _ time.Time) (Point, erro
 	return Point{}, ErrNotSent
 }
 
-// TestAnAppenderMayMakeTheFileFollow: the file does not wait for the batch that waits for it.
+// TestAnAppenderMayMakeTheFileFollow: an appender can make its file follow without a deadlock with
+// its own batch.
 func TestAnAppenderMayMakeTheFileFollow(t *testing.T) {
 	f, _, err := Open(Options{Path: filepath.Join(t.TempDir(), "state.db")})
 	require.NoError(t, err)

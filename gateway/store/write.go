@@ -15,13 +15,13 @@ import (
 	"adgateway/gateway/store/commitlog"
 )
 
-// write is a call of Apply, or a part of one of Sweep. The writer sets the fields below ended, and
-// then closes it.
+// write is a call of Apply, or a part of a call of Sweep. The writer sets the fields below ended,
+// and then closes ended.
 type write struct {
 	changes []Change
-	sweeps  bool      // the changes remove what has expired, unless it was set again meanwhile
-	touches bool      // there are none
-	updates *updating // decides them; nil: they are given
+	sweeps  bool      // the changes remove expired values, unless these were set again meanwhile
+	touches bool      // there are no changes
+	updates *updating // decides the changes; nil if they are given
 
 	ended    chan struct{}
 	revision Revision
@@ -29,10 +29,10 @@ type write struct {
 	err      error
 }
 
-// Apply shares a batch, and with it the wait for the disk, with the calls that came while the
-// one before was written. If ctx ends while the call waits, nothing was changed, and the error
-// is also [ErrNotSent]. Later, Apply waits for the disk all the same; but it does not wait for
-// an [Appender], which goes on.
+// Apply implements [Store]. The call shares a batch, and with it the wait for the disk, with other
+// calls that arrive while the previous batch is written. If ctx ends while the call is waiting,
+// nothing was changed, and the error also matches [ErrNotSent]. If ctx ends later, Apply still
+// waits for the disk, but not for an [Appender], which continues.
 func (f *File) Apply(ctx context.Context, changes ...Change) (Revision, error) {
 	own := &write{changes: changes}
 	if err := f.await(ctx, own); err != nil {
@@ -41,7 +41,7 @@ func (f *File) Apply(ctx context.Context, changes ...Change) (Revision, error) {
 	return own.revision, nil
 }
 
-// Sweep implements [Store]. While the file follows it removes nothing: its writer does.
+// Sweep implements [Store]. While the file follows, it removes nothing, because the leader sweeps.
 func (f *File) Sweep(ctx context.Context) (removed int, err error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
@@ -68,13 +68,13 @@ func (f *File) Sweep(ctx context.Context) (removed int, err error) {
 	return removed, nil
 }
 
-// Touch has the appender of a file that leads store an empty batch, after the calls that were
-// waiting. So what hinders the file from writing hinders Touch.
+// Touch makes the appender of a leading file store an empty batch, after the calls that are already
+// waiting. It fails or blocks whenever writes would.
 func (f *File) Touch(ctx context.Context) error {
 	return f.await(ctx, &write{touches: true})
 }
 
-// allOld returns the changes that remove what has expired.
+// allOld returns the changes that remove expired values and log entries.
 func allOld(tx *bbolt.Tx, now time.Time) ([]Change, error) {
 	old, err := oldLines(tx, now)
 	if err != nil {
@@ -90,7 +90,7 @@ func allOld(tx *bbolt.Tx, now time.Time) ([]Change, error) {
 	})
 }
 
-// await waits until a call is written, or why it is not.
+// await waits until a call is written, and returns its error.
 func (f *File) await(ctx context.Context, own *write) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -103,7 +103,7 @@ func (f *File) await(ctx context.Context, own *write) error {
 	}
 	leads := f.role.appender != nil
 	if leads && own.updates == nil {
-		own.changes = cloned(own.changes) // which are written when the caller has left
+		own.changes = cloned(own.changes) // they may be written after the caller has left
 	}
 	f.waiting = append(f.waiting, own)
 	if f.writer == nil {
@@ -139,7 +139,7 @@ func cloned(changes []Change) []Change {
 	return changes
 }
 
-// withdraw ends the wait of a call, and reports whether the call was still waiting.
+// withdraw removes a call from the queue, and reports whether it was still waiting.
 func (f *File) withdraw(own *write) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -150,10 +150,10 @@ func (f *File) withdraw(own *write) bool {
 	return i >= 0
 }
 
-// batchSize is the size in bytes after which those that still wait make another batch.
+// batchSize is the size of a batch in bytes after which the remaining calls go into another batch.
 const batchSize = 1 << 20
 
-// writeAll writes until nobody waits.
+// writeAll writes batches until no call is waiting.
 func (f *File) writeAll() {
 	for {
 		f.mu.Lock()
@@ -182,7 +182,7 @@ func (f *File) writeAll() {
 	}
 }
 
-// refuse refuses calls if the file has another role by now.
+// refuse refuses the calls if the file has another role by now, and reports whether it has.
 func (f *File) refuse(all []*write, by role) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -200,14 +200,14 @@ func (f *File) refuse(all []*write, by role) bool {
 	return true
 }
 
-// errNothing undoes a transaction in which nothing was changed.
+// errNothing rolls back a transaction in which nothing was changed.
 var errNothing = errors.New("nothing is changed")
 
-// write makes the changes of several calls in one batch. A call that conflicts does not
-// hinder the others. If the batch fails, each is tried by itself. While the file leads,
-// a batch that may be stored elsewhere and is not applied ends that: what comes next would
-// have to be decided with it. It returns how many calls were written: updates may need a batch
-// of their own. f.writing is held.
+// write makes the changes of several calls in one batch, and returns how many calls it has handled:
+// updates may need another batch. A call that conflicts does not affect the others. If the batch
+// fails, each call is tried alone. While the file leads, a batch that may be stored elsewhere but
+// was not applied ends the lead, because the next batch would have to be decided on top of it.
+// f.writing is held.
 func (f *File) write(all []*write, by role) (n int) {
 	d, err := &decision{n: len(all)}, f.tell()
 	switch {
@@ -252,14 +252,14 @@ func (f *File) write(all []*write, by role) (n int) {
 	return d.n
 }
 
-// decision is a batch that was decided, and how far it has come.
+// decision is a decided batch and its progress.
 type decision struct {
-	n       int // calls that it decides
+	n       int // number of calls that it decides
 	encoded []byte
-	after   *recent // what it changes
+	after   *recent // the batch's changes
 	made    []Change
 
-	appending, appended bool // it was handed to an appender, which has stored it
+	appending, appended bool // whether the appender was given the batch, and has stored it
 }
 
 // decide composes a batch. It fails with [errNothing] if there is nothing to change.
@@ -282,17 +282,17 @@ func (f *File) decide(v view, all []*write, d *decision) error {
 	return nil
 }
 
-// store stores a batch of a file that makes its own changes.
+// store stores a batch of a file that decides changes itself.
 func (f *File) store(d *decision) error {
 	first, err := f.commit(d.encoded, d.after)
 	if first {
-		f.headAt = time.Time{} // an earlier version, which knows no commit log, misses what it has
+		f.headAt = time.Time{} // an earlier version, which ignores the commit log, lacks its changes
 	}
 	return err
 }
 
-// appendIn decides a batch in a transaction of the file, has the appender store it, and puts it into
-// the file.
+// appendIn decides a batch in a transaction of the file, has the appender store it, and applies it
+// to the file.
 func (f *File) appendIn(tx *bbolt.Tx, all []*write, by role, d *decision) error {
 	err := f.decide(view{tx, nil}, all, d)
 	touched := slices.ContainsFunc(all[:d.n], func(w *write) bool { return w.touches })
@@ -330,10 +330,10 @@ func (f *File) finish(w *write, by role) {
 	close(w.ended)
 }
 
-// compose decides calls in their order and makes their changes in the latest layer of a view. A call
-// that is refused has its error, and changes nothing. After another error the layer is of no use.
-// It returns how many calls it has decided: after some size of what updates have put, the others
-// make another batch.
+// compose decides calls in order and makes their changes in the latest layer of a view. It returns
+// the batch and the number of calls it has decided, which is smaller than len(all) if the batch
+// becomes too large. A refused call has its error, and changes nothing. If compose fails, the layer
+// must not be used.
 func compose(v view, all []*write, now time.Time) (batch *Batch, n int, err error) {
 	batch = &Batch{Calls: make([]Call, 0, len(all))}
 	for size := 0; n < len(all) && (n == 0 || size < batchSize); n++ {
@@ -360,7 +360,7 @@ func compose(v view, all []*write, now time.Time) (batch *Batch, n int, err erro
 	return batch, n, nil
 }
 
-// withoutCompared returns the changes that change something.
+// withoutCompared returns the changes without those that only compare.
 func withoutCompared(changes []Change) []Change {
 	compares := func(c Change) bool { return c.Compares }
 	if !slices.ContainsFunc(changes, compares) {
@@ -369,7 +369,7 @@ func withoutCompared(changes []Change) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), compares)
 }
 
-// isOld reports whether what a change removes has expired.
+// isOld reports whether the value or log entry that a change removes has expired.
 func isOld(v view, c *Change, now time.Time) bool {
 	if c.Log != "" {
 		return true // entries of logs do not change
@@ -377,7 +377,7 @@ func isOld(v view, c *Change, now time.Time) bool {
 	return hasExpired(v.get(c.Kind, c.Key), now)
 }
 
-// check returns why changes are not made.
+// check returns an error if the changes cannot be made.
 func check(v view, changes []Change, now time.Time) error {
 	if err := CheckChanges(changes); err != nil {
 		return err
@@ -385,7 +385,7 @@ func check(v view, changes []Change, now time.Time) error {
 	for i := range changes {
 		c := &changes[i]
 		if c.Log != "" {
-			continue // which never conflicts
+			continue // a log never conflicts
 		}
 		e, err := v.entry(c.Kind, c.Key, now)
 		if err != nil && !errors.Is(err, ErrAbsent) {
@@ -407,8 +407,8 @@ func (f *File) Revision() (r Revision, err error) {
 	return r, err
 }
 
-// Await returns once the call with a revision was applied, no matter which writer decided it. It
-// returns the error of ctx if that ends first.
+// Await returns nil once the call with a revision was applied, regardless of which writer decided
+// it. It returns the error of ctx if ctx ends first.
 func (f *File) Await(ctx context.Context, r Revision) error {
 	for {
 		next := f.bells.next()
@@ -431,7 +431,7 @@ func revisionOf(tx *bbolt.Tx) Revision {
 	return 0
 }
 
-// note notes how a write ended. A conflict is an answer of the store, no failure of it.
+// note records how a write ended. A conflict does not count as a failure of the store.
 func (f *File) note(err error, done func(*State)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// noted is an appender that notes what it has stored last.
+// noted is an appender that records the last batch.
 type noted struct {
 	batch []byte
 	at    Point
@@ -23,8 +23,9 @@ func (n *noted) Append(_ context.Context, batch []byte, _ time.Time) (Point, err
 	return n.at, nil
 }
 
-// TestAStoredBatchThatIsNotAppliedEndsTheLead: the next would be decided without it. It is
-// applied later, as that of another writer.
+// TestAStoredBatchThatIsNotAppliedEndsTheLead: a file stops leading when a batch was stored but not
+// applied, because the next batch would be decided without it. The batch is applied later, like one
+// of another writer.
 func TestAStoredBatchThatIsNotAppliedEndsTheLead(t *testing.T) {
 	f, _, err := Open(Options{Path: filepath.Join(t.TempDir(), "state.db"), Follows: true})
 	require.NoError(t, err)
@@ -53,7 +54,7 @@ func TestAStoredBatchThatIsNotAppliedEndsTheLead(t *testing.T) {
 	require.ErrorIs(t, err, ErrConflict)
 }
 
-// TestALargeBatchIsDivided: who waits shares batches of a size, not one without an end.
+// TestALargeBatchIsDivided: waiting calls share batches of limited size.
 func TestALargeBatchIsDivided(t *testing.T) {
 	f, _, err := Open(Options{Path: filepath.Join(t.TempDir(), "state.db")})
 	require.NoError(t, err)
@@ -76,7 +77,8 @@ func TestALargeBatchIsDivided(t *testing.T) {
 	assert.EqualValues(t, 3, at.Sequence)
 }
 
-// TestWhatWasSetAgainIsNotSwept: a sweep looks first and removes later.
+// TestWhatWasSetAgainIsNotSwept: a value that is set again between the search and the removal of a
+// sweep stays.
 func TestWhatWasSetAgainIsNotSwept(t *testing.T) {
 	f, _, err := Open(Options{Path: filepath.Join(t.TempDir(), "state.db")})
 	require.NoError(t, err)
@@ -100,8 +102,8 @@ func TestWhatWasSetAgainIsNotSwept(t *testing.T) {
 	assert.EqualValues(t, 2, at.Sequence, "nothing is no batch")
 }
 
-// TestAFileWithoutAPlace is of an earlier version: it is at the beginning of its chain, and
-// everything in it goes on.
+// TestAFileWithoutAPlace: a file of an earlier version, which has no point, is at the beginning of
+// its hash chain. Its content continues to work.
 func TestAFileWithoutAPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	var revision Revision
@@ -134,7 +136,8 @@ func TestAFileWithoutAPlace(t *testing.T) {
 	})
 }
 
-// TestACallerThatLeftMayReuseItsValues, also when its call was taken and is decided later.
+// TestACallerThatLeftMayReuseItsValues: a caller that has left may reuse the memory of its values,
+// even if its call is decided later.
 func TestACallerThatLeftMayReuseItsValues(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {
@@ -142,7 +145,7 @@ func TestACallerThatLeftMayReuseItsValues(t *testing.T) {
 		require.NoError(t, err)
 		f.Lead(&noted{})
 		f.mu.Lock()
-		f.writer = make(chan struct{}) // which is busy
+		f.writer = make(chan struct{}) // as if a writer were busy
 		f.mu.Unlock()
 		ctx, leave := context.WithCancel(t.Context())
 		value, left := []byte("v"), make(chan error)

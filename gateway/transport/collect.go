@@ -219,7 +219,7 @@ func (c *collector) json(content []byte) error {
 
 const (
 	// bodyPiece is the size in bytes up to which a body needs no share of the memory, so ordinary
-	// requests are served however much of it others use.
+	// requests are served even if others use all of it.
 	bodyPiece = 16 << 10
 	// bodyRetry is the Retry-After of a request whose body does not fit into memory.
 	bodyRetry = 2 * time.Second

@@ -257,7 +257,7 @@ func (x *exchange) fail(err error) {
 	x.c.Abort()
 }
 
-// tell sets the headers for an error, and notes the error for the log.
+// tell sets the headers for an error, and records the error for the log.
 func (x *exchange) tell(err error) {
 	x.err = err
 	f, header := problem.Of(err), x.c.Writer.Header()

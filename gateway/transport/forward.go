@@ -90,8 +90,8 @@ func unledOf(r *http.Request) (behind bool, refusal error) {
 	return is && lost.refusal == nil, lost.refusal
 }
 
-// refusePage answers a browser that there is no page without a leader. The page reloads itself, but
-// never sends a form again.
+// refusePage answers a browser that the page needs a leader. The page reloads itself, but never
+// sends a form again.
 func (x *exchange) refusePage(err error) {
 	x.err = err
 	f := problem.Of(err)

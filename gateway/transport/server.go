@@ -29,7 +29,8 @@ type Calls interface {
 	// Do makes a call. The answer names the change that the call has made, if any, even if Do fails.
 	// If it fails after the sink has taken records, the records are incomplete.
 	Do(ctx context.Context, c call.Call, to call.Sink) (call.Answer, error)
-	// Together returns the roles in which a row is called; of a list, as few as show the same.
+	// Together returns the roles in which a row is called. For a list, it merges roles as far as
+	// the result stays the same.
 	Together(op *ops.Operation, roles []*identity.Principal) []*identity.Principal
 	// Subscribe sends the events of a call until they end or the caller leaves. An error means that
 	// none was sent.
@@ -46,10 +47,10 @@ type Options struct {
 	Log *logrus.Logger
 	Hop *Hop // nil outside of a cluster
 
-	Pages http.Handler // under /ui/, for people; nil: there are none
+	Pages http.Handler // under /ui/, for people; may be nil
 
-	Features []string // for /version: what an older gateway would not honour
-	// Ready checks what the server depends on, for /readyz. Nil: nothing is checked.
+	Features []string // for /version: features that older gateways would ignore
+	// Ready checks the server's dependencies for /readyz. It may be nil.
 	Ready func(ctx context.Context) []Check
 
 	Settings
@@ -62,23 +63,24 @@ type Options struct {
 	Stopping func()
 }
 
-// Settings are what a server shows and how much it takes.
+// Settings are a server's options for what it shows and how much it accepts.
 type Settings struct {
 	HideDocs bool    // do not serve /openapi.json and /docs
 	Engine   string  // "sandbox" or "powershell" (default)
 	Version  Version // for /version
 
-	// Metrics is served by /metrics; the server registers its own. Nil: only those.
+	// Metrics is served by /metrics, together with the server's own metrics. It may be nil.
 	Metrics     *prometheus.Registry
 	OpenMetrics bool // clients on this machine may read the metrics without a credential
 
 	Bodies      Bodies
 	Spool       Spool
 	Connections Connections
-	KeepAlive   time.Duration // for which a stream of events may be silent; zero: 15 s
+	KeepAlive   time.Duration // how long a stream of events may be silent; zero means 15 s
 }
 
-// Complete sets the defaults of what is no setting, and returns which limits are missing.
+// Complete sets the defaults of values that have no setting. It returns an error that names missing
+// limits.
 func (s *Settings) Complete() error {
 	s.Engine = cmp.Or(s.Engine, "powershell")
 	if s.Metrics == nil {
@@ -90,7 +92,7 @@ func (s *Settings) Complete() error {
 	)
 }
 
-// Callers are who may call. Auth and Quotas are required.
+// Callers configures authentication and quotas. Auth and Quotas are required.
 type Callers struct {
 	Auth    authn.Authenticator
 	Quotas  *identity.Meters // of all callers
@@ -105,7 +107,7 @@ const standardBody = 1 << 20
 
 // Bodies limit the bodies of requests, in bytes.
 type Bodies struct {
-	Limit  int64 // for one body; zero: 1 MiB
+	Limit  int64 // for one body, in bytes; zero means 1 MiB
 	List   int64 // for one body that an operation takes as a whole
 	Memory int64 // for the bodies of all running requests together
 }
@@ -135,7 +137,7 @@ type WebPolicy struct {
 	Grace               time.Duration    // for running requests when the server stops; required
 }
 
-// check returns why requests cannot be served under the policy.
+// check returns an error if requests cannot be served under the policy.
 func (p *WebPolicy) check() error {
 	err := required.Positive("Policy.", map[string]int64{"Grace": int64(p.Grace)})
 	if p.Dialect != identity.Standard && p.Dialect != identity.Classic {
@@ -192,7 +194,7 @@ func New(options Options) (*Server, error) {
 	return s, s.meters.register(s.Metrics)
 }
 
-// Apply changes the policy for requests from now on. If it fails, the policy stays as it was.
+// Apply changes the policy for later requests. If it fails, the policy is unchanged.
 func (s *Server) Apply(policy WebPolicy) error {
 	if err := policy.check(); err != nil {
 		return err

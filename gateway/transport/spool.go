@@ -31,7 +31,7 @@ type Spool struct {
 type Spooler struct {
 	folder string
 	space  *identity.Budget // bytes in all files; zero or less if there are no files
-	share  func() int64     // number of those that one caller may use now
+	share  func() int64     // bytes in files that one caller may use now
 	failed func(error)      // called at most once a minute when a file cannot be used
 	sealer cipher.AEAD
 	nonce  atomic.Uint64

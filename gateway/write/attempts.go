@@ -13,14 +13,14 @@ import (
 	"adgateway/ps"
 )
 
-// A gateway that begins to lead locks what the open changes of earlier terms may still write to,
-// and judges each of them once its gateway has reported its end, or when its script can no longer
-// write.
+// When a gateway begins to lead, it locks the objects that open changes of earlier terms may still
+// write to. It judges each change once the change's gateway has reported the end, or once its
+// script can no longer write.
 
-// attempts are the open changes of the store.
+// attempts implements [cluster.Attempts] with the open changes of the store.
 type attempts struct{ w *Writer }
 
-// Open implements [cluster.Attempts]. It reads the values that the gateway keeps in memory again,
+// Open implements [cluster.Attempts]. It reloads the values that the gateway caches in memory,
 // because other gateways may have changed them.
 func (a attempts) Open(ctx context.Context) ([]cluster.Attempt, error) {
 	w := a.w
@@ -30,7 +30,7 @@ func (a attempts) Open(ctx context.Context) ([]cluster.Attempt, error) {
 	}
 	var open []cluster.Attempt
 	var wrong error
-	// All open changes have a note that their line is due.
+	// Every open change has a due note for its audit line.
 	err := w.Store.Store.Range(ctx, dueKind, "", func(e store.Entry) bool {
 		c, err := w.History.Get(ctx, e.Key)
 		switch {
@@ -45,7 +45,7 @@ func (a attempts) Open(ctx context.Context) ([]cluster.Attempt, error) {
 	return open, errors.Join(err, wrong)
 }
 
-// Lock implements [cluster.Attempts]. Keys, plans, quotas and names are taken in the store.
+// Lock implements [cluster.Attempts]. Keys, plans, quotas and names are locked in the store.
 func (a attempts) Lock(open []cluster.Attempt) {
 	for _, one := range open {
 		c, err := a.w.History.Get(context.Background(), one.ID)
@@ -58,7 +58,7 @@ func (a attempts) Lock(open []cluster.Attempt) {
 	}
 }
 
-// errUnjudged means that the outcome of a change cannot be found out yet.
+// errUnjudged means that the outcome of a change cannot be determined yet.
 var errUnjudged = errors.New("the objects of the change cannot be read yet")
 
 // Judge implements [cluster.Attempts].
@@ -96,8 +96,8 @@ func (a attempts) judge(ctx context.Context, id string, report *cluster.Report) 
 	return err
 }
 
-// Raced implements [cluster.Attempts]. A change of which the verdict is that nothing was changed
-// is added to the history again.
+// Raced implements [cluster.Attempts]. If the verdict was that nothing was changed, the change is
+// added to the history again.
 func (a attempts) Raced(ctx context.Context, report cluster.Report) error {
 	w, end := a.w, told(&report)
 	v := end.Verdict
@@ -116,7 +116,7 @@ func (a attempts) Raced(ctx context.Context, report cluster.Report) error {
 		c = end.Record
 		c.Outcome, c.Raced, c.Failed = v.Outcome, v.Outcome, v.Failed
 		err = w.History.Adopt(ctx, c, w.Store.Now())
-	case errors.Is(err, changes.ErrAbsent): // it was removed, and its report is too long
+	case errors.Is(err, changes.ErrAbsent): // the record was removed, and is too long for the report
 		c, err = &changes.Record{ID: report.Attempt}, nil
 	}
 	if err != nil {
@@ -129,7 +129,7 @@ func (a attempts) Raced(ctx context.Context, report cluster.Report) error {
 	return a.recordRaced(c, v.Outcome, end.Process.Gateway)
 }
 
-// recordRaced writes the line of a change that was made after it was judged, at a gateway.
+// recordRaced writes an audit line for a change that the gateway by made after it had been judged.
 func (a attempts) recordRaced(c *changes.Record, outcome ps.Outcome, by string) error {
 	if a.w.Audit == nil {
 		return nil

@@ -16,13 +16,13 @@ import (
 	"adgateway/ps"
 )
 
-// Before a script may change anything, all that the change depends on is decided in one update of
-// the store: the history gets its record, its key the announcement, the plan is used up, the
-// budgets are charged, earlier changes in doubt of its objects are closed, and in a cluster the
-// names are held that it gives. All of it or nothing: if one part is refused, the script is
-// stopped, and nothing was written.
+// Before a script may change anything, a single update of the store decides everything that the
+// change depends on: the history gets its record, its key the announcement, the plan is used up,
+// the quotas are charged, earlier in-doubt changes of its objects are closed, and in a cluster its
+// new names are reserved. It is all or nothing: if one part is refused, the script is stopped and
+// nothing is written.
 
-// announced decides whether the script may do what it announces.
+// announced decides whether the script may make the announced change.
 func (r *Run) announced(i ps.Intent) error {
 	if !i.Changes() {
 		return r.change.Holds(&i)
@@ -39,8 +39,8 @@ func (r *Run) announced(i ps.Intent) error {
 	return err
 }
 
-// begin keeps what is about to be changed where it outlives the request: in the store and in the
-// audit, at the same time. Afterwards the change may begin, if that is at once.
+// begin stores the announced change in the store and in the audit concurrently. If it returns nil,
+// the change must begin at once.
 func (r *Run) begin(i *ps.Intent, zone string) error {
 	r.remember(*i, zone)
 	lines := r.intentsOf(i)
@@ -58,18 +58,18 @@ func (r *Run) begin(i *ps.Intent, zone string) error {
 	return r.inTime()
 }
 
-// mostStoring limits how long the gateway tries to store a change before it begins. A change stored
-// later could not begin anyway.
+// mostStoring limits the time for storing a change before it begins. A change that is stored later
+// could not begin anyway.
 const mostStoring = 5 * time.Second
 
-// allow decides whether the change may begin, and stores that it does. Meanwhile the lines of the
-// audit are written, as soon as it is decided.
+// allow decides whether the change may begin, and stores its beginning. The audit lines are written
+// concurrently, once the change is decided.
 func (r *Run) allow(i *ps.Intent, lines *intents) error {
 	limit := r.limit
 	if r.w.Member != nil {
 		limit = min(limit, mostStoring)
 	}
-	// The caller may leave, the change goes on.
+	// If the caller leaves, the change continues.
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	if err := r.w.StoreLate(ctx); err != nil {
@@ -89,7 +89,7 @@ func (r *Run) allow(i *ps.Intent, lines *intents) error {
 	return nil
 }
 
-// remember prepares the record of what is about to be changed. Calls that change nothing leave none.
+// remember prepares the record of the announced change. Calls that change nothing have no record.
 func (r *Run) remember(i ps.Intent, zone string) {
 	if r.w.History == nil {
 		return
@@ -107,7 +107,7 @@ func (r *Run) remember(i ps.Intent, zone string) {
 	}
 }
 
-// participants returns what is stored together with the change. Its record is the first.
+// participants returns the participants of the change. The first is its record.
 func (r *Run) participants(i *ps.Intent) []Participant {
 	all := append([]Participant{&recordPart{r}}, r.change.Parts(i, r.record)...)
 	if doubts := r.w.doubtsAbout(r); doubts != nil {
@@ -116,7 +116,7 @@ func (r *Run) participants(i *ps.Intent) []Participant {
 	return all
 }
 
-// stored stores what a script is about to change.
+// stored calls store, under the control of the cluster's member if there is one.
 func (r *Run) stored(store func() error) error {
 	if r.member == nil {
 		return store()
@@ -141,7 +141,7 @@ func (r *Run) store(ctx context.Context, a *Attempt, all []Participant, lines *i
 					return err
 				}
 			}
-			if r.w.Member == nil { // in a cluster, what was sent and not answered may be stored later
+			if r.w.Member == nil { // in a cluster, an unanswered batch may be stored later
 				lines.write()
 			}
 			return nil
@@ -149,15 +149,15 @@ func (r *Run) store(ctx context.Context, a *Attempt, all []Participant, lines *i
 	}
 	err := update()
 	if errors.Is(err, store.ErrUnsure) && r.w.Member == nil && a.Record != nil && !r.kept {
-		if update() == nil { // which finds the record, if it is stored
+		if update() == nil { // the update finds the record if it was stored before
 			return nil
 		}
 	}
 	return err
 }
 
-// refuse completes why the change is not allowed. If only the history cannot be written, that
-// is no reason for a gateway that is alone: the audit is the evidence.
+// refuse returns the error for a change that is not allowed. Outside of a cluster, a failure to
+// write only the history does not refuse the change, because the audit records it.
 func (r *Run) refuse(err error) error {
 	later := (*Later)(nil)
 	switch why := err; {
@@ -178,14 +178,14 @@ func (r *Run) refuse(err error) error {
 	return err
 }
 
-// unremembered reports that a change will not be in the history.
+// unremembered records that a change will be missing from the history.
 func (r *Run) unremembered(err error) {
 	r.w.unrecorded()
 	r.change.Log.WithError(err).Error("a change could not be recorded in the history")
 	r.record, r.unkept = nil, true
 }
 
-// recordPart is the record of a change in the history.
+// recordPart is the participant for the history's record.
 type recordPart struct{ r *Run }
 
 func (p *recordPart) Begin(tx *store.Tx, a *Attempt) error {
@@ -200,7 +200,7 @@ func (p *recordPart) Begin(tx *store.Tx, a *Attempt) error {
 	case err != nil:
 	case !latest.Running || latest.Token != c.Token:
 		err = TakenOver()
-	case !p.r.kept: // it is put once more, so that it is on the disk afterwards
+	case !p.r.kept: // put again, so that it is on disk when the update returns
 		return cmp.Or(w.History.Put(tx, c), ErrBegun)
 	}
 	if err != nil {
@@ -221,7 +221,7 @@ func (p *recordPart) Begun() {
 	r.w.History.Saved(r.record)
 }
 
-// TakenOver refuses a change whose call another gateway has settled.
+// TakenOver returns the refusal of a change whose call another gateway has settled.
 func TakenOver() error {
 	failed := problem.New(schema.Unavailable, "This gateway did not answer for so long that another one has "+
 		"taken the call over. Nothing was changed here. Send it again, with its %s.", ops.KeyHeader)
@@ -229,7 +229,7 @@ func TakenOver() error {
 	return failed
 }
 
-// inTime refuses a change that a member of a cluster must no longer begin.
+// inTime refuses a change if a member of a cluster must not begin it any longer.
 func (r *Run) inTime() error {
 	if r.w.Member == nil {
 		return nil

@@ -19,8 +19,9 @@ import (
 	"adgateway/ps"
 )
 
-// BenchmarkChange is what a change waits for beside its script: the store and the audit, both in files
-// that are synced. The script answers at once. There is one caller, or there are many at a time.
+// BenchmarkChange measures the overhead of a change besides its script: the store and the audit,
+// both in synced files. The script answers at once. There is one caller, or there are many at a
+// time.
 func BenchmarkChange(b *testing.B) {
 	for _, callers := range []int{1, 8, 32} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -44,7 +45,7 @@ func BenchmarkChange(b *testing.B) {
 	}
 }
 
-// onDisk returns a writer with a history and an audit in files.
+// onDisk returns a writer whose history and audit are in files.
 func onDisk(b *testing.B) *Writer {
 	file, _, err := store.Open(store.Options{Path: filepath.Join(b.TempDir(), "state.db")})
 	require.NoError(b, err)
@@ -67,7 +68,7 @@ func onDisk(b *testing.B) *Writer {
 	return w
 }
 
-// changed makes a change of an object.
+// changed makes a change of one object.
 func changed(w *Writer, guid string) error {
 	r := w.Prepare(announcing(w, nil))
 	_, err := r.Do(context.Background(), ps.Request{ID: guid, Write: true, Limit: time.Minute})
@@ -82,7 +83,7 @@ func changed(w *Writer, guid string) error {
 	return err
 }
 
-// scripts is a runner whose scripts change the object that the request is named after, at once.
+// scripts is a runner whose script changes the object that the request's ID names, without delay.
 type scripts struct{}
 
 func (scripts) Run(_ context.Context, req ps.Request) (*ps.Result, error) {

@@ -16,44 +16,43 @@ import (
 	"adgateway/ps"
 )
 
-// CallEnd is how a call has ended that may have made a change.
+// CallEnd describes the end of a call that may have made a change.
 type CallEnd struct {
-	// Verdict is about the change. Its outcome is none if nothing was changed.
+	// Verdict is the verdict on the change. Its outcome is none if nothing was changed.
 	Verdict  Verdict
 	Failed   bool           // the call was answered with an error
-	Result   *ps.Result     // of the script; nil: it had none
-	Spent    map[string]int // by impact, of what the change has reserved; nil: all of that stays spent
-	Answered bool           // the call keeps its answer in the key itself
+	Result   *ps.Result     // of the script, or nil
+	Spent    map[string]int // used quota by impact; nil means all that the change reserved
+	Answered bool           // the call itself stores its answer in the key
 
-	// Key identifies the key of the call for [Writer.Leave]; nil: it has none.
+	// Key identifies the call's key for [Writer.Leave]; nil if it has none.
 	Key any
-	// Begun reports whether the store has the announcement in the key.
+	// Begun means that the store has the announcement in the key.
 	Begun bool
-	// Stored is called once the end is stored. If it fails, the end is stored again later. Nil:
-	// nothing is called.
+	// Stored is called once the end is stored, or nil. If it fails, the end is stored again later.
 	Stored func(ctx context.Context) error
 	Log    *logrus.Entry // of the call
 }
 
-// EndPart is what else is stored with the end of a call, such as the answer that its key keeps.
+// EndPart is something else to store with the end of a call, such as the answer in its key.
 type EndPart struct {
 	Put    func(tx *store.Tx) error
-	Stored func() // is called once it is stored; nil: nothing is
+	Stored func() // called once the part is stored; may be nil
 }
 
-// Closed is what a call learns about the end of its change.
+// Closed tells a call how its change was closed.
 type Closed struct {
-	Record *changes.Record // of the change; nil: nothing was changed, or the history does not have it
-	Open   bool            // the outcome of the call is not stored, so that its key stays open
+	Record *changes.Record // of the change; nil if nothing was changed or the history does not have it
+	Open   bool            // the outcome of the call is not stored, so its key stays open
 	Raced  bool            // another gateway has settled the change before it was made
-	Lost   bool            // the end could not be stored, and another gateway has to find it out
-	Unkept bool            // the change is not in the history yet, or not as it ended
+	Lost   bool            // the end could not be stored, and another gateway has to determine it
+	Unkept bool            // the change is missing from the history, or recorded without its final state
 }
 
-// Close stores how a call has ended, in one update: the outcome of its change, and parts. r may be
-// nil. If the store does not take it, it is stored later, provided that the store has what the call
-// was about to change; in a cluster by the gateway that leads then. A change that can still be
-// judged, although its outcome is not known, stays open.
+// Close stores the end of a call in one update: the outcome of its change, and parts. r may be nil.
+// If the store fails, the end is stored later if the store has the beginning of the change; in a
+// cluster, the leader at that time stores it. A change with an unknown outcome that can still be
+// judged stays open.
 func (w *Writer) Close(r *Run, how CallEnd, parts ...EndPart) (closed Closed) {
 	if r == nil {
 		r = &Run{w: w}
@@ -91,8 +90,8 @@ func (w *Writer) Close(r *Run, how CallEnd, parts ...EndPart) (closed Closed) {
 	return closed
 }
 
-// storeEnd stores the end of a call. In a cluster another gateway may lead by now, so that it is
-// tried again until ctx ends: what was stored is found then.
+// storeEnd stores the end of a call. In a cluster it retries until ctx ends, because another
+// gateway may lead by now. A retry recognizes an end that was stored before.
 func (w *Writer) storeEnd(ctx context.Context, parts []EndPart) error {
 	if len(parts) == 0 {
 		return nil
@@ -119,8 +118,8 @@ func (w *Writer) storeEnd(ctx context.Context, parts []EndPart) error {
 	}
 }
 
-// putAll puts the parts of the end of a call. If the first finds that they are stored, there is
-// nothing left to do.
+// putAll puts the parts of the end of a call. If the first part was stored before, all of them
+// were, and nothing is put.
 func putAll(tx *store.Tx, parts []EndPart) error {
 	for _, one := range parts {
 		err := one.Put(tx)
@@ -134,8 +133,8 @@ func putAll(tx *store.Tx, parts []EndPart) error {
 	return nil
 }
 
-// Leave calls free once no end of a call with a key waits to be stored, which may be at once. The
-// call has ended. The key can be compared; free returns at once.
+// Leave calls free once no end of a call with the key is waiting to be stored, possibly before it
+// returns. The call must have ended. The key must be comparable, and free must not block.
 func (w *Writer) Leave(key any, free func()) {
 	e := &w.late
 	e.mu.Lock()
@@ -150,7 +149,7 @@ func (w *Writer) Leave(key any, free func()) {
 	e.left[key] = free
 }
 
-// StoreLate stores the ends of calls that the store has not taken before.
+// StoreLate stores the waiting ends of calls that the store has refused before.
 func (w *Writer) StoreLate(ctx context.Context) error {
 	w.late.storing.Lock()
 	defer w.late.storing.Unlock()
@@ -171,13 +170,14 @@ func (w *Writer) StoreLate(ctx context.Context) error {
 	}
 }
 
-// neverStored reports whether trying again would fail again. The change then stays open until the
-// next start finds out its outcome, and the ends behind it need not wait.
+// neverStored reports whether retries are useless. The change then stays open until the next start
+// determines its outcome, and later ends need not wait for it.
 func neverStored(err error) bool {
 	return errors.Is(err, store.ErrTooMany) || errors.Is(err, store.ErrUnreadable)
 }
 
-// end returns what closes the record of the change; nil: there is nothing to close, or it stays open.
+// end returns the part that closes the record of the change, or nil if there is none to close or it
+// stays open.
 func (r *Run) end(how CallEnd) *EndPart {
 	if !r.Running() {
 		return nil
@@ -200,7 +200,7 @@ func (r *Run) end(how CallEnd) *EndPart {
 	}
 }
 
-// leaveOpen notes that the change is in doubt.
+// leaveOpen records that the change is in doubt.
 func (r *Run) leaveOpen() {
 	r.inDoubt = true
 	if !r.deposed() {
@@ -214,9 +214,8 @@ func (r *Run) leaveOpen() {
 	}
 }
 
-// closedByAnother finds out about a change that another gateway has closed after it had taken
-// the call over, which this one has made all the same. That is told: the other one may have
-// made the change a second time, or let it be made.
+// closedByAnother handles a change that this gateway has made although another gateway had taken
+// over its call and closed it. It reports the change, because it may have been made twice.
 func (r *Run) closedByAnother(outcome ps.Outcome) error {
 	c := r.record
 	if c == nil || r.w.Member == nil || outcome != ps.OutcomeDone && outcome != ps.OutcomePartial {
@@ -228,9 +227,9 @@ func (r *Run) closedByAnother(outcome ps.Outcome) error {
 	return nil
 }
 
-// ended does what a member of a cluster must after it has tried to store how a call has ended,
-// whose record was c. It reports whether another gateway has to find that out: the caller is told
-// what is stored only.
+// ended reports the end of a call to the leader of the cluster if it could not be stored. c is the
+// call's record. lost reports whether another gateway has to determine the outcome; the caller is
+// told only stored outcomes.
 func (r *Run) ended(how CallEnd, c *changes.Record, stored error) (lost bool) {
 	if c == nil || r.inDoubt || stored == nil && !r.raced && !r.deposed() {
 		return false
@@ -247,8 +246,8 @@ func (r *Run) ended(how CallEnd, c *changes.Record, stored error) (lost bool) {
 	return lost
 }
 
-// doubtful tells the next leader that a change was stopped before its script did anything, although
-// its announcement may have been stored.
+// doubtful tells the next leader that a change was stopped before its script changed anything,
+// although its announcement may have been stored.
 func (r *Run) doubtful(err error) {
 	if r.w.Member == nil || r.record == nil || r.kept || !errors.Is(err, store.ErrUnsure) {
 		return
@@ -256,8 +255,8 @@ func (r *Run) doubtful(err error) {
 	r.w.tell(r.record.ID, ending{Verdict: &Verdict{Outcome: ps.OutcomeNone}})
 }
 
-// NotStored returns the answer to a call whose change was made, at least in part, and could
-// not be closed.
+// NotStored returns the error of a call whose change was made, at least in part, but could not be
+// closed.
 func NotStored() error {
 	failed := problem.New(schema.Timeout, "The change was begun, but another gateway leads the cluster by now, "+
 		"and what became of the change could not be stored. That gateway finds it out: look at the change that "+
@@ -266,9 +265,9 @@ func NotStored() error {
 	return failed
 }
 
-// Outcomes returns a function that writes the outcome of each line of the audit about the change; nil:
-// no line wants one. What result says is found out before it returns, so that the lines may be written
-// while the end of the change is stored.
+// Outcomes returns a function that writes the outcome of each audit line of the change, or nil if
+// there are no lines. It calls result before it returns, so the lines can be written while the end
+// of the change is stored.
 func (r *Run) Outcomes(result func(line audit.Call) audit.Result) (write func() error) {
 	if r == nil || len(r.lines) == 0 {
 		return nil
@@ -280,7 +279,7 @@ func (r *Run) Outcomes(result func(line audit.Call) audit.Result) (write func() 
 	return func() error { return r.w.Audit.Outcomes(intents, results) }
 }
 
-// Audited notes that the audit has all lines about the call.
+// Audited records that the audit has all lines of the call.
 func (r *Run) Audited() {
 	if r != nil && r.due != "" && !r.inDoubt && !r.unkept {
 		r.w.evidence.pay(r.due)

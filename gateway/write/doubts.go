@@ -15,48 +15,48 @@ import (
 	"adgateway/ps"
 )
 
-// A change stays open while its outcome is not known: its objects could not be read when its run
-// was cut off, or when the gateway was started again. It keeps its objects locked, so it is not
-// judged by what a later change has written, but for a minute only. After that the next change of
-// one of its objects closes it as unknown, in its own first batch.
+// A change stays open while its outcome is unknown, because its objects could not be read when its
+// run was interrupted or when the gateway was restarted. Its objects stay locked, so that it is not
+// judged by the writes of later changes, but only for a minute. After that, the next change of one
+// of its objects closes it as unknown, in its own first update.
 
-// doubt is a change that is open although its run has ended.
+// doubt is an open change whose run has ended, or is awaited.
 type doubt struct {
 	id    string
 	locks []lock
-	hold  *hold     // nil: the objects are no longer locked
-	next  time.Time // when it is looked at again
+	hold  *hold     // nil if the objects are not locked
+	next  time.Time // time of the next attempt to judge it
 
-	awaited bool // its run, of an earlier term, may still write: it is not judged before that has ended
-	own     bool // its run was one of this process
+	awaited bool // its run of an earlier term may still write: it is not judged before that has ended
+	own     bool // its run was in this process
 }
 
-// doubts are safe for concurrent use.
+// doubts holds the changes in doubt. It is safe for concurrent use.
 type doubts struct {
 	mu  sync.Mutex
-	all map[string]*doubt // by identity of the change
+	all map[string]*doubt // by id of the change
 }
 
-// mostLocked is how long a change that is in doubt keeps its objects locked, and how often it
-// is looked at.
+// mostLocked limits how long a change in doubt keeps its objects locked. It is also the interval
+// between attempts to judge it.
 const mostLocked = time.Minute
 
-// add notes that a change is in doubt, which has locked its objects by a hold; nil: it has not.
+// add adds a change that is in doubt. h is its hold of the objects, or nil if they are not locked.
 func (d *doubts) add(id string, of []lock, h *hold) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all[id] = &doubt{id: id, locks: of, hold: h, next: time.Now().Add(mostLocked), own: true}
 }
 
-// await notes that the run of an open change of an earlier term may still
+// await adds an open change of an earlier term whose run may still write.
 func (d *doubts) await(id string, of []lock) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all[id] = &doubt{id: id, locks: of, awaited: true}
 }
 
-// lock notes which lock the objects of a change have. It reports false if the change is no longer
-// in doubt.
+// lock records the hold of a change's objects. It returns false if the change is no longer in
+// doubt.
 func (d *doubts) lock(id string, h *hold) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -67,7 +67,7 @@ func (d *doubts) lock(id string, h *hold) bool {
 	return one != nil
 }
 
-// judged notes that it was tried to judge a change whose run has ended.
+// judged records an attempt to judge a change whose run has ended.
 func (d *doubts) judged(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,16 +76,16 @@ func (d *doubts) judged(id string) {
 	}
 }
 
-// awaits reports whether the run of a change may still write that an earlier term has left.
+// awaits reports whether a change's run of an earlier term may still write.
 func (d *doubts) awaits(id string) bool {
 	return len(d.which(func(one *doubt) bool { return one.id == id && one.awaited })) > 0
 }
 
-// Awaits reports whether the run of a change may still write that an earlier term has left. Then
-// it must not be settled.
+// Awaits reports whether a change's run of an earlier term may still write. Such a change must not
+// be settled.
 func (w *Writer) Awaits(id string) bool { return w.doubts.awaits(id) }
 
-// end forgets a change that was closed, and unlocks its objects.
+// end removes a change that was closed, and unlocks its objects.
 func (d *doubts) end(id string) {
 	d.mu.Lock()
 	one := d.all[id]
@@ -96,7 +96,7 @@ func (d *doubts) end(id string) {
 	}
 }
 
-// unlock unlocks the objects of a change that stays in doubt, which is looked at again later.
+// unlock unlocks the objects of a change that stays in doubt. It is judged again later.
 func (d *doubts) unlock(id string) {
 	d.mu.Lock()
 	var h *hold
@@ -109,7 +109,7 @@ func (d *doubts) unlock(id string) {
 	}
 }
 
-// which returns the identities of the changes of which something is true.
+// which returns the ids of the changes for which is returns true.
 func (d *doubts) which(is func(*doubt) bool) (ids []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -121,8 +121,8 @@ func (d *doubts) which(is func(*doubt) bool) (ids []string) {
 	return ids
 }
 
-// lockLeft locks the objects of the changes that an earlier process has left open, before the
-// first call. Changes of earlier versions, which have no note, are locked by [Writer.SettleHistory].
+// lockLeft locks the objects of the changes that an earlier process has left open, before the first
+// call. Changes of earlier versions, which have no due note, are locked by [Writer.SettleHistory].
 func (w *Writer) lockLeft(ctx context.Context) error {
 	if w.History == nil || w.Member != nil {
 		return nil
@@ -136,15 +136,15 @@ func (w *Writer) lockLeft(ctx context.Context) error {
 	return err
 }
 
-// lockOpen locks the objects of a change that an earlier process has left open, so that it is
-// not judged by what a later change has written.
+// lockOpen locks the objects of a change that an earlier process has left open, so that it is not
+// judged by the writes of later changes.
 func (w *Writer) lockOpen(c *changes.Record) {
 	op := w.operation(c.Operation)
 	if op == nil || len(w.doubts.which(func(d *doubt) bool { return d.id == c.ID })) > 0 {
 		return
 	}
 	h, wanted := w.locks.begin(), locksOf(op, c.Zone, &c.Intent)
-	if h.claim(wanted) != nil { // another one has an object already
+	if h.claim(wanted) != nil { // another change has locked an object already
 		h.end()
 		h = nil
 	}
@@ -165,15 +165,14 @@ func (w *Writer) lockAwaited(c *changes.Record) {
 		}
 		return
 	}
-	go func() { // a call of this process still has them, from its earlier term
+	go func() { // a call of this process still holds them, from an earlier term
 		if h.wait(w.Stopping) != nil || !w.doubts.lock(c.ID, h) {
 			h.end()
 		}
 	}()
 }
 
-// handOverDoubts leaves the changes that are in doubt to the gateway that leads next, and
-// unlocks their objects.
+// handOverDoubts leaves the changes in doubt to the next leader, and unlocks their objects.
 func (w *Writer) handOverDoubts() {
 	own := w.doubts.which(func(d *doubt) bool { return d.own })
 	for _, id := range w.doubts.which(func(*doubt) bool { return true }) {
@@ -184,8 +183,8 @@ func (w *Writer) handOverDoubts() {
 	}
 }
 
-// settleDoubts looks once more at the changes that have been in doubt for long enough, and
-// unlocks the objects of those that still cannot be read.
+// settleDoubts tries again to settle the changes that have been in doubt for long enough, and
+// unlocks the objects of those that cannot be settled yet.
 func (w *Writer) settleDoubts(ctx context.Context) (err error) {
 	now := time.Now()
 	for _, id := range w.doubts.which(func(d *doubt) bool { return !d.awaited && !now.Before(d.next) }) {
@@ -203,7 +202,8 @@ func (w *Writer) settleDoubts(ctx context.Context) (err error) {
 	return err
 }
 
-// awaitedBefore refuses a change whose objects one of an earlier term may still write to.
+// awaitedBefore returns the refusal of a change of objects that a change of an earlier term may
+// still write to.
 func awaitedBefore() error {
 	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier change of the "+
 		"object. Nothing was changed. Send it again.")
@@ -211,15 +211,15 @@ func awaitedBefore() error {
 	return failed
 }
 
-// doubtsPart are earlier changes in doubt of the objects of a change that begins, which it closes
-// as unknown.
+// doubtsPart closes earlier in-doubt changes as unknown when a change of the same objects begins.
 type doubtsPart struct {
 	w     *Writer
 	ids   []string
 	waits bool // the run of one of them may still write
 }
 
-// doubtsAbout returns what is in doubt about the objects of a change that begins; nil: nothing.
+// doubtsAbout returns the part for the in-doubt changes of a change's objects, or nil if there are
+// none.
 func (w *Writer) doubtsAbout(r *Run) *doubtsPart {
 	p := &doubtsPart{w: w}
 	p.ids = w.doubts.which(func(d *doubt) bool {

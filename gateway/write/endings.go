@@ -10,22 +10,22 @@ import (
 	"adgateway/ps"
 )
 
-// A script that has begun to write goes on when the term of its gateway ends. Its gateway
-// closes the change at the new leader, if that has not judged it yet, and tells the leader
-// in any case how the run has ended.
+// A script that has begun to write continues when the term of its gateway ends. The gateway closes
+// the change at the new leader, unless that has judged it already, and in any case reports the end
+// of the run to the leader.
 
 // ending is a gateway's report of the end of a run.
 type ending struct {
-	Process journal.Process `json:"process"`           // that has run it
-	Verdict *Verdict        `json:"verdict,omitempty"` // nil: the outcome of the change is not known
-	Result  *ps.Result      `json:"result,omitempty"`  // of the script; nil: it had none, or it is too long
-	Record  *changes.Record `json:"record,omitempty"`  // of the change; nil: it is too long
+	Process journal.Process `json:"process"`           // that has run the script
+	Verdict *Verdict        `json:"verdict,omitempty"` // nil if the outcome of the change is unknown
+	Result  *ps.Result      `json:"result,omitempty"`  // of the script; nil if none or too long
+	Record  *changes.Record `json:"record,omitempty"`  // of the change; nil if it is too long
 }
 
-// mostTold is how many bytes a report may have. More is left out.
+// mostTold limits the size of a report in bytes. Longer parts are left out.
 const mostTold = 128 << 10
 
-// tell tells the leader how the run of a change has ended.
+// tell reports the end of a change's run to the leader.
 func (o *Options) tell(id string, e ending) {
 	e.Process = o.process()
 	for _, shorten := range []func(){
@@ -48,7 +48,7 @@ func (o *Options) tell(id string, e ending) {
 	}
 }
 
-// told returns what a report tells. What cannot be read tells nothing but that the run has ended.
+// told decodes a report. A report that cannot be decoded only means that the run has ended.
 func told(report *cluster.Report) (e ending) {
 	if report != nil && json.Unmarshal(report.Result, &e) != nil {
 		return ending{}

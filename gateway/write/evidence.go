@@ -14,39 +14,39 @@ import (
 	"adgateway/ps"
 )
 
-// Every change has a line in the audit about its outcome, no matter what closes it. The first batch
-// of a change notes that the line is due. The note is removed some time after the line was written;
-// a gateway that is started again writes the lines that are missing.
+// Every change has an audit line with its outcome, regardless of which process closes it. The first
+// update of a change stores a note that the line is due. The note is removed some time after the
+// line was written. A restarted gateway writes the missing lines.
 
-// dueKind is the kind of these notes, by identity of the change.
+// dueKind is the kind of the due notes, by id of the change.
 const dueKind store.Kind = "due"
 
 // due is the note that a line is due.
 type due struct {
 	store.Formatted
-	Gateway string `json:"gateway,omitempty"` // in whose audit; empty: there is only one
+	Gateway string `json:"gateway,omitempty"` // gateway that audits the change; empty outside of a cluster
 }
 
-// evidence writes the lines of the audit that are due. It is safe for concurrent use.
+// evidence writes due audit lines. It is safe for concurrent use.
 type evidence struct {
 	o         *Options
 	startedAt time.Time
-	before    map[string]bool // changes whose lines were due when a gateway alone was started
+	before    map[string]bool // changes with due lines at the start of a gateway outside of a cluster
 
-	writing sync.Mutex // of missing lines, so that each is written once
+	writing sync.Mutex // held while missing lines are written, so that each is written once
 
-	searched atomic.Bool // for announcements of an earlier process that the store lacks
+	searched atomic.Bool // announcements of an earlier process that the store lacks were looked for
 
 	mu   sync.Mutex // guards paid
-	paid []string   // changes whose lines were written, and whose notes are still to be removed
+	paid []string   // changes with written lines whose notes are still to be removed
 }
 
-// note notes that the line of a change is due, as a part of an update.
+// note stores, as part of an update, that the line of a change is due.
 func (e *evidence) note(tx *store.Tx, c *changes.Record) error {
 	return store.Save(tx, dueKind, c.ID, due{Gateway: e.o.gateway()}, tx.Now().Add(e.o.History.Life()))
 }
 
-// noteBefore reads which lines are due when a gateway alone is started.
+// noteBefore reads which lines are due when a gateway outside of a cluster starts.
 func (e *evidence) noteBefore(ctx context.Context) error {
 	return e.o.Store.Store.Range(ctx, dueKind, "", func(found store.Entry) bool {
 		e.before[found.Key] = true
@@ -54,21 +54,21 @@ func (e *evidence) noteBefore(ctx context.Context) error {
 	})
 }
 
-// left reports whether a change that is running was left by an earlier process of this
-// gateway. Earlier versions did not note that its line is due.
+// left reports whether a running change was left by an earlier process of this gateway. Earlier
+// versions stored no due notes.
 func (e *evidence) left(ctx context.Context, c *changes.Record) bool {
 	_, err := e.o.Store.Get(ctx, dueKind, c.ID)
 	return e.before[c.ID] || errors.Is(err, store.ErrAbsent)
 }
 
-// pay notes that the lines of changes were written.
+// pay records that the lines of changes were written.
 func (e *evidence) pay(ids ...string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.paid = append(e.paid, ids...)
 }
 
-// take takes the notes that wait longest.
+// take removes the oldest paid changes from the queue and returns them.
 func (e *evidence) take() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -78,7 +78,7 @@ func (e *evidence) take() []string {
 	return taken
 }
 
-// removePaid removes the notes of lines that were written.
+// removePaid removes the due notes of written lines.
 func (e *evidence) removePaid(ctx context.Context) error {
 	for {
 		all := e.take()
@@ -98,8 +98,8 @@ func (e *evidence) removePaid(ctx context.Context) error {
 	}
 }
 
-// record writes the missing lines of changes that were closed, or of which nothing was
-// changed, and removes their notes. The record of a change that was removed may be given.
+// record writes the missing lines of changes that were closed or that changed nothing, and removes
+// their notes. ids maps changes to their records; nil if a record was removed.
 func (e *evidence) record(ctx context.Context, by string, ids map[string]*changes.Record) error {
 	e.writing.Lock()
 	defer e.writing.Unlock()
@@ -135,7 +135,7 @@ func (e *evidence) record(ctx context.Context, by string, ids map[string]*change
 	return err
 }
 
-// findLines returns what the audit has of changes.
+// findLines returns the audit's lines about changes.
 func (e *evidence) findLines(ids map[string]*changes.Record) (map[string]*audit.Found, error) {
 	if e.o.Audit == nil || len(ids) == 0 {
 		return nil, nil
@@ -150,8 +150,8 @@ func (e *evidence) findLines(ids map[string]*changes.Record) (map[string]*audit.
 	return e.o.Audit.Find(wanted, since)
 }
 
-// writeLines writes the lines about the outcome of a change that are missing. Its record is
-// nil if it was removed.
+// writeLines writes the missing lines with the outcome of a change. c is nil if the record was
+// removed.
 func (e *evidence) writeLines(
 	id string, c *changes.Record, outcome ps.Outcome, has *audit.Found, by string,
 ) error {
@@ -179,7 +179,7 @@ func (e *evidence) writeLines(
 		}
 	}
 	if len(has.Intents) > 0 || len(told) > 0 || c == nil || outcome == ps.OutcomeNone {
-		return nil // what has no intent was not begun
+		return nil // without an intent, the change was not begun
 	}
 	who := c.Who()
 	call := audit.Call{
@@ -189,7 +189,8 @@ func (e *evidence) writeLines(
 	return e.o.Audit.Settled(call, 0, result)
 }
 
-// changesOf returns what a change has done, as its audit line shows it, and what it has not.
+// changesOf returns the changes that a change has made, as its audit line shows them, and the
+// objects that it has not changed.
 func (e *evidence) changesOf(c *changes.Record, outcome ps.Outcome) (done []ps.Change, failed []ps.Object) {
 	change, can := settle.Recorded(e.o.operation(c.Operation), c)
 	if !can || outcome != ps.OutcomeDone && outcome != ps.OutcomePartial {
@@ -199,13 +200,13 @@ func (e *evidence) changesOf(c *changes.Record, outcome ps.Outcome) (done []ps.C
 		failed = append(failed, ps.Object{GUID: guid})
 	}
 	if outcome == ps.OutcomePartial && len(failed) == 0 {
-		return nil, nil // which of its values were changed is not known
+		return nil, nil // it is unknown which of its values were changed
 	}
 	return settle.Unread(change, c.Failed...).Result.Changes, failed
 }
 
-// unbegun adds the changes that an earlier process of a gateway alone has announced to the audit, and
-// which the store may lack: both were written at the same time.
+// unbegun adds changes to ids that an earlier process outside of a cluster has announced to the
+// audit and that the store may lack, because both are written at the same time.
 func (e *evidence) unbegun(ids map[string]*changes.Record) error {
 	if e.searched.Load() || e.o.Member != nil {
 		return nil
@@ -222,7 +223,7 @@ func (e *evidence) unbegun(ids map[string]*changes.Record) error {
 	return nil
 }
 
-// due returns the changes whose lines an earlier process of this gateway has left due.
+// due returns the changes whose lines an earlier process of this gateway has not written.
 func (e *evidence) due(ctx context.Context) (map[string]*changes.Record, error) {
 	ids := map[string]*changes.Record{}
 	var wrong error

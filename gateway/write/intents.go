@@ -9,22 +9,22 @@ import (
 )
 
 // The audit's intent is written while the store writes the beginning of the change, once all parts
-// of that have been decided. The change begins when both are on the disk. If the store fails
-// then, the audit has an intent of which the outcome says that nothing was changed.
+// of the beginning are decided. The change begins once both are on disk. If the store fails after
+// that, the audit has an intent whose outcome says that nothing was changed.
 
-// intents are the lines of the audit that announce a change. A nil one stands for none.
+// intents holds the audit lines that announce a change. Nil means none.
 type intents struct {
 	log   *audit.Log
 	calls []audit.Call
 
 	begin   sync.Once
-	done    chan struct{} // closed when the lines are written; nil: that has not begun
+	done    chan struct{} // closed when the lines are written; nil if writing has not begun
 	entries []*audit.Entry
 	err     error
 }
 
-// intentsOf returns the lines of an announcement; nil: there are none. A change is announced to the
-// audit once, also if its script runs again on another server.
+// intentsOf returns the lines of an announcement, or nil if there are none. A change is announced
+// to the audit once, even if its script runs again on another server.
 func (r *Run) intentsOf(i *ps.Intent) *intents {
 	if r.w.Audit == nil || len(r.lines) > 0 {
 		return nil
@@ -36,7 +36,7 @@ func (r *Run) intentsOf(i *ps.Intent) *intents {
 	return &intents{log: r.w.Audit, calls: calls}
 }
 
-// write begins to write the lines, unless that has begun, and does not wait for them.
+// write starts writing the lines unless that has started, without waiting for it.
 func (n *intents) write() {
 	if n == nil {
 		return
@@ -51,8 +51,8 @@ func (n *intents) write() {
 	})
 }
 
-// announce waits until the audit has the lines that were begun, and notes those that want an
-// outcome. The store has answered by then.
+// announce waits until the started lines are written, and records the lines that need an outcome.
+// It must be called after the store has answered.
 func (r *Run) announce(n *intents) error {
 	if n == nil || n.done == nil {
 		return nil

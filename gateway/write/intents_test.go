@@ -16,7 +16,7 @@ import (
 	"adgateway/ps"
 )
 
-// committing is a store that decides an update first, and then commits it.
+// committing is a store that decides an update first, and then calls commit.
 type committing struct {
 	store.Store
 	commit func() error
@@ -29,7 +29,7 @@ func (c *committing) Update(ctx context.Context, f func(*store.Tx) error) error 
 	return c.commit()
 }
 
-// auditing returns a writer with an audit, whose store commits as it is told.
+// auditing returns a writer with an audit, and its store, whose commits a test controls.
 func auditing(t *testing.T) (w *Writer, runner *script, db *committing, file string) {
 	t.Helper()
 	w, runner = writing(t)
@@ -50,7 +50,7 @@ func announcing(w *Writer, with Participant) Change {
 	return c
 }
 
-// events returns the events of the calls in an audit, with their outcomes.
+// events returns the events of the calls in an audit file, with their outcomes.
 func events(t *testing.T, file string) (all []string) {
 	t.Helper()
 	require.NoError(t, audit.Each(file, nil, func(line audit.Placed) error {
@@ -66,8 +66,8 @@ func outcome(of ps.Outcome) func(audit.Call) audit.Result {
 	return func(audit.Call) audit.Result { return audit.Result{Outcome: string(of)} }
 }
 
-// TestTheIntentIsWrittenWhileTheStoreCommits: a change waits for the slower of both, and not for one
-// after the other.
+// TestTheIntentIsWrittenWhileTheStoreCommits: a change waits for the store and the audit
+// concurrently, not for one after the other.
 func TestTheIntentIsWrittenWhileTheStoreCommits(t *testing.T) {
 	w, runner, db, file := auditing(t)
 	db.commit = func() error {
@@ -83,8 +83,8 @@ func TestTheIntentIsWrittenWhileTheStoreCommits(t *testing.T) {
 	assert.Equal(t, []string{"intent ", "outcome done"}, events(t, file))
 }
 
-// TestAChangeNeedsBoth its record and its intent: with one of them alone the script is stopped, and
-// what is there says that nothing was changed.
+// TestAChangeNeedsBoth: a change needs both its record and its intent. If only one of them is
+// written, the script is stopped, and the written one gets the outcome that nothing was changed.
 func TestAChangeNeedsBoth(t *testing.T) {
 	refused := errors.New("refused")
 	for name, c := range map[string]struct {
@@ -120,14 +120,15 @@ func TestAChangeNeedsBoth(t *testing.T) {
 			w.Close(r, CallEnd{Verdict: Verdict{Outcome: ps.OutcomeNone}, Failed: true, Log: logrus.NewEntry(w.Log)})
 			open, err := w.History.Running(t.Context())
 			require.NoError(t, err)
-			if name != "the store does not commit" { // what it has stored all the same is settled at the next start
+			if name != "the store does not commit" { // a stored commit is settled at the next start
 				assert.Empty(t, open)
 			}
 		})
 	}
 }
 
-// TestAnIntentIsWrittenWithoutAHistory, and once, however often the store is asked.
+// TestAnIntentIsWrittenWithoutAHistory: the intent is written even without a history, and only once
+// if the store is asked several times.
 func TestAnIntentIsWrittenWithoutAHistory(t *testing.T) {
 	w, runner, db, file := auditing(t)
 	db.commit = func() error { return store.ErrUnsure }

@@ -6,24 +6,25 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// The end of a call that the store does not take, such as on a full disk, is stored later as
-// it is: nobody judges the change again while the process lives. Its key stays taken until
-// then. A process that is started again settles the change like any other that was cut off.
+// If the store cannot take the end of a call, for example because the disk is full, the end is
+// stored later without changes: the change is not judged again during the life of the process. Its
+// key stays taken until then. A restarted process settles the change like any other that was
+// interrupted.
 
 // lateEnd is the end of a call that the store has not taken yet.
 type lateEnd struct {
 	parts []EndPart
-	key   any // nil: the call has none
+	key   any // nil if the call has none
 	log   *logrus.Entry
 }
 
-// lateEnds are safe for concurrent use.
+// lateEnds holds the ends to store later. It is safe for concurrent use.
 type lateEnds struct {
-	storing sync.Mutex // of the waiting ones, in their order
+	storing sync.Mutex // held while the waiting ends are stored, in order
 
 	mu      sync.Mutex // guards the fields below
 	waiting []*lateEnd
-	left    map[any]func() // by key of a call that has left it: what frees it
+	left    map[any]func() // functions that free the keys, by key of a call that has left its key
 }
 
 // add adds the end of a call.
@@ -33,7 +34,7 @@ func (e *lateEnds) add(one *lateEnd) {
 	e.waiting = append(e.waiting, one)
 }
 
-// first returns the end that waits longest; nil: there is none.
+// first returns the end that has waited longest, or nil if there is none.
 func (e *lateEnds) first() *lateEnd {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -43,7 +44,7 @@ func (e *lateEnds) first() *lateEnd {
 	return e.waiting[0]
 }
 
-// holds reports whether an end of a call with a key waits. The mutex is held.
+// holds reports whether an end of a call with the key is waiting. e.mu is held.
 func (e *lateEnds) holds(key any) bool {
 	for _, one := range e.waiting {
 		if one.key == key {
@@ -53,7 +54,7 @@ func (e *lateEnds) holds(key any) bool {
 	return false
 }
 
-// stored removes the end that waits longest, and frees its key if its call has left that.
+// stored removes the end that has waited longest, and frees its key if the call has left it.
 func (e *lateEnds) stored() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

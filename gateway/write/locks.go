@@ -9,65 +9,65 @@ import (
 	"sync"
 )
 
-// Changes of one object exclude each other, from before its state is read until the change is made
-// and settled. The objects of a change are known when its script announces it, so the lock is taken
-// then, and never waited for. If the run would have to wait, or another change of this gateway has
-// touched the object since the run began, the run is stopped; it has changed nothing. Its session
-// is free for others while the change waits, and then the script runs again with the lock. So no
-// session waits for a lock. Changes do not deadlock either: several locks are taken all at once, or
-// one after another in their order.
+// Changes of the same object exclude each other, from before its state is read until the change is
+// made and settled. The objects of a change are known only when its script announces it, so the
+// lock is taken then, without waiting. If the object is locked, or another change of this gateway
+// has touched it since the run began, the run is stopped, having changed nothing. The change waits
+// without occupying a session, and then its script runs again with the lock held. Changes do not
+// deadlock either, because several locks are taken all at once, or one after another in a fixed
+// order.
 //
-// A membership is a pair of a group and a member, so changes of different members of one group do
-// not wait for each other. They share the locks of the group and the member. Any other change of
-// these takes the lock alone, so it never removes an object while one of its memberships is
-// changing.
+// A membership is a pair of a group and a member, so changes of different members of a group do not
+// wait for each other. They share the locks of the group and the member. Any other change of these
+// objects takes their locks exclusively, so an object is never removed while one of its memberships
+// is changing.
 
-// errContended is why a run is stopped that must wait for another change.
+// errContended stops a run that must wait for another change.
 var errContended = errors.New("another change of the object goes first")
 
-// ErrOvertaken is in the chain of the error of a change that has waited for others for too long.
+// ErrOvertaken is in the error chain of a change that has waited too long for other changes.
 var ErrOvertaken = errors.New("other changes of the object went first for too long")
 
-// lock is an object that a change locks: alone, or shared with others that share it.
+// lock is a lock on an object: exclusive, or shared with other holders of a shared lock.
 type lock struct {
 	object string
 	shared bool
 }
 
-// locks are the objects that are being changed.
+// locks holds the objects that are being changed.
 type locks struct {
 	mu     sync.Mutex
-	queues map[string]*queue // by object that is locked
-	now    uint64            // counts
+	queues map[string]*queue // by locked object
+	now    uint64            // logical time
 	ends   map[string]ends   // when changes of an object ended
-	begins map[uint64]int    // when runs began that have not ended, and how many
+	begins map[uint64]int    // number of runs that have not ended, by the time they began
 }
 
-// queue is who has an object, and who waits for it.
+// queue holds the state of a locked object: its holders and waiters.
 type queue struct {
 	holders int
-	alone   bool      // the holder does not share it
+	alone   bool      // the lock is exclusive
 	waiting []*waiter // in order of arrival
 }
 
 type waiter struct {
 	shared bool
-	turn   chan struct{} // closed when it has the object
+	turn   chan struct{} // closed when the waiter gets the lock
 }
 
-// ends is when the last change of an object ended, and when the last that had it alone.
+// ends holds the times when the last change of an object ended, and the last exclusive one.
 type ends struct{ any, alone uint64 }
 
 func newLocks() *locks {
 	return &locks{queues: map[string]*queue{}, ends: map[string]ends{}, begins: map[uint64]int{}}
 }
 
-// free reports whether an object can be had at once, overtaking nobody.
+// free reports whether an object can be locked at once without overtaking a waiter.
 func (q *queue) free(shared bool) bool {
 	return q == nil || shared && !q.alone && len(q.waiting) == 0
 }
 
-// admit gives an object to those who have waited for it longest, as far as they may have it.
+// admit gives an object to its longest waiters, as far as their locks are compatible.
 func (q *queue) admit() {
 	for len(q.waiting) > 0 && (q.holders == 0 || q.waiting[0].shared && !q.alone) {
 		next := q.waiting[0]
@@ -78,16 +78,16 @@ func (q *queue) admit() {
 	}
 }
 
-// hold is what one request has locked. One goroutine uses it at a time.
+// hold is the set of locks of one request. Only one goroutine may use it at a time.
 type hold struct {
 	locks  *locks
-	since  uint64 // when the run began
-	had    []lock // locked
-	wanted []lock // to wait for, in order, each object once
-	made   bool   // the run was allowed to change something
+	since  uint64 // time when the run began
+	had    []lock // held locks
+	wanted []lock // needed locks, sorted by object, one per object
+	made   bool   // the run was allowed to make changes
 }
 
-// begin notes that a run begins, which [hold.end] must end.
+// begin begins a run, which [hold.end] must end.
 func (l *locks) begin() *hold {
 	h := &hold{locks: l}
 	l.mu.Lock()
@@ -96,8 +96,7 @@ func (l *locks) begin() *hold {
 	return h
 }
 
-// start notes that a run begins now. The locks' mutex is held, here and in the functions
-// below that say so.
+// start records that a run begins now. l.mu is held.
 func (h *hold) start() {
 	l := h.locks
 	l.now++
@@ -105,7 +104,7 @@ func (h *hold) start() {
 	l.begins[h.since]++
 }
 
-// stop forgets when the run began. The mutex is held.
+// stop ends the record of the run's beginning. l.mu is held.
 func (h *hold) stop() {
 	l := h.locks
 	if l.begins[h.since]--; l.begins[h.since] == 0 {
@@ -115,14 +114,14 @@ func (h *hold) stop() {
 	switch {
 	case len(l.begins) == 0:
 		clear(l.ends)
-	case len(l.ends) > most: // those that no run can have missed
+	case len(l.ends) > most: // ends that are older than every run are no longer needed
 		oldest := slices.Min(slices.Collect(maps.Keys(l.begins)))
 		maps.DeleteFunc(l.ends, func(_ string, end ends) bool { return end.any < oldest })
 	}
 }
 
-// claim locks objects without waiting. It fails with errContended if one of them is locked,
-// or was changed since the run began. Those that share an object do not count for each other.
+// claim locks objects without waiting. It fails with errContended if one of them is locked or was
+// changed since the run began. Shared locks do not conflict with each other.
 func (h *hold) claim(wanted []lock) error {
 	l := h.locks
 	l.mu.Lock()
@@ -144,8 +143,8 @@ func (h *hold) claim(wanted []lock) error {
 	return nil
 }
 
-// eachOnce returns locks in the order of their objects. One that is wanted both ways is
-// locked alone.
+// eachOnce returns one lock per object, sorted by object. If an object is wanted both shared and
+// exclusive, its lock is exclusive.
 func eachOnce(all []lock) []lock {
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b lock) int {
 		switch {
@@ -162,18 +161,17 @@ func eachOnce(all []lock) []lock {
 	return slices.CompactFunc(sorted, func(a, b lock) bool { return a.object == b.object })
 }
 
-// has reports whether a lock is held as it is wanted.
+// has reports whether a lock is held in the given mode.
 func (h *hold) has(one lock) bool { return slices.Contains(h.had, one) }
 
-// excludes reports whether what the run wants excludes another lock.
+// excludes reports whether one of the wanted locks excludes the given one.
 func (h *hold) excludes(one lock) bool {
 	return slices.ContainsFunc(h.wanted, func(other lock) bool {
 		return one.object == other.object && !(one.shared && other.shared)
 	})
 }
 
-// changedSince reports whether a change that excludes a lock has ended since then. The mutex
-// is held.
+// changedSince reports whether a change that excludes a lock has ended since then. l.mu is held.
 func (l *locks) changedSince(then uint64, one lock) bool {
 	if one.shared {
 		return l.ends[one.object].alone > then
@@ -181,7 +179,7 @@ func (l *locks) changedSince(then uint64, one lock) bool {
 	return l.ends[one.object].any > then
 }
 
-// wait locks what claim could not lock, in order, and notes that the run begins again.
+// wait acquires the locks that claim could not get, in order, and restarts the run's time.
 func (h *hold) wait(ctx context.Context) error {
 	l := h.locks
 	l.mu.Lock()
@@ -203,7 +201,7 @@ func (h *hold) wait(ctx context.Context) error {
 	return nil
 }
 
-// take locks an object that is free. The mutex is held.
+// take locks a free object. l.mu is held.
 func (l *locks) take(one lock) {
 	q := l.queues[one.object]
 	if q == nil {
@@ -214,7 +212,7 @@ func (l *locks) take(one lock) {
 	q.alone = !one.shared
 }
 
-// lock waits for an object, unlocking the mutex meanwhile.
+// lock waits for an object. l.mu is held, and unlocked while it waits.
 func (l *locks) lock(ctx context.Context, one lock) error {
 	q := l.queues[one.object]
 	if q.free(one.shared) {
@@ -236,14 +234,14 @@ func (l *locks) lock(ctx context.Context, one lock) error {
 	}
 	if at := slices.Index(q.waiting, own); at >= 0 {
 		q.waiting = slices.Delete(q.waiting, at, at+1)
-		q.admit() // those that waited behind it only
+		q.admit() // those that waited behind it can be admitted
 	} else {
-		l.unlock(one.object) // the turn came at the same moment
+		l.unlock(one.object) // its turn came at the same moment
 	}
 	return err
 }
 
-// unlock hands an object to its longest waiter. The mutex is held.
+// unlock hands an object to its longest waiter. l.mu is held.
 func (l *locks) unlock(object string) {
 	q := l.queues[object]
 	q.holders--
@@ -253,7 +251,7 @@ func (l *locks) unlock(object string) {
 	}
 }
 
-// release unlocks everything. The mutex is held.
+// release unlocks everything. l.mu is held.
 func (h *hold) release() {
 	l := h.locks
 	l.now++
@@ -271,7 +269,7 @@ func (h *hold) release() {
 	h.had, h.made = nil, false
 }
 
-// end unlocks everything, after the run.
+// end ends the run and unlocks everything.
 func (h *hold) end() {
 	l := h.locks
 	l.mu.Lock()

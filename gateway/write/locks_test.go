@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// alone locks each of some objects alone.
+// alone returns exclusive locks of objects.
 func alone(objects ...string) (all []lock) {
 	for _, object := range objects {
 		all = append(all, lock{object: object})
@@ -23,7 +23,7 @@ func alone(objects ...string) (all []lock) {
 	return all
 }
 
-// lockAll locks objects as a run does, as often as it takes.
+// lockAll locks objects like a run does, and retries until it has all of them.
 func lockAll(ctx context.Context, l *locks, wanted ...lock) (*hold, error) {
 	h := l.begin()
 	for {
@@ -42,13 +42,13 @@ func (h *hold) done(made bool) {
 	h.end()
 }
 
-// left reports what a set of locks remembers when nothing runs.
+// left returns the sizes of the tables; all are 0 if nothing runs.
 func (l *locks) left() []int { return []int{len(l.queues), len(l.ends), len(l.begins)} }
 
 func TestChangesOfOneObjectExcludeEachOther(t *testing.T) {
 	l := newLocks()
 	const objects, callers, rounds = 4, 8, 200
-	var inside [objects]int // without a lock of its own: the race detector watches
+	var inside [objects]int // deliberately without a mutex: the race detector watches
 	var changed [objects]int
 	var callersDone sync.WaitGroup
 	for i := range callers {
@@ -78,7 +78,8 @@ func TestChangesOfOneObjectExcludeEachOther(t *testing.T) {
 	assert.Equal(t, []int{0, 0, 0}, l.left())
 }
 
-// TestARunThatSawAnOldStateRunsAgain also if the lock is free when it asks for it.
+// TestARunThatSawAnOldStateRunsAgain: a run that may have read an old state runs again, even if the
+// lock is free when it asks for it.
 func TestARunThatSawAnOldStateRunsAgain(t *testing.T) {
 	l := newLocks()
 	early := l.begin()
@@ -121,7 +122,8 @@ func TestWaitersComeInOrder(t *testing.T) {
 	})
 }
 
-// TestAnExclusiveWaiterIsNotOvertaken by readers, unless it gives up.
+// TestAnExclusiveWaiterIsNotOvertaken: an exclusive waiter is not overtaken by shared ones, unless
+// it gives up.
 func TestAnExclusiveWaiterIsNotOvertaken(t *testing.T) {
 	for name, givesUp := range map[string]bool{"it has its turn": false, "it gives up": true} {
 		t.Run(name, func(t *testing.T) {

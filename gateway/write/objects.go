@@ -10,7 +10,8 @@ import (
 	"adgateway/ps"
 )
 
-// locksOf returns what an announced change of an operation, in a zone, locks.
+// locksOf returns the locks that an announced change of an operation needs. zone is the DNS zone of
+// the change.
 func locksOf(op *ops.Operation, zone string, i *ps.Intent) []lock {
 	var all []lock
 	member := memberOf(i)
@@ -19,18 +20,19 @@ func locksOf(op *ops.Operation, zone string, i *ps.Intent) []lock {
 		guid := strings.ToLower(object.GUID)
 		switch {
 		case len(object.Changes) == 0:
-		case op.Lane == ps.DNS: // the name of a record; of a zone in a file only the announcement has it
+		case op.Lane == ps.DNS: // the name of a record; records of a zone in a file have no DN
 			all = append(all, lock{object: "dns " + strings.ToLower(cmp.Or(object.DN, zone))})
-		case guid == "": // of one to be created the directory sees to it that it is made once
+		case guid == "": // the directory makes sure that a new object is created only once
 		case member != "" && changesMember(object):
-			// Either way round: of two groups, neither becomes a member of the other unseen.
+			// The pair is sorted, so that two groups cannot become members of each other at the
+			// same time.
 			pair := []string{guid, member}
 			slices.Sort(pair)
 			all = append(all,
 				lock{object: "member " + strings.Join(pair, " ")}, lock{guid, true}, lock{member, true})
 		default:
 			all = append(all, lock{object: guid})
-			for _, c := range object.Changes { // of two groups, neither becomes a member of the other unseen
+			for _, c := range object.Changes { // the new members, too
 				if added, is := strings.CutPrefix(c.Name, change.MemberPrefix); is {
 					all = append(all, lock{strings.ToLower(added), true})
 				}
@@ -40,8 +42,8 @@ func locksOf(op *ops.Operation, zone string, i *ps.Intent) []lock {
 	return all
 }
 
-// memberOf returns the GUID of the member whose memberships are changed: the object that is
-// announced without a change of its own; empty if none is.
+// memberOf returns the GUID of the member whose memberships are changed, or "". It is announced as
+// an object without changes.
 func memberOf(i *ps.Intent) string {
 	at := slices.IndexFunc(i.Objects, func(o ps.Intended) bool { return len(o.Changes) == 0 })
 	if at < 0 {
@@ -50,7 +52,7 @@ func memberOf(i *ps.Intent) string {
 	return strings.ToLower(i.Objects[at].GUID)
 }
 
-// changesMember reports whether nothing of an object is changed but one of its members.
+// changesMember reports whether a change affects only the members of an object.
 func changesMember(object *ps.Intended) bool {
 	return !slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool {
 		return c.Name != change.Member

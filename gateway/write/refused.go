@@ -10,6 +10,7 @@ import (
 )
 
 // NotLeading returns the refusal of a change that a member of a cluster could not begin or store.
+// err is the cause.
 func NotLeading(err error) error {
 	failed := problem.New(schema.NotLeader, "This gateway does not lead the cluster, or not any more, "+
 		"so that nothing was changed. Send it again.")
@@ -26,7 +27,7 @@ func NotLeading(err error) error {
 	return failed
 }
 
-// clusterUnavailable returns the refusal of a change that the gateways could not agree on.
+// clusterUnavailable returns the refusal of a change that the cluster could not agree on.
 func clusterUnavailable(err error) error {
 	if errors.Is(err, store.ErrRewound) {
 		return problem.StoreFault(err, "The nodes of the cluster have lost a part of the log that they "+

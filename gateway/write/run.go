@@ -18,38 +18,39 @@ import (
 	"adgateway/ps"
 )
 
-// A Change is what a call is about to change, as far as it is known before its script runs. Its
-// functions are called by the goroutine that calls [Run.Do]. They must not wait for other changes.
+// A Change is the change that a call is about to make, as far as it is known before its script
+// runs. The goroutine that calls [Run.Do] calls its functions. They must not wait for other
+// changes.
 type Change struct {
 	Op      *ops.Operation
-	Bound   *ops.Bound      // what its script is called with
-	Record  changes.Record  // for the history: what the call says of itself
-	Most    int             // objects that one bulk removal may remove
-	Settler *settle.Settler // under the settings of the call
+	Bound   *ops.Bound      // arguments of its script
+	Record  changes.Record  // for the history, with the call's own information
+	Most    int             // objects that one bulk removal may remove at most
+	Settler *settle.Settler // with the settings at the time of the call
 	Log     *logrus.Entry   // of the call
 
-	// Zone returns the zone that an announced change of DNS is about; empty if there is none, or several.
+	// Zone returns the zone of an announced DNS change, or "" if there is none or more than one.
 	Zone func(i *ps.Intent) string
-	// Holds compares what is announced with what the call depends on. An error stops the script,
-	// which has changed nothing.
+	// Holds checks the announced change against the state that the call depends on. An error stops
+	// the script before it changes anything.
 	Holds func(i *ps.Intent) error
-	// Parts returns what is stored together with the change. It may complete the record, which is
-	// nil if there is no history. An announcement may come again, from another server.
+	// Parts returns the participants of the change. It may complete record, which is nil if there
+	// is no history. It may be called again if the script runs again on another server.
 	Parts func(i *ps.Intent, record *changes.Record) []Participant
-	// Lines returns the lines of the audit about the change, without Change, Server and PinEpoch.
+	// Lines returns the audit lines of the change, without Change, Server and PinEpoch.
 	Lines func(i *ps.Intent) []audit.Call
 	// Refused returns the error of a call whose change could not begin: it was not stored, the
-	// gateway does not lead, or, with [ErrUnaudited], the audit does not have it. Nil means that
-	// the change begins although the history does not have it.
+	// gateway does not lead, or, with [ErrUnaudited], the audit cannot record it. Nil means that
+	// the change begins although it is missing from the history.
 	Refused func(why error) error
 }
 
-// ErrUnaudited means that the audit cannot record a change, which was not begun.
+// ErrUnaudited means that a change was not begun because the audit cannot record it.
 var ErrUnaudited = errors.New("the audit cannot record the change")
 
-// Later is in the chain of the error of a participant that refuses a change for the moment only.
-// The run is stopped and Wait is called outside the session. If that returns true, the script
-// runs again; otherwise the error stands.
+// Later is in the error chain of a participant that refuses a change only for the moment. The run
+// is stopped, and Wait is called outside of the session. If it returns true, the script runs again;
+// otherwise the error is final.
 type Later struct {
 	Cause error
 	Wait  func(ctx context.Context) bool
@@ -57,39 +58,39 @@ type Later struct {
 
 func (l *Later) Error() string { return l.Cause.Error() }
 
-// Unwrap returns why the change is refused.
+// Unwrap returns the cause of the refusal.
 func (l *Later) Unwrap() error { return l.Cause }
 
-// Run is a change that is being made for one call. One goroutine uses it at a time. A nil Run
-// stands for a call that changes nothing: it has no record and no lines.
+// Run is a change that is being made for a call. Only one goroutine may use it at a time. A nil Run
+// stands for a call that changes nothing, and has no record and no lines.
 type Run struct {
 	w      *Writer
 	change Change
-	record *changes.Record // in the history; nil: nothing was announced, or there is none
-	hold   *hold           // what the run has locked; nil before it runs
+	record *changes.Record // in the history; nil if nothing was announced or there is no history
+	hold   *hold           // locks of the run; nil before it runs
 	limit  time.Duration   // of the run
-	kept   bool            // the store has the record
+	kept   bool            // the record is in the store
 
-	doubted *hold // of a run that has left the change in doubt; nil: of none
+	doubted *hold // locks of a run that has left the change in doubt, or nil
 	inDoubt bool  // the change stays open
 	raced   bool  // another gateway has settled the change before it was made
-	unkept  bool  // the change is not in the history, or not as it ended
+	unkept  bool  // the change is missing from the history, or recorded without its final state
 
-	member *cluster.Run // of the script; nil: none runs, or the gateway is alone
-	term   uint64       // in which it was begun; 0: none was
+	member *cluster.Run // run of the script; nil if none runs or outside of a cluster
+	term   uint64       // the term in which member began; 0 without a member
 
 	lines    []line
-	pinEpoch uint64 // of the announcement that was allowed last
-	due      string // identity of the change whose line is noted as due; empty: none is
+	pinEpoch uint64 // of the last announcement that was allowed
+	due      string // id of the change with a due note, or empty
 }
 
-// line is a line of the audit about the change, and the outcome that is still to be written.
+// line is an audit line of the change whose outcome is still to be written.
 type line struct {
 	call   audit.Call
 	intent *audit.Entry
 }
 
-// Intent returns what was announced; nil: nothing is recorded.
+// Intent returns the announced change, or nil if nothing is recorded.
 func (r *Run) Intent() *ps.Intent {
 	if r == nil || r.record == nil {
 		return nil
@@ -97,7 +98,7 @@ func (r *Run) Intent() *ps.Intent {
 	return &r.record.Intent
 }
 
-// ID returns the identity of the record in the history; empty: there is none.
+// ID returns the id of the record in the history, or "" if there is none.
 func (r *Run) ID() string {
 	if r == nil || r.record == nil {
 		return ""
@@ -105,8 +106,8 @@ func (r *Run) ID() string {
 	return r.record.ID
 }
 
-// Shown returns the identity of a change that a call with an outcome reports: the first change of
-// the request. It is empty if there is none.
+// Shown returns the id of the change that a call with the given outcome reports: that of the first
+// change of the request. It is empty if there is none.
 func (r *Run) Shown(outcome ps.Outcome) string {
 	if outcome == ps.OutcomeNone || r.ID() == "" {
 		return ""
@@ -114,7 +115,7 @@ func (r *Run) Shown(outcome ps.Outcome) string {
 	return cmp.Or(r.record.Batch, r.record.ID)
 }
 
-// Bytes returns about how much the change has taken on the disk, with its lines of the audit.
+// Bytes returns an estimate of the disk space that the change has taken, including its audit lines.
 func (r *Run) Bytes() int64 {
 	if r == nil {
 		return 0
@@ -126,17 +127,17 @@ func (r *Run) Bytes() int64 {
 	return bytes
 }
 
-// What a change takes beside its record: around each line of the audit, and, as the record is in the
-// history, in a log and as the values of the lines, its size once more.
+// Disk space of a change in addition to its record: the overhead of each audit line, and the
+// record's size once more, because it is also in a log and in the values of the lines.
 const (
 	aroundALine = 2 << 10
 	lastsTwice  = 2
 )
 
-// Running reports whether the history has the change, and not yet its end.
+// Running reports whether the history has the change without its end.
 func (r *Run) Running() bool { return r != nil && r.record != nil && r.record.Running }
 
-// PinEpoch returns the epoch of the announcement that was allowed last; 0: none was.
+// PinEpoch returns the epoch of the last announcement that was allowed, or 0 if there is none.
 func (r *Run) PinEpoch() uint64 {
 	if r == nil {
 		return 0
@@ -144,17 +145,17 @@ func (r *Run) PinEpoch() uint64 {
 	return r.pinEpoch
 }
 
-// Made is the end of a change whose script has reported a result.
+// Made is the result of a change whose script has reported one.
 type Made struct {
 	Result  *ps.Result
-	Settled bool              // the script was cut off, and its result was found out
-	Records []json.RawMessage // in place of those that the script has sent, if it was settled
+	Settled bool              // the script was interrupted, and its result was determined afterwards
+	Records []json.RawMessage // replace the script's records if the change was settled
 }
 
-// Do runs the script of the change, again if it had to wait for another change, and finds out the
-// outcome if it was cut off. The objects stay locked until then. Do may be called again for a
-// change that was not made. ctx ends the waiting, and the script only until it has announced
-// something.
+// Do runs the script of the change, again if it had to wait for another change, and determines the
+// outcome if the script was interrupted. The objects stay locked until then. Do may be called again
+// for a change that was not made. If ctx ends, waiting ends, and so does the script unless it has
+// announced a change.
 func (r *Run) Do(ctx context.Context, req ps.Request) (made Made, err error) {
 	outcome := ps.OutcomeNone
 	r.hold, r.limit = r.w.locks.begin(), req.Limit
@@ -174,9 +175,10 @@ func (r *Run) Do(ctx context.Context, req ps.Request) (made Made, err error) {
 	return made, err
 }
 
-// repeat runs the script until it need not wait. Waiting counts towards the limit of the run, and
-// ends when a quarter of the limit is left: a run that begins with less would be cut off in the
-// middle of its change, and would keep its object locked until its outcome is known.
+// repeat runs the script until it need not wait for another change. Waiting counts towards the
+// limit of the run, and ends when a quarter of the limit is left: a run that begins with less could
+// be interrupted in the middle of its change, and its objects would stay locked until the outcome
+// is known.
 func (r *Run) repeat(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	until := time.Now().Add(req.Limit)
 	waiting, cancel := context.WithDeadline(ctx, until.Add(-req.Limit/4))
@@ -195,7 +197,7 @@ func (r *Run) repeat(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		case !errors.Is(err, errContended):
 			return result, err
 		}
-		r.endRun() // it has changed nothing, and nobody need wait for it
+		r.endRun() // it has changed nothing, so no change need wait for it
 		if err := r.hold.wait(waiting); err != nil {
 			kind := ps.KindTimeout
 			if ctx.Err() != nil {
@@ -207,15 +209,14 @@ func (r *Run) repeat(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	}
 }
 
-// stoppedBy returns how a run ended that other changes kept from changing anything.
+// stoppedBy returns the error of a run that changed nothing because of other changes.
 func stoppedBy(kind ps.Kind, cause error) error {
 	return &ps.Error{
 		Kind: kind, Outcome: ps.OutcomeNone, Message: "other changes of the object went first", Cause: cause,
 	}
 }
 
-// settle finds the outcome of a change that was cut off, whether or not the client is still
-// there.
+// settle determines the outcome of an interrupted change, even if the client is gone.
 func (r *Run) settle(ctx context.Context, change settle.Change) (Made, error) {
 	found := r.change.Settler.Settle(ctx, change)
 	log := r.change.Log
@@ -234,8 +235,7 @@ func (r *Run) settle(ctx context.Context, change settle.Change) (Made, error) {
 	return Made{Result: found.Result, Settled: true, Records: found.Records}, nil
 }
 
-// staysOpen reports whether the change, whose run has ended with an outcome that is not known,
-// can still be judged.
+// staysOpen reports whether a change with an unknown outcome can still be judged.
 func (r *Run) staysOpen(outcome ps.Outcome) bool {
 	if outcome != ps.OutcomeUnknown || !r.Running() {
 		return false
@@ -244,7 +244,7 @@ func (r *Run) staysOpen(outcome ps.Outcome) bool {
 	return can
 }
 
-// release unlocks what the run has locked, unless the outcome of its change is in doubt.
+// release unlocks the objects of the run, unless the change is in doubt.
 func (r *Run) release(outcome ps.Outcome) {
 	if r.doubted == nil && r.staysOpen(outcome) {
 		r.doubted = r.hold
@@ -253,18 +253,18 @@ func (r *Run) release(outcome ps.Outcome) {
 	r.hold.end()
 }
 
-// How long a script may write from when it was allowed to.
+// Limits of how long a script may write after it was allowed to.
 const (
 	writeLimit    = 15 * time.Second
-	writeLimitFor = 100 * time.Millisecond // more for each object
+	writeLimitFor = 100 * time.Millisecond // in addition for each object
 )
 
-// writeLimitOf returns how long the script that has announced a change may write.
+// writeLimitOf returns how long a script may write after it has announced a change.
 func writeLimitOf(i ps.Intent) time.Duration {
 	return writeLimit + time.Duration(len(i.Objects))*writeLimitFor
 }
 
-// beginRun begins a run of the script. It ends the run before, which has changed nothing.
+// beginRun begins a run of the script. It ends the previous run, which has changed nothing.
 func (r *Run) beginRun(limit time.Duration) error {
 	member := r.w.Member
 	if member == nil {
@@ -281,8 +281,8 @@ func (r *Run) beginRun(limit time.Duration) error {
 	return nil
 }
 
-// endRun notes that the script of a change has stopped writing, and that the outcome of the change
-// is stored, or will be by another gateway.
+// endRun records that the script of a change has stopped writing, and that the outcome of the
+// change is stored or will be stored by another gateway.
 func (r *Run) endRun() {
 	if r.member != nil {
 		r.member.End()
@@ -290,7 +290,7 @@ func (r *Run) endRun() {
 	}
 }
 
-// deposed reports whether the term in which the change was begun has ended.
+// deposed reports whether the term in which the change began has ended.
 func (r *Run) deposed() bool {
 	if r.w.Member == nil || r.term == 0 {
 		return false

@@ -18,7 +18,7 @@ import (
 	"adgateway/ps"
 )
 
-// script is a runner whose script announces a change of one object, and makes it if it may.
+// script is a runner whose script announces a change of one object, and makes it if allowed.
 type script struct{ runs, made int }
 
 func (s *script) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -33,7 +33,7 @@ func (s *script) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	return &ps.Result{Effect: ps.EffectChanged}, nil
 }
 
-// writing returns a writer of a gateway that keeps a history, and its runner.
+// writing returns a writer with a history, and its runner.
 func writing(t *testing.T) (*Writer, *script) {
 	t.Helper()
 	key, err := store.NewKey(make([]byte, store.KeyLength))
@@ -52,7 +52,7 @@ func writing(t *testing.T) (*Writer, *script) {
 	return w, runner
 }
 
-// changing returns a change on which nothing depends but a participant; nil: nothing does.
+// changing returns a change with the participant with, or without participants if that is nil.
 func changing(w *Writer, with Participant) Change {
 	return Change{
 		Op: &ops.Operation{ID: "user.set"}, Bound: &ops.Bound{}, Log: logrus.NewEntry(w.Log),
@@ -86,10 +86,10 @@ func TestAChangeIsRecordedBeforeItIsMade(t *testing.T) {
 	assert.Equal(t, ps.OutcomeDone, c.Outcome)
 }
 
-// late is a participant that refuses a change for the moment, as often as it is told.
+// late is a participant that refuses a change temporarily, as often as refuses says.
 type late struct {
 	refuses int
-	may     bool // run again
+	may     bool // Wait returns true
 	waited  int
 }
 
@@ -105,8 +105,8 @@ func (l *late) Begin(*store.Tx, *Attempt) error {
 
 func (l *late) Begun() {}
 
-// TestARunWaitsOutsideItsSession: what a participant refuses for the moment runs again once it has
-// waited, or is refused for good.
+// TestARunWaitsOutsideItsSession: a change that is refused temporarily waits, and then runs again
+// or is refused for good.
 func TestARunWaitsOutsideItsSession(t *testing.T) {
 	for name, may := range map[string]bool{"it may run again": true, "it may not": false} {
 		t.Run(name, func(t *testing.T) {

@@ -15,17 +15,17 @@ import (
 	"adgateway/ps"
 )
 
-// A change is ended once, in one update: its record in the history, its key, its plan, its quotas
-// and the names that it reserved. The record in the store says which of these it has. The call
-// itself or a later judge ends it in the same way. Any later attempt reads the outcome, and does
-// not look at the directory again.
+// A change is ended once, in one update, with its history record, its key, its plan, its quotas and
+// the names that it reserved. The record in the store says which of these it has. The call itself
+// and a later judge end it in the same way. A later attempt reads the outcome, and does not read
+// the directory again.
 
-// mostEnding is how long it is tried to store the end of a change at once.
+// mostEnding limits how long the gateway first tries to store the end of a change.
 const mostEnding = 15 * time.Second
 
-// storeEndOf ends a change, as a part of an update. It fails with [ErrClosed] if that was done
-// before with another outcome, or if another gateway has claimed the record, and with [ErrEnded]
-// if it was done with this one: then the rest was done, too.
+// storeEndOf ends a change as part of an update. It fails with [ErrClosed] if the change was ended
+// with another outcome, or if another gateway has claimed the record. It fails with [ErrEnded] if
+// the change was ended with the same outcome, which includes all its parts.
 func (w *Writer) storeEndOf(tx *store.Tx, e *End) error {
 	latest, err := w.History.Find(tx, e.Record.ID)
 	absent, outcome := errors.Is(err, changes.ErrAbsent), e.Verdict.Outcome
@@ -37,15 +37,15 @@ func (w *Writer) storeEndOf(tx *store.Tx, e *End) error {
 	case err != nil:
 		return err
 	case !latest.Running && latest.Outcome == outcome:
-		return cmp.Or(w.History.Put(tx, latest), ErrEnded) // it may not be on the disk yet
+		return cmp.Or(w.History.Put(tx, latest), ErrEnded) // it may not be on disk yet
 	case !latest.Running || latest.Token != e.Token:
 		return ErrClosed
 	}
 	return w.endChange(tx, latest, e)
 }
 
-// endChange ends a change that is running, as a part of an update: its record and all that was
-// stored with its beginning.
+// endChange ends a running change as part of an update: its record and everything that was stored
+// with its beginning.
 func (w *Writer) endChange(tx *store.Tx, c *changes.Record, e *End) error {
 	if err := w.endParts(tx, c, e); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (w *Writer) endChange(tx *store.Tx, c *changes.Record, e *End) error {
 	return w.History.PutEnded(tx, record)
 }
 
-// endParts ends what was stored with the beginning of a change.
+// endParts ends everything that was stored with the beginning of a change, except its record.
 func (w *Writer) endParts(tx *store.Tx, c *changes.Record, e *End) error {
 	for _, kind := range w.Kinds {
 		if err := kind.End(tx, c, e); err != nil {
@@ -72,12 +72,12 @@ func (w *Writer) endParts(tx *store.Tx, c *changes.Record, e *End) error {
 	return nil
 }
 
-// startSettled marks lines that were written when the gateway was started again.
+// startSettled marks audit lines that were written after a restart.
 const startSettled = "start"
 
-// SettleHistory finds the outcome of the changes that were running when the gateway
-// was ended. Those that cannot be read yet are left, and it is called again. In a cluster it
-// does nothing: there the leader judges them.
+// SettleHistory determines the outcomes of the changes that were in flight when the gateway
+// stopped. It returns how many are still unknown; the caller calls it again while there are any. In
+// a cluster it does nothing: there the leader determines the outcomes.
 func (w *Writer) SettleHistory(ctx context.Context) (left int, err error) {
 	if w.History == nil || w.Member != nil {
 		return 0, nil
@@ -97,7 +97,7 @@ func (w *Writer) SettleHistory(ctx context.Context) (left int, err error) {
 	return left, errors.Join(err, w.recordDue(ctx))
 }
 
-// recordDue writes the lines of the audit that an earlier process of this gateway has left due.
+// recordDue writes the due audit lines of an earlier process of this gateway.
 func (w *Writer) recordDue(ctx context.Context) error {
 	ids, err := w.evidence.due(ctx)
 	if err == nil {
@@ -110,9 +110,9 @@ func (w *Writer) recordDue(ctx context.Context) error {
 	return err
 }
 
-// Settle finds the outcome of a change that was cut off, and closes it. If the change is not
-// recorded in the history, only its key shows it. It is not settled if it cannot be read yet. The
-// audit names its caller.
+// Settle determines the outcome of an interrupted change, and closes the change. If recorded is
+// false, the change is not in the history, and only its key is closed. done is false if the outcome
+// cannot be determined yet. The audit lines name by as the settler.
 func (w *Writer) Settle(
 	ctx context.Context, recorded bool, c *changes.Record, by string,
 ) (done bool, err error) {
@@ -125,7 +125,7 @@ func (w *Writer) Settle(
 		v, result = VerdictOf(found), found.Result
 	}
 	if err = w.settled(recorded, c, v, result); errors.Is(err, ErrClosed) {
-		return true, nil // by another one, who was faster
+		return true, nil // another process has closed it first
 	}
 	if err != nil {
 		return false, err
@@ -139,8 +139,8 @@ func (w *Writer) Settle(
 	return true, err
 }
 
-// settled closes a change that was cut off. It fails with [ErrClosed] if another one was
-// faster. If it is not recorded in the history, only its key is closed.
+// settled closes an interrupted change. It fails with [ErrClosed] if another process has closed it
+// first. If the change is not in the history, only its key is closed.
 func (w *Writer) settled(recorded bool, c *changes.Record, v *Verdict, result *ps.Result) error {
 	ctx, cancel := context.WithTimeout(context.Background(), mostEnding)
 	defer cancel()
@@ -172,7 +172,7 @@ func (w *Writer) settled(recorded bool, c *changes.Record, v *Verdict, result *p
 	return err
 }
 
-// passing are the reasons for which a change cannot be read now, but may be later.
+// passing lists the error kinds after which reading a change's objects is worth retrying.
 var passing = map[ps.Kind]bool{
 	ps.KindUnavailable: true, ps.KindOverloaded: true, ps.KindTimeout: true, ps.KindDied: true,
 	ps.KindCancelled: true,

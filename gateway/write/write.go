@@ -1,11 +1,11 @@
-// Package write has how a change begins, runs, ends and is recovered: before its script may write,
-// all that depends on it is stored in one update, and once it has ended, its outcome is, in another
-// one.
+// Package write implements how a change begins, runs, ends and is recovered. Before its script may
+// write, one update stores everything that depends on the change. Another update stores the outcome
+// after the end.
 //
-// A call describes its change as a [Change], and gets a [Run] of it from [Writer.Prepare]. [Run.Do]
-// runs the script: when that announces what it is about to change, the run locks the objects, stores
-// the beginning and writes the audit's intent. [Writer.Close] stores how the call has ended. What is
-// left open, by a dead process or a store that takes nothing, is closed by [Writer.SettleHistory],
+// A call describes its change as a [Change], and gets a [Run] from [Writer.Prepare]. [Run.Do] runs
+// the script. When the script announces its change, the run locks the objects, stores the beginning
+// and writes the audit's intent. [Writer.Close] stores the end of the call. Changes that a dead
+// process or a failing store has left open are closed by [Writer.SettleHistory],
 // [Writer.RunClosing] and, in a cluster, the [Writer.Attempts] of the leader.
 package write
 
@@ -21,42 +21,42 @@ import (
 // An Attempt is a change that is about to begin.
 type Attempt struct {
 	Intent *ps.Intent
-	Token  string          // of the decision that allows it
-	Record *changes.Record // in the history; nil: there is none
+	Token  string          // of the decision that allows the change
+	Record *changes.Record // in the history, or nil
 }
 
-// A Participant is something that is stored together with the beginning of a change: its record,
-// the plan that it applies, its key, what it spends, the names that it gives.
+// A Participant is something that is stored together with the beginning of a change, such as the
+// record, the applied plan, the key, the spent quota or a reserved name.
 type Participant interface {
-	// Begin decides with the newest state, and puts what must be stored before the change. An error
-	// refuses the change: then nothing of the update is stored. It is called again if the update is
-	// tried again, and then starts over.
+	// Begin decides with the newest state, and puts its values. An error refuses the change, and
+	// nothing of the update is stored. Begin may be called again for a retried update, and must
+	// start over then.
 	Begin(tx *store.Tx, a *Attempt) error
-	// Begun notes that what Begin has put is stored.
+	// Begun is called once the values of Begin are stored.
 	Begun()
 }
 
-// ErrBegun ends an update whose changes an earlier try has stored.
+// ErrBegun ends an update that an earlier try has already stored.
 var ErrBegun = errors.New("the change has begun")
 
-// A Kind ends its part of any change from the record alone, whether the call itself ends the
-// change or another process does.
+// A Kind ends its part of a change from the record alone, so both the call and another process can
+// end the change.
 type Kind interface {
-	// End puts what follows from the end of a change, whose record is c.
+	// End puts the values that follow from the end of the change with record c.
 	End(tx *store.Tx, c *changes.Record, e *End) error
 }
 
-// A Verdict says how a change has ended, as its call would have reported it. It is decided once,
-// and read after that.
+// A Verdict describes how a change has ended, as its call would have reported it. It is decided
+// once and never revised.
 type Verdict struct {
 	Outcome ps.Outcome  `json:"outcome"`
 	Idle    bool        `json:"idle,omitempty"`    // nothing had to be changed
-	Failed  []string    `json:"failed,omitempty"`  // GUIDs of the objects that were not done
+	Failed  []string    `json:"failed,omitempty"`  // GUIDs of the objects that were not changed
 	Notes   []string    `json:"notes,omitempty"`   // what was changed and what was not, for people
-	Remains []ps.Object `json:"remains,omitempty"` // of a creation that was not completed
+	Remains []ps.Object `json:"remains,omitempty"` // of an incomplete creation
 }
 
-// VerdictOf returns what was found out about a change.
+// VerdictOf returns the verdict for a finding.
 func VerdictOf(found settle.Finding) *Verdict {
 	v := &Verdict{Outcome: found.Outcome}
 	if result := found.Result; result != nil {
@@ -71,24 +71,24 @@ func VerdictOf(found settle.Finding) *Verdict {
 	return v
 }
 
-// End is how a change has ended.
+// End describes how a change has ended.
 type End struct {
 	Verdict  Verdict
-	Record   *changes.Record // as it is kept from now on; nil: the history has none
-	Token    string          // of the record while the change runs
-	Spent    map[string]int  // by impact, of what it has reserved; nil: all of that stays spent
-	Answered bool            // its call keeps its answer in the key itself
+	Record   *changes.Record // final record; nil if the change is not in the history
+	Token    string          // of the record while the change was running
+	Spent    map[string]int  // used quota by impact; nil means all that the change reserved
+	Answered bool            // the call itself stores its answer in the key
 }
 
-// Close closes the record of a change in memory and returns how the change has ended.
+// Close closes the record of a change in memory, and returns the end.
 func Close(c *changes.Record, v Verdict) *End {
 	e := &End{Verdict: v, Record: c, Token: c.Token}
 	c.End(v.Outcome)
 	return e
 }
 
-// ErrClosed means that another one has closed a change, with another outcome.
+// ErrClosed means that the change was closed before with another outcome.
 var ErrClosed = errors.New("the change was closed before")
 
-// ErrEnded ends an update whose changes an earlier try has stored.
+// ErrEnded ends an update that an earlier try has already stored.
 var ErrEnded = errors.New("the change has ended so already")

@@ -20,36 +20,39 @@ import (
 	"adgateway/ps"
 )
 
-// Options configure a [Writer]. Those whose comment says nothing else are required.
+// Options configure a [Writer]. Fields are required unless their comment says otherwise.
 type Options struct {
 	Runner     ps.Runner
 	Operations []*ops.Operation
-	Settler    func() *settle.Settler // under the settings of now
+	Settler    func() *settle.Settler // with the current settings
 	Log        *logrus.Logger
 
-	Store   *store.Sealed    // nil: nothing is kept
-	History *changes.History // in Store; nil: there is none
-	Audit   *audit.Log       // nil: nothing is audited
-	Kinds   []Kind           // of what is stored with the beginning of a change
+	Store   *store.Sealed    // nil stores nothing
+	History *changes.History // history in Store; nil for none
+	Audit   *audit.Log       // nil for no audit
+	Kinds   []Kind           // of values that are stored with the beginning of a change
 
-	// Spent returns what a change of an operation that was settled has spent of what it has reserved,
-	// by impact; nil: that is not known. Spent itself is nil if nothing is counted.
+	// Spent returns the used quota of a settled change by impact, or nil if it is unknown. Spent
+	// may be nil if there are no quotas.
 	Spent func(c *changes.Record, op *ops.Operation, outcome ps.Outcome, result *ps.Result) map[string]int
-	// Unrecorded counts a change that the history does not have, or not as it ended. It may be nil.
+	// Unrecorded counts a change that is missing from the history, or recorded without its final
+	// state. It may be nil.
 	Unrecorded func()
 
-	// Member is this gateway in a cluster; nil: it is alone. The fields below are for a Member only.
+	// Member is this gateway in a cluster, or nil outside of a cluster. The fields below are only
+	// used with a Member.
 	Member *cluster.Member
-	Relay  *store.Sealed // takes what every gateway may write, whether or not it leads
-	// Load reads the values that the gateway keeps in memory again, when it begins to lead.
+	Relay  *store.Sealed // takes values that every gateway may write, whether or not it leads
+	// Load reloads the values that the gateway caches in memory. It is called when the gateway
+	// begins to lead.
 	Load     func(ctx context.Context) error
-	Stopping context.Context // done when the gateway stops
+	Stopping context.Context // ends when the gateway stops
 }
 
-// operation returns an operation by its id; nil: there is none.
+// operation returns an operation by its id, or nil.
 func (o *Options) operation(id string) *ops.Operation { return ops.Find(o.Operations, id) }
 
-// process returns the process that runs the scripts of this gateway; zero for one that is alone.
+// process returns the process that runs this gateway's scripts. It is zero outside of a cluster.
 func (o *Options) process() journal.Process {
 	if o.Member == nil {
 		return journal.Process{}
@@ -57,10 +60,10 @@ func (o *Options) process() journal.Process {
 	return o.Member.Self()
 }
 
-// gateway returns the name of the gateway in its cluster; empty: it is alone.
+// gateway returns the gateway's name in its cluster, or "" outside of a cluster.
 func (o *Options) gateway() string { return o.process().Gateway }
 
-// ending returns the store that takes how a change has ended.
+// ending returns the store that accepts the ends of changes.
 func (o *Options) ending() *store.Sealed {
 	if o.Member != nil {
 		return o.Relay
@@ -68,7 +71,7 @@ func (o *Options) ending() *store.Sealed {
 	return o.Store
 }
 
-// unrecorded counts a change that the history does not have, or not as it ended.
+// unrecorded counts a change that is missing from the history, or recorded without its final state.
 func (o *Options) unrecorded() {
 	if o.Unrecorded != nil {
 		o.Unrecorded()
@@ -84,8 +87,8 @@ type Writer struct {
 	evidence evidence
 }
 
-// New returns a writer. It locks the objects of the changes that an earlier process of a gateway
-// alone has left open, until [Writer.SettleHistory] has settled them.
+// New returns a writer. Outside of a cluster, it locks the objects of the changes that an earlier
+// process has left open, until [Writer.SettleHistory] has settled them.
 func New(o Options) (*Writer, error) {
 	w := &Writer{Options: o, locks: newLocks(), doubts: doubts{all: map[string]*doubt{}}}
 	w.evidence = evidence{o: &w.Options, startedAt: time.Now(), before: map[string]bool{}}
@@ -95,17 +98,17 @@ func New(o Options) (*Writer, error) {
 	return w, nil
 }
 
-// Prepare returns a change that has not begun.
+// Prepare returns a run of a change that has not begun.
 func (w *Writer) Prepare(c Change) *Run { return &Run{w: w, change: c} }
 
-// Attempts returns the open changes of the store, which the member of a cluster judges.
+// Attempts returns the open changes of the store, for the member of a cluster to judge.
 func (w *Writer) Attempts() cluster.Attempts { return attempts{w} }
 
-// closingEvery is how often what could not be closed at once is tried again.
+// closingEvery is the interval at which changes that could not be closed at once are retried.
 const closingEvery = time.Second
 
-// RunClosing closes the changes that could not be closed when their calls were answered, because
-// the store did not take them or their outcome could not be found out. It returns when ctx is done.
+// RunClosing closes changes that could not be closed when their calls were answered, because the
+// store failed or their outcome was unknown. It returns when ctx ends, after a last try.
 func (w *Writer) RunClosing(ctx context.Context) {
 	every.Do(ctx, closingEvery, func() { w.closeOpen(ctx) })
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Settler().Limit)
@@ -113,7 +116,7 @@ func (w *Writer) RunClosing(ctx context.Context) {
 	w.closeOpen(last)
 }
 
-// closeOpen tries once to close what is open.
+// closeOpen tries once to close the open changes.
 func (w *Writer) closeOpen(ctx context.Context) {
 	err := errors.Join(w.StoreLate(ctx), w.settleDoubts(ctx), w.evidence.removePaid(ctx))
 	if err != nil && ctx.Err() == nil {
@@ -121,12 +124,12 @@ func (w *Writer) closeOpen(ctx context.Context) {
 	}
 }
 
-// linesEvery is how often missing lines of the audit are looked for.
+// linesEvery is the interval at which missing audit lines are looked for.
 const linesEvery = time.Minute
 
-// RunMember does what a member of a cluster has to do beside its calls, until ctx ends. In each
-// term of this gateway it also calls what only the leader does, with a context that ends with the
-// term, and waits until all that has returned before the next term.
+// RunMember does the background work of a cluster member until ctx ends. In each term of this
+// gateway it also calls the leading functions, with a context that ends with the term. It waits
+// until all of them have returned before the next term.
 func (w *Writer) RunMember(ctx context.Context, leading ...func(ctx context.Context)) {
 	var ended sync.WaitGroup
 	defer ended.Wait()
@@ -155,7 +158,7 @@ func (w *Writer) RunMember(ctx context.Context, leading ...func(ctx context.Cont
 	}
 }
 
-// runTerm calls the leader's work until a term ends.
+// runTerm calls the functions of the leader and waits until the term ends and they have returned.
 func (w *Writer) runTerm(ctx context.Context, term uint64, leading []func(ctx context.Context)) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -177,10 +180,10 @@ func (w *Writer) runTerm(ctx context.Context, term uint64, leading []func(ctx co
 	running.Wait()
 }
 
-// leaveTidy does what a gateway must that has led before.
+// leaveTidy cleans up on a gateway that has led before.
 func (w *Writer) leaveTidy(ctx context.Context) {
 	if term, _ := w.Member.Leads(); term != 0 {
-		return // RunClosing does more
+		return // RunClosing does this and more
 	}
 	w.handOverDoubts()
 	if err := w.evidence.removePaid(ctx); err != nil && ctx.Err() == nil {

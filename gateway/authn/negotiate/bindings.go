@@ -11,11 +11,11 @@ import (
 	_ "crypto/sha512"
 )
 
-// Bindings say whether a ticket must be bound to the TLS connection that it comes by. Without that,
-// a server that people open could pass their tickets on to the gateway.
+// Bindings determine whether a ticket must be bound to the TLS connection that it arrives on.
+// Without that, a server that people open could pass on their tickets to the gateway.
 type Bindings string
 
-// The values of [Bindings].
+// Values of [Bindings].
 const (
 	Required Bindings = "required" // a ticket without bindings is refused
 	IfSent   Bindings = "ifSent"   // bindings are checked if the client sends them
@@ -37,14 +37,14 @@ func EndPoint(certificate *x509.Certificate) []byte {
 }
 
 const (
-	checksumGSS   = 0x8003 // the checksum of an authenticator that has bindings and flags (RFC 4121, 4.1.1)
+	checksumGSS   = 0x8003 // type of an authenticator's checksum with bindings and flags (RFC 4121, 4.1.1)
 	bindingsBegin = 4
 	bindingsEnd   = 20
 	flagsEnd      = 24
 	flagMutual    = 2
 )
 
-// sumOf returns the digest by which an authenticator names bindings.
+// sumOf returns the digest that identifies bindings in an authenticator.
 func sumOf(bindings []byte) [md5.Size]byte {
 	text := make([]byte, 16, 20+len(bindings)) // no addresses
 	text = binary.LittleEndian.AppendUint32(text, uint32(len(bindings)))

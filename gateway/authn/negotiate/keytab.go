@@ -155,7 +155,7 @@ func hostOf(client netip.Addr) types.HostAddress {
 	return types.HostAddress{AddrType: kind, Address: client.AsSlice()}
 }
 
-// reasons map the error codes of Kerberos.
+// reasons maps Kerberos error codes to reasons.
 var reasons = map[int32]Reason{
 	errorcode.KRB_AP_ERR_TKT_EXPIRED:   Expired,
 	errorcode.KRB_AP_ERR_TKT_NYV:       NotYet,
@@ -165,7 +165,7 @@ var reasons = map[int32]Reason{
 	errorcode.KRB_AP_ERR_BAD_INTEGRITY: Invalid,
 }
 
-// verifyFault returns why a ticket is refused.
+// verifyFault returns the refusal of a ticket that could not be verified.
 func verifyFault(ticket messages.Ticket, err error) error {
 	var kerberos messages.KRBError
 	if errors.As(err, &kerberos) {
@@ -178,7 +178,7 @@ func verifyFault(ticket messages.Ticket, err error) error {
 	return refuse(OtherService, fmt.Sprintf(cause, ticket.EncPart.KVNO, ticket.EncPart.EType, err))
 }
 
-// personOf returns the person that a ticket names.
+// personOf returns the person in a ticket.
 func (k *Keytab) personOf(req *messages.APReq, name types.PrincipalName) (*Person, error) {
 	part := req.Ticket.DecryptedEncPart
 	if !strings.EqualFold(req.Authenticator.CRealm, part.CRealm) {
@@ -204,8 +204,8 @@ type apReply struct {
 	SequenceNumber int64     `asn1:"optional,explicit,tag:3"`
 }
 
-// proof returns the context token that proves to a client that the gateway knows the key in the
-// ticket.
+// proof returns the context token that proves to a client that the gateway has the key of the
+// ticket's service.
 func proof(req *messages.APReq) ([]byte, error) {
 	part, err := asn1.Marshal(apReply{
 		CTime: req.Authenticator.CTime.UTC(), Cusec: req.Authenticator.Cusec,

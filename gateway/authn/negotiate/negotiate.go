@@ -1,15 +1,15 @@
-// Package negotiate accepts the tickets of Kerberos that browsers and programs send as
-// "Authorization: Negotiate" (RFC 4559). It accepts nothing else: a token of NTLM is refused.
+// Package negotiate accepts Kerberos tickets that browsers and programs send as "Authorization:
+// Negotiate" (RFC 4559). It accepts nothing else: an NTLM token is refused.
 //
-// A call of HTTP carries one token and gets one reply; there are no further legs. An [Acceptor] takes
-// the SPNEGO wrapping off (RFC 4178), reads the name in the ticket, and wraps the reply. The ticket
-// itself is checked by a [Mechanism]: a [Keytab], or Windows.
+// An HTTP request carries one token and gets one reply; there are no further legs. An [Acceptor]
+// removes the SPNEGO wrapping (RFC 4178), reads the name in the ticket, and wraps the reply. The
+// ticket itself is checked by a [Mechanism]: a [Keytab], or Windows.
 //
 //	negotiate.go  the acceptor, and what it refuses
 //	spnego.go     tokens and replies
 //	keytab.go     tickets by the keys in a file
-//	pac.go        the account and the groups in a ticket of Active Directory
-//	use.go        what tells uses of tickets apart
+//	pac.go        the account and the groups in an Active Directory ticket
+//	use.go        identifies the use of a ticket
 //	bindings.go   the connection that a ticket is made for
 package negotiate
 
@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// Scheme is the scheme of the header Authorization, and the challenge in WWW-Authenticate.
+	// Scheme is the scheme in the Authorization header, and the challenge in WWW-Authenticate.
 	Scheme = "Negotiate"
 	// MaxToken is the longest token that is read, in bytes. Windows limits its own to 48,000.
 	MaxToken = 48 << 10
@@ -35,30 +35,30 @@ const (
 // Token is a token as sent by a client.
 type Token struct {
 	Value    []byte     // decoded text after the scheme
-	Bindings []byte     // bindings of the connection, see [EndPoint]; nil: TLS does not end at this gateway
-	Client   netip.Addr // zero: not known
+	Bindings []byte     // bindings of the connection, see [EndPoint]; nil if TLS does not end at this gateway
+	Client   netip.Addr // zero if unknown
 }
 
 // Person is the account that a ticket names.
 type Person struct {
 	Account string   // sAMAccountName
-	Domains []string // names of its domain: the realm, and the NetBIOS name if that is known
-	SID     string   // empty: the ticket does not say
-	Groups  []string // SIDs of the groups that give rights; nil: the ticket names none
+	Domains []string // names of its domain: the realm, and the NetBIOS name if known
+	SID     string   // empty if the ticket does not contain it
+	Groups  []string // SIDs of the groups that give rights; nil if the ticket contains none
 
-	// Reply proves the gateway to the client: the value for the header WWW-Authenticate, not yet
-	// encoded. Nil: the client did not ask for it.
+	// Reply proves the gateway to the client. It is the value for the WWW-Authenticate header,
+	// before encoding. It is nil if the client did not ask for it.
 	Reply []byte
-	// Use identifies this use of the ticket, whichever gateway it comes to. The [Acceptor] sets it,
-	// and accepts it again: its caller keeps the uses, and refuses a second one with [Replayed].
+	// Use identifies this use of the ticket, whichever gateway receives it. The [Acceptor] sets it,
+	// but accepts repeated uses: its caller must remember uses, and refuse a second one with
+	// [Replayed].
 	Use []byte
 }
 
 // Mechanism checks Kerberos tokens. It is safe for concurrent use.
 type Mechanism interface {
-	// Check checks a Kerberos context token (RFC 4121), and returns the person that its ticket
-	// names, with the reply as a context token. The error is a [*Refusal] if the ticket is at
-	// fault.
+	// Check checks a Kerberos context token (RFC 4121), and returns the person in its ticket, with
+	// the reply as a context token. The error is a [*Refusal] if the ticket is at fault.
 	Check(ctx context.Context, token Token) (*Person, error)
 }
 
@@ -68,10 +68,10 @@ type Acceptor struct {
 	Domains   []string // realms and NetBIOS names whose accounts are accepted
 }
 
-// Reason is why a token is refused.
+// Reason is the reason why a token is refused.
 type Reason string
 
-// The reasons.
+// Reasons for refusals.
 const (
 	NotKerberos  Reason = "not_kerberos"
 	Unreadable   Reason = "unreadable"
@@ -88,7 +88,7 @@ const (
 	NotAllowed   Reason = "not_allowed"
 )
 
-// sentences are the reasons in words for people.
+// sentences maps reasons to sentences for people.
 var sentences = map[Reason]string{
 	NotKerberos: "This computer did not send a Kerberos ticket, and NTLM is not accepted. " +
 		"Open the gateway by its full name.",
@@ -113,7 +113,7 @@ type Refusal struct {
 	Cause  string // for the log; it contains no secret
 }
 
-// Sentence returns the reason in words for people.
+// Sentence returns the reason as a sentence for people.
 func (r Reason) Sentence() string { return sentences[r] }
 
 // Error returns the sentence for the person.
@@ -121,7 +121,7 @@ func (r *Refusal) Error() string { return r.Reason.Sentence() }
 
 func refuse(reason Reason, cause string) *Refusal { return &Refusal{Reason: reason, Cause: cause} }
 
-// Refuse returns the refusal of a [Mechanism].
+// Refuse returns a [*Refusal], for a [Mechanism].
 func Refuse(reason Reason, cause string) error { return refuse(reason, cause) }
 
 // Accept returns the person of a token. The error is a [*Refusal], or the reason why the ticket

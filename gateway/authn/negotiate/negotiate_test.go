@@ -29,7 +29,7 @@ var tickets = flag.String("tickets", "", "folder for a keytab, and for tokens; e
 
 var oidNTLM = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 2, 2, 10}
 
-// acceptor returns an acceptor of an authority's tickets.
+// acceptor returns an acceptor for an authority's tickets.
 func acceptor(t testing.TB, a *negotiatetest.Authority, bindings Bindings) *Acceptor {
 	t.Helper()
 	keys, err := ReadKeytab(a.Keytab, bindings)
@@ -37,7 +37,7 @@ func acceptor(t testing.TB, a *negotiatetest.Authority, bindings Bindings) *Acce
 	return &Acceptor{Mechanism: keys, Domains: keys.Realms()}
 }
 
-// reasonOf returns why a token is refused, and checks that the refusal says so to both.
+// reasonOf returns the reason of a refusal, and checks its texts for the person and for the log.
 func reasonOf(t *testing.T, err error) Reason {
 	t.Helper()
 	var refused *Refusal
@@ -133,7 +133,7 @@ func TestTokensThatAreNoTickets(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Each octet of a token is protected, or names what is: no change of one lets anybody else in.
+// TestTokensThatWereChanged: no change of a single octet of a token lets anybody else in.
 func TestTokensThatWereChanged(t *testing.T) {
 	authority := negotiatetest.New(t)
 	whole := authority.Token(t, negotiatetest.Ticket{})
@@ -150,7 +150,8 @@ func TestTokensThatWereChanged(t *testing.T) {
 	}
 }
 
-// TestUsesAreToldApart: an authenticator is one use in whatever wrapping, and each has another.
+// TestUsesAreToldApart: an authenticator is the same use in any wrapping, and different
+// authenticators are different uses.
 func TestUsesAreToldApart(t *testing.T) {
 	authority := negotiatetest.New(t)
 	here := acceptor(t, authority, Required)
@@ -245,8 +246,8 @@ func TestTheDomainNamesAccountAndGroups(t *testing.T) {
 	assert.Equal(t, Invalid, reasonOf(t, err))
 }
 
-// TestGroupsAreInThreePlaces: those of the domain by their ids, those of other domains by their SIDs,
-// and local ones of the domain of the service in a part of their own.
+// TestGroupsAreInThreePlaces: groups of the domain are found by their ids, groups of other domains
+// by their SIDs, and local groups of the service's domain in a part of their own.
 func TestGroupsAreInThreePlaces(t *testing.T) {
 	authority := negotiatetest.New(t)
 	here := acceptor(t, authority, Required)
@@ -269,7 +270,7 @@ func TestGroupsAreInThreePlaces(t *testing.T) {
 	assert.Equal(t, OtherDomain, reasonOf(t, err))
 }
 
-// TestDataWithAnotherSignature, or with none, gives no rights.
+// TestDataWithAnotherSignature: account data with a wrong signature, or with none, gives no rights.
 func TestDataWithAnotherSignature(t *testing.T) {
 	authority := negotiatetest.New(t)
 	here := acceptor(t, authority, Required)
@@ -294,7 +295,8 @@ func TestDataWithAnotherSignature(t *testing.T) {
 	}
 }
 
-// TestTicketsForOthers writes tokens that another acceptor checks, as they are and as a client sends them.
+// TestTicketsForOthers writes tokens for another implementation to check, both plain and as a
+// client sends them.
 func TestTicketsForOthers(t *testing.T) {
 	authority := negotiatetest.New(t)
 	for name, ticket := range map[string]negotiatetest.Ticket{

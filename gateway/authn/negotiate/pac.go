@@ -11,8 +11,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// addAccount adds Active Directory's data about the account of a ticket (MS-PAC). Other authorities
-// leave it out, or say nothing about the account there.
+// addAccount adds Active Directory's data about the account of a ticket (MS-PAC). Tickets of other
+// authorities have no such data, or none about the account.
 func addAccount(person *Person, data types.AuthorizationData, key types.EncryptionKey) error {
 	text, found := findPAC(data)
 	if !found {

@@ -14,12 +14,12 @@ import (
 // opened is a token without its wrapping.
 type opened struct {
 	token []byte                // Kerberos context token
-	mech  asn1.ObjectIdentifier // mechanism that the client offered; nil: the token was not wrapped
+	mech  asn1.ObjectIdentifier // mechanism that the client offered; nil if the token was not wrapped
 }
 
 var ntlm = []byte("NTLMSSP\x00")
 
-// names of mechanisms for the log.
+// mechanisms maps OIDs to names for the log.
 var mechanisms = map[string]string{
 	"1.3.6.1.4.1.311.2.2.10": "NTLM",
 	"1.3.6.1.4.1.311.2.2.30": "NEGOEX",
@@ -48,7 +48,7 @@ func open(value []byte) (opened, error) {
 	return unwrap(inner)
 }
 
-// noTicket says why clients send NTLM.
+// noTicket explains why clients send NTLM.
 const noTicket = "the client has no ticket for the name in the address, as without an SPN for it, " +
 	"or with an IP address"
 
@@ -83,7 +83,7 @@ func unwrap(inner []byte) (opened, error) {
 	}
 }
 
-// reply wraps the reply of the mechanism like the token.
+// reply wraps the reply of the mechanism if the token was wrapped.
 func (o opened) reply(inner []byte) ([]byte, error) {
 	if o.mech == nil {
 		return inner, nil
@@ -99,7 +99,7 @@ func (o opened) reply(inner []byte) ([]byte, error) {
 	return wrapped, nil
 }
 
-// The kinds of Kerberos context tokens (RFC 4121, 4.1).
+// Kinds of Kerberos context tokens (RFC 4121, 4.1).
 var (
 	apReq = []byte{1, 0}
 	apRep = []byte{2, 0}

@@ -7,9 +7,9 @@ import (
 	"github.com/jcmturner/gokrb5/v8/messages"
 )
 
-// useOf returns what identifies the use of a ticket: a digest of its authenticator. That is encrypted
-// together with its checksum, so it cannot be changed without the key, and the same authenticator in
-// another wrapping is the same use.
+// useOf identifies the use of a ticket by a digest of its authenticator. The authenticator is
+// encrypted together with its checksum, so it cannot be changed without the key, and the same
+// authenticator in another wrapping is the same use.
 func useOf(req *messages.APReq) []byte {
 	sum := sha256.Sum256(req.EncryptedAuthenticator.Cipher)
 	return sum[:]

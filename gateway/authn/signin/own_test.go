@@ -10,7 +10,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestAPersonOwnsWhatIsRemembered: in each session of the person, and in no other person's.
+// TestAPersonOwnsWhatIsRemembered: remembered data is available in all sessions of the person, and
+// in no other person's.
 func TestAPersonOwnsWhatIsRemembered(t *testing.T) {
 	g, _, now, _ := gate(func(*Options) {})
 	first := in(t, g, "anna")

@@ -171,7 +171,7 @@ func (s *Session) roles() []*identity.Principal {
 	return principals(s.kept.Person, s.gate.o.Roles)
 }
 
-// used notes that a session was used, and saves it if that is due or the session has changed.
+// used records that a session was used, and saves it if that is due or the session has changed.
 func (g *Gate) used(ctx context.Context, s *Session, now time.Time, changed bool) {
 	g.mu.Lock()
 	last, _ := g.uses.Get(s.key)
@@ -247,7 +247,7 @@ func (g *Gate) End(ctx context.Context, id string) error {
 	return g.end(ctx, s)
 }
 
-// end removes a session from the store, or notes that it must be removed later.
+// end removes a session from the store, or records that it must be removed later.
 func (g *Gate) end(ctx context.Context, s *Session) error {
 	err := g.remove(ctx, s)
 	g.mu.Lock()

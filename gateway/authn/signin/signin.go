@@ -1,20 +1,21 @@
 // Package signin signs people in to the pages of the gateway: with their domain account, with a
-// token, or with a link that works once. It checks no password itself; a [Directory] does. A [Gate]
-// stops asking the directory before the domain would lock an account out, gives roles by group, and
-// keeps the sessions.
+// token, or with a link that works once. It does not check passwords itself; a [Directory] does. A
+// [Gate] stops asking the directory before the domain would lock an account out, gives roles by
+// group, and keeps the sessions.
 //
 // The gateways of a cluster share sessions, the data that the pages store for them, the wrong
-// passwords of accounts, and the uses of tickets, because requests may go to any of them. Each alone
-// counts the tries from an address, which only slow a host down, and knows its links.
+// passwords of accounts, and the uses of tickets, because requests may go to any of them. Each
+// gateway has its own links, and its own count of the tries from an address, which only slows a
+// host down.
 //
 //	gate.go     the gate, and the ways to sign in
 //	session.go  sessions: their start, use and end
-//	stored.go   what is stored of them, and how it is decided and looked up
-//	steps.go    what the pages store for a session
+//	stored.go   stored sessions, and decisions about them
+//	steps.go    data that the pages store for a session
 //	tries.go    wrong passwords
-//	tickets.go  Kerberos tickets: their use, and those that are not valid
+//	tickets.go  Kerberos tickets: their uses, and invalid ones
 //	rights.go   rights of people who are not at a page
-//	lookup.go   what is known of the accounts whose passwords are tried
+//	lookup.go   data about the accounts whose passwords are tried
 package signin
 
 import (
@@ -32,7 +33,7 @@ type Person struct {
 	Groups []string `json:"groups"` // SIDs of all groups, including nested ones
 
 	Locked bool   `json:"-"` // the domain has locked the account out, which ends no session
-	Use    []byte `json:"-"` // what identifies the use of a ticket; nil: of none
+	Use    []byte `json:"-"` // identifies the use of a ticket; nil without one
 }
 
 // Directory knows the accounts of the domain. It must be safe for concurrent use. Errors that are
@@ -41,10 +42,10 @@ type Directory interface {
 	// Check checks a password. name is a sAMAccountName or a UPN. domain is the text that was typed
 	// before it, or "". Check does not keep the password; the caller wipes it.
 	Check(ctx context.Context, domain, name string, password []byte) (*Person, error)
-	// Accept returns the person that a Kerberos ticket names, with the groups in the ticket; nil:
-	// it names nobody. The reply proves the gateway to the client; nil: the client did not ask.
-	// Accept does not check whether the account may log on now, or whether the ticket was used
-	// before. The error is a [*negotiate.Refusal] if the ticket is at fault.
+	// Accept returns the person in a Kerberos ticket, with the groups in the ticket, or nil if the
+	// ticket names nobody. reply proves the gateway to the client; it is nil if the client did not
+	// ask for that. Accept does not check whether the account may log on now, or whether the ticket
+	// was used before. The error is a [*negotiate.Refusal] if the ticket is at fault.
 	Accept(ctx context.Context, token negotiate.Token) (person *Person, reply []byte, err error)
 	// Groups returns the current data of a person. It fails with ErrRefused if the account may no
 	// longer log on.

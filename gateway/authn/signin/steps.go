@@ -13,7 +13,7 @@ import (
 )
 
 // Steps are data that the pages store for a session, such as a preview until it is confirmed. They
-// are in the store, because the next request may come to another gateway.
+// are in the store, because another gateway may get the next request.
 
 // Limits of the steps of a session.
 const (
@@ -103,7 +103,7 @@ func valueOf(found step, at store.Revision, err error, value any) (Version, erro
 	return Version(at), json.Unmarshal(found.Value, value)
 }
 
-// ownLife is how long what a person owns is kept after its last change.
+// ownLife is how long a person's data is kept after its last change.
 const ownLife = 400 * 24 * time.Hour
 
 func (s *Session) ownKey(name string) string {
@@ -123,8 +123,8 @@ func (s *Session) Remember(ctx context.Context, name string, at Version, value a
 	return s.apply(ctx, set)
 }
 
-// Recall reads what the owner of the session has under a name into a value, as known here, and returns its
-// version. A session that no gate has found has nothing.
+// Recall reads the owner's data with a name into value, as known here, and returns its version. A
+// session that no gate has found has no data.
 func (s *Session) Recall(ctx context.Context, name string, value any) (Version, error) {
 	if s.in == nil {
 		return 0, nil

@@ -26,8 +26,8 @@ import (
 const (
 	kind      store.Kind = "session"       // by the hash of the cookie
 	ownerKind store.Kind = "session-owner" // the sessions of a person or a token
-	stepKind  store.Kind = "session-step"  // what the pages store for a session
-	ownKind   store.Kind = "session-own"   // what the pages keep for a person or a token
+	stepKind  store.Kind = "session-step"  // data that the pages store for a session
+	ownKind   store.Kind = "session-own"   // data that the pages store for a person or a token
 	triesKind store.Kind = "tries"         // wrong passwords of an account
 	useKind   store.Kind = "ticket"        // uses of tickets
 )
@@ -270,7 +270,7 @@ func (s *stored) identity() identity.ID {
 	return identity.ID{Kind: s.Kind, ID: cmp.Or(s.Account, s.Name)}
 }
 
-// ownerKey returns the key of what a person or a token owns.
+// ownerKey returns the key of the data of a person or a token.
 func ownerKey(in *store.Sealed, who identity.ID) string {
 	return hex.EncodeToString(in.Sum([]byte("owner of sessions"), []byte(who.Kind), []byte(who.ID)))
 }

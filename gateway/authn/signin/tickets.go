@@ -23,8 +23,8 @@ import (
 // used is the use of a ticket as stored.
 type used struct{ store.Formatted }
 
-// useLife is for how long a use is stored. The clock of the client may be ahead of the gateway's, and
-// that of the gateway that gets the ticket again behind it.
+// useLife is how long a use is stored. The client's clock may be ahead of the gateway's, and the
+// clock of the gateway that receives the ticket again may be behind.
 const useLife = 2*negotiate.Skew + time.Minute
 
 // useTicket stores the use of a ticket. It fails with a [*negotiate.Refusal] if it was stored before,
@@ -33,7 +33,7 @@ func useTicket(ctx context.Context, g *Gate, use []byte) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
 	defer cancel()
 	expires := g.o.Now().Add(useLife)
-	err := useIn(ctx, g.own, use, expires) // what the store fails to keep is not used again here
+	err := useIn(ctx, g.own, use, expires) // a use that the store fails to keep is still refused here
 	if err != nil || g.o.Store == g.own {
 		return err
 	}

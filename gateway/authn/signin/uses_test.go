@@ -16,7 +16,8 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// ticketGates returns gates that share a store, and what each of them sees of it.
+// ticketGates returns gates that share a store, and the mirror of the store that each of them
+// reads.
 func ticketGates(t *testing.T, n int) (gates []*Gate, mirrors []*mirror, now *time.Time) {
 	t.Helper()
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -42,8 +43,9 @@ func replayed(t *testing.T, err error) {
 	assert.NotEmpty(t, refused.Cause)
 }
 
-// TestATicketIsUsedOnce: at any of the gateways of a cluster, also by one that does not know the newest
-// values of the store, and whether it comes with a call or with a sign-in.
+// TestATicketIsUsedOnce: a ticket can be used only once at all gateways of a cluster, even at a
+// gateway that lacks the newest values of the store, and whether it comes with a call or with a
+// sign-in.
 func TestATicketIsUsedOnce(t *testing.T) {
 	gates, mirrors, now := ticketGates(t, 3)
 	_, _, err := gates[0].Caller(t.Context(), token("again"))
@@ -61,7 +63,8 @@ func TestATicketIsUsedOnce(t *testing.T) {
 	_, _, err = gates[1].Caller(t.Context(), token("ticket"))
 	require.NoError(t, err, "another authenticator")
 
-	// A clock ahead of one gateway by the skew, and of the other by another one.
+	// The client's clock may be ahead of one gateway's by the skew, and that of another gateway
+	// behind by the skew.
 	*now = now.Add(2 * negotiate.Skew)
 	_, _, err = gates[2].Ticket(t.Context(), token("again"))
 	replayed(t, err)
@@ -70,7 +73,8 @@ func TestATicketIsUsedOnce(t *testing.T) {
 	require.NoError(t, err, "by now its time refuses it")
 }
 
-// TestAUsedTicketStaysUsedAfterARestart, and so does one whose use the store could not keep, until then.
+// TestAUsedTicketStaysUsedAfterARestart: a used ticket is refused after a restart. A ticket whose
+// use the store could not keep is refused until the restart.
 func TestAUsedTicketStaysUsedAfterARestart(t *testing.T) {
 	r := newRestarts(t)
 	d := &ticketing{now: &Person{SID: "S-1-5-21-7", Name: "anna", Groups: []string{"desk"}}}
@@ -96,7 +100,8 @@ func TestAUsedTicketStaysUsedAfterARestart(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestWithoutTheStoreOfTheClusterNoTicketIsAccepted, as another gateway may have accepted it.
+// TestWithoutTheStoreOfTheClusterNoTicketIsAccepted: if a gateway cannot use the store, it accepts
+// no ticket, because another gateway may have accepted the same one.
 func TestWithoutTheStoreOfTheClusterNoTicketIsAccepted(t *testing.T) {
 	gates, mirrors, _ := ticketGates(t, 2)
 	mirrors[0].lost.Store(true)

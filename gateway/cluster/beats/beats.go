@@ -163,7 +163,7 @@ func (p *Peers) open(received *nats.Msg) (cluster.Message, bool) {
 	return l.Message, slices.Contains(l.Heard, p.o.Self.Start)
 }
 
-// hear notes that a process was heard, now or earlier.
+// hear records that a process was heard, now or earlier.
 func (p *Peers) hear(from journal.Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -161,7 +161,7 @@ func (c *Choices) Pin(ctx context.Context, on ps.Lane, server string) error {
 	return err
 }
 
-// Reached notes whether this gateway can use the chosen server, and names another server that it
+// Reached records whether this gateway can use the chosen server, and names another server that it
 // could use instead.
 func (c *Choices) Reached(on ps.Lane, server string, reached bool, other string) {
 	c.mu.Lock()

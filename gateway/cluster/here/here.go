@@ -1,5 +1,5 @@
-// Package here answers for this gateway in its cluster: who leads, how many gateways serve, and how
-// the cluster stands.
+// Package here describes this gateway's cluster: the leader, the number of gateways that serve, and
+// the state of the cluster.
 package here
 
 import (
@@ -18,7 +18,7 @@ import (
 
 // Gateway is this gateway in its cluster. It is safe for concurrent use.
 type Gateway struct {
-	Member  *cluster.Member // nil: the gateway is in no cluster, and the other fields are not used
+	Member  *cluster.Member // nil if the gateway is not in a cluster; then the other fields are not used
 	Cluster string          // name of the cluster
 	Name    string          // of this gateway
 	Kept    *store.Sealed

@@ -65,7 +65,7 @@ func TestACallIsNeverSentTwice(t *testing.T) {
 	}
 }
 
-// deaf is a connection that fails all writes once told is true.
+// deaf is a connection on which all writes fail once told is true.
 type deaf struct {
 	net.Conn
 	told *atomic.Bool

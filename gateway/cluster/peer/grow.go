@@ -9,7 +9,7 @@ import (
 )
 
 // The first gateway of a new cluster works alone with its file until the nodes on most hosts serve.
-// Then it stops writing, notes the position of its file, where the log will begin, and is opened
+// Then it stops writing, records the position of its file, where the log will begin, and is opened
 // again. The node on its host creates the log, and its file is the first copy.
 
 // growEvery is the interval at which the gateway checks whether the nodes serve.

@@ -48,8 +48,8 @@ func first(t *testing.T, others ...trust.Member) (g *Gateway, o Options) {
 	return g, o
 }
 
-// TestTheFirstGatewayGoesOnAlone, so that others can join it: it makes changes, and lets others
-// join and copy its store, but no call of theirs runs on it.
+// TestTheFirstGatewayGoesOnAlone: the first gateway makes changes, and others can join and copy its
+// store, but their calls do not run on it.
 func TestTheFirstGatewayGoesOnAlone(t *testing.T) {
 	g, _ := first(t, trust.Member{Name: "gw2"})
 	assert.Nil(t, g.Member())
@@ -104,7 +104,8 @@ func TestNobodyCallsTheFirstGateway(t *testing.T) {
 	assert.Equal(t, http.StatusMisdirectedRequest, response.StatusCode)
 }
 
-// TestAnOriginEndsTheTimeAlone: once the origin of the log is noted, the gateway waits for the log.
+// TestAnOriginEndsTheTimeAlone: once the origin of the log is recorded, the gateway waits for the
+// log.
 func TestAnOriginEndsTheTimeAlone(t *testing.T) {
 	g, o := first(t)
 	require.NoError(t, o.Folder.SetOrigin(store.Hash{7}))

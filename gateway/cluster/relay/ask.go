@@ -177,7 +177,7 @@ func (a *asker) time() (time.Time, bool) {
 	return a.now.Add(time.Since(a.at)), !a.now.IsZero()
 }
 
-// noted notes the outcome of a sent change.
+// noted records the outcome of a sent change.
 func (a *asker) noted(err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -192,7 +192,7 @@ func (a *asker) noted(err error) error {
 	return err
 }
 
-// reached notes that changes can be sent again.
+// reached records that changes can be sent again.
 func (a *asker) reached() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -26,7 +26,7 @@ type gateway struct {
 	name    string
 	replica *replica.Replica
 	client  *journaltest.Client
-	store   *store.Sealed // by way of the relay
+	store   *store.Sealed // through the relay
 	relay   *Store
 }
 
@@ -130,7 +130,7 @@ func startCluster(t *testing.T) (all []*gateway) {
 	return all
 }
 
-// count is a counter that several writers increment, each of which knows its own share.
+// count is a counter that several writers increment. Each of them knows its own share.
 type count struct {
 	Sum int            `json:"sum"`
 	Of  map[string]int `json:"of"`
@@ -148,8 +148,8 @@ func readCount(ctx context.Context, s *store.Sealed) (c count, at store.Revision
 	return c, found.Revision, err
 }
 
-// TestTwoCountWhileLeadersChange: none of their steps is lost or made twice, whichever gateway
-// leads, and whatever happens to answers.
+// TestTwoCountWhileLeadersChange: none of the writers' steps is lost or made twice, whichever
+// gateway leads, and even if answers are lost.
 func TestTwoCountWhileLeadersChange(t *testing.T) {
 	t.Parallel()
 	const steps = 200

@@ -53,7 +53,7 @@ type Gateway struct {
 	Lanes      []string      `json:"lanes"` // lanes whose servers it can use
 }
 
-// Self is the information that a gateway adds to its member's knowledge.
+// Self holds what [State] shows of a gateway itself, in addition to its [cluster.Status].
 type Self struct {
 	Cluster, Gateway string
 	KeyVersion       uint32
@@ -88,7 +88,7 @@ func Of(status cluster.Status, self Self) State {
 	return state
 }
 
-// Sentence says whether the cluster is healthy.
+// Sentence describes in a sentence whether the cluster is healthy.
 func (s *State) Sentence() string {
 	if s.Degraded {
 		return "Something of the cluster '" + s.Name + "' needs attention."

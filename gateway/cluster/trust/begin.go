@@ -8,12 +8,12 @@ import (
 )
 
 // firstFile exists on the host where the cluster was created. The gateway there works alone until
-// the nodes serve, so that others can join. Then it notes the origin of the log.
+// the nodes serve, so that others can join. Then it records the origin of the log.
 const firstFile = "first"
 
 const logFile = "log.json"
 
-// MarkFirst notes that the folder's gateway has created the cluster.
+// MarkFirst records that the folder's gateway has created the cluster.
 func (f Folder) MarkFirst() error {
 	return f.write(firstFile, []byte("This gateway goes on alone until the nodes of the cluster serve.\n"))
 }

@@ -167,7 +167,7 @@ func TestAStoreWithoutAList(t *testing.T) {
 	})
 }
 
-// TestAdmissionBesideCalls: a single listener accepts calls from gateways and joins of others.
+// TestAdmissionBesideCalls: a single listener accepts calls between gateways and requests to join.
 func TestAdmissionBesideCalls(t *testing.T) {
 	c := three(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

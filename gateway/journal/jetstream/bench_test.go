@@ -10,8 +10,8 @@ import (
 	"adgateway/gateway/engine/enginetest"
 )
 
-// BenchmarkAppend appends one batch after the other over three nodes, as a leader does whose
-// batches carry so many calls, each of which stores 2 KiB. Two gateways follow.
+// BenchmarkAppend appends batches in sequence over three nodes, like a leader whose batches contain
+// the given number of calls, each of which stores 2 KiB. Two gateways follow.
 func BenchmarkAppend(b *testing.B) {
 	nodes := enginetest.Start(b, 3)
 	for _, calls := range []int{1, 16} {

@@ -19,30 +19,30 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Settings describe a new stream.
+// Settings are the settings of a new stream.
 type Settings struct {
-	Replicas int        // 1 with one node, else 3; it is never changed
-	MaxBytes int64      // the oldest messages are dropped beyond it
-	Origin   store.Hash // of what is in the file that the journal goes on with; zero: nothing
+	Replicas int        // 1 with one node, else 3; never changed
+	MaxBytes int64      // if the stream is larger, its oldest messages are dropped
+	Origin   store.Hash // hash of the content of the file that the journal continues; zero if none
 }
 
 // StreamName returns the name of the stream of a cluster.
 func StreamName(cluster string) string { return "ADGW_" + cluster + "_log" }
 
-// Subject returns the one subject of the stream of a cluster.
+// Subject returns the only subject of a cluster's stream.
 func Subject(cluster string) string { return "adgw." + cluster + ".log" }
 
 const (
-	journalField = "adgateway.journal" // of the metadata of a stream: its identity
+	journalField = "adgateway.journal" // metadata field with the identity of the stream
 	originField  = "adgateway.origin"
 
-	// messageMost is the most bytes of a message, even if nodes take larger ones: it must be
+	// messageMost limits messages in bytes, even if nodes accept larger ones: a message must be
 	// sent and read, in base64 (facts J25), within the time of a try.
 	messageMost = 1 << 20
 )
 
-// config returns a stream with a new identity. Its messages go away by its size only, so that no
-// clock of a node decides.
+// config returns the configuration of a stream with a new identity. Only its size limits its
+// messages, so no node's clock matters.
 func config(cluster string, s Settings, messageMost int32) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: StreamName(cluster), Subjects: []string{Subject(cluster)},
@@ -56,19 +56,19 @@ func config(cluster string, s Settings, messageMost int32) jetstream.StreamConfi
 }
 
 var (
-	// ErrExists means that there is a stream already, which continues another file.
+	// ErrExists means that there is already a stream, which continues another file.
 	ErrExists = errors.New("there is a log of this cluster already, which goes on with another file")
-	// ErrUnfit means that there is a stream of the name of a log, which cannot be one.
+	// ErrUnfit means that there is a stream with the name of a log, but it cannot be one.
 	ErrUnfit = errors.New("there is a stream that cannot be the log of this cluster")
 )
 
-// createPause is how soon a stream that could not be made is tried again.
+// createPause is the pause before another try to create the stream.
 const createPause = 250 * time.Millisecond
 
-// Create makes the stream of a cluster, with a new identity. It does nothing if there is one
-// with this origin. While the nodes have no leader it tries again, until ctx ends. It fails with
-// [ErrDenied] if the user of the nodes may not make it, and with [ErrOneServer] if it would have
-// more replicas than one server can.
+// Create creates the stream of a cluster with a new identity. It does nothing if there is one with
+// the same origin. While the nodes have no leader it retries until ctx ends. It fails with
+// [ErrDenied] if the nodes' user may not create streams, and with [ErrOneServer] if a single server
+// cannot have that many replicas.
 func Create(ctx context.Context, o Options, s Settings) error {
 	ctx, deny := context.WithCancelCause(ctx)
 	defer deny(nil)
@@ -117,19 +117,18 @@ func createOnce(ctx context.Context, js jetstream.JetStream, cluster string, s S
 	return err
 }
 
-// Document returns the stream that [Create] makes, in the JSON that 'nats stream add --config'
-// reads.
+// Document returns the configuration of the stream that [Create] makes, as JSON for 'nats stream
+// add --config'.
 func Document(cluster string, s Settings) ([]byte, error) {
 	return json.MarshalIndent(config(cluster, s, messageMost), "", "  ")
 }
 
 const (
-	noPeers   jetstream.ErrorCode = 10005 // too few nodes are known to run
-	oneServer jetstream.ErrorCode = 10074 // a server that is no cluster has no replicas
+	noPeers   jetstream.ErrorCode = 10005 // too few running nodes are known
+	oneServer jetstream.ErrorCode = 10074 // a server outside of a cluster has no replicas
 )
 
-// passes reports whether a stream that could not be made can be as soon as the nodes have a
-// leader.
+// passes reports whether creating a stream may succeed once the nodes have a leader.
 func passes(err error) bool {
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) {
@@ -139,14 +138,14 @@ func passes(err error) bool {
 	return !errors.Is(err, ErrExists)
 }
 
-// free are the settings of a stream that may be others than those it was made with.
+// free lists the settings that may differ from those of a new stream.
 var free = []string{
 	"name", "description", "metadata", "placement", "duplicate_window", "compression", "max_bytes", "max_msg_size",
 	"num_replicas",
 }
 
-// different returns how a stream differs from what a journal needs, by the names of the
-// settings; nil: it does not.
+// different returns the names of the settings in which a stream differs from the needs of a
+// journal, or nil.
 func different(cluster string, got jetstream.StreamConfig) ([]string, error) {
 	has, err := fields(got)
 	if err != nil {
@@ -180,13 +179,13 @@ func different(cluster string, got jetstream.StreamConfig) ([]string, error) {
 	return all, nil
 }
 
-// messageLeast is what a message must be able to have.
+// messageLeast is the least size limit of messages that a stream must have.
 const messageLeast = 64 << 10
 
-// unset are the values of a setting that is as if it was not there.
+// unset lists the values that equal a missing setting.
 var unset = []string{"null", "false", "0", `""`, "{}", "[]"}
 
-// fields returns the settings of a stream as JSON, by their names.
+// fields returns the settings of a stream as JSON, by name.
 func fields(c jetstream.StreamConfig) (map[string]string, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -203,7 +202,7 @@ func fields(c jetstream.StreamConfig) (map[string]string, error) {
 	return all, nil
 }
 
-// described returns what a stream says about itself.
+// described returns the identity and the origin in a stream's metadata.
 func described(cluster string, c jetstream.StreamConfig) (id string, origin store.Hash, err error) {
 	all, err := different(cluster, c)
 	if err != nil {

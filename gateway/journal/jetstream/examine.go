@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Why a NATS of the user's own cannot have a journal.
+// Reasons why a user's own NATS cannot have a journal.
 var (
 	ErrOldServer = errors.New("its server is older than " + oldest +
 		", and would let two gateways write the same place of the log")
@@ -20,20 +20,20 @@ var (
 	ErrDenied      = errors.New("it does not permit its user what a gateway does")
 )
 
-// oldest is the first version of the server whose comparison of sequences can be relied upon.
+// oldest is the first server version that compares sequences reliably.
 const oldest = "2.12"
 
 // Examined is a NATS that can have a journal.
 type Examined struct {
 	Version  string
-	Identity Identity // of the journal that it has; zero: it has none
-	Replicas int      // of that
+	Identity Identity // of its journal; zero if it has none
+	Replicas int      // of the journal
 }
 
-// Examine reports whether a NATS can keep the journal of a cluster and lets this gateway publish to
-// some subjects. It sends an empty message to each of them. It fails with one of the errors above,
-// with an error of [Open] if there is a stream that cannot be the journal, or with an error of
-// Connect.
+// Examine checks that a NATS can keep the journal of a cluster, and that this gateway may publish
+// to the given subjects. It sends an empty message to each of them. It fails with one of the errors
+// above, with an error of [Open] if there is a stream that cannot be the journal, or with an error
+// of Connect.
 func Examine(ctx context.Context, o Options, subjects ...string) (found Examined, err error) {
 	ctx, deny := context.WithCancelCause(ctx)
 	defer deny(nil)
@@ -73,7 +73,7 @@ func Examine(ctx context.Context, o Options, subjects ...string) (found Examined
 			return found, err
 		}
 	}
-	// The name of another stream makes one that is there refuse the message.
+	// The wrong stream name makes an existing stream refuse the message.
 	_, err = js.Publish(ctx, Subject(o.Cluster), nil,
 		jetstream.WithExpectStream("none"), jetstream.WithRetryAttempts(0))
 	var refused *jetstream.APIError
@@ -83,14 +83,14 @@ func Examine(ctx context.Context, o Options, subjects ...string) (found Examined
 	if err := conn.FlushWithContext(ctx); err != nil {
 		return found, is(err)
 	}
-	// What was denied came before the answer to the flush; its handler may come later.
+	// A denial came before the answer to the flush, but its handler may be called later.
 	if last := conn.LastError(); errors.Is(last, nats.ErrPermissionViolation) {
 		return found, fmt.Errorf("%w: %w", ErrDenied, last)
 	}
 	return found, nil
 }
 
-// onDenial calls deny with what the user of a connection may not do.
+// onDenial calls deny with each permission violation of a connection.
 func onDenial(deny context.CancelCauseFunc) nats.Option {
 	return nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		if errors.Is(err, nats.ErrPermissionViolation) {
@@ -99,7 +99,7 @@ func onDenial(deny context.CancelCauseFunc) nats.Option {
 	})
 }
 
-// older reports whether a version is older than another one. One that cannot be read is.
+// older reports whether a version is older than another one. A version that cannot be parsed is.
 func older(version, than string) bool {
 	for {
 		have, rest, _ := strings.Cut(version, ".")

@@ -20,19 +20,19 @@ import (
 	"adgateway/gateway/store"
 )
 
-// hang is how long a test waits for what must come.
+// hang is the time after which a test gives up waiting.
 const hang = 3 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// connect returns what connects to one of some nodes.
+// connect returns a function that connects to one of the nodes.
 func connect(urls ...string) func(...nats.Option) (*nats.Conn, error) {
 	return func(o ...nats.Option) (*nats.Conn, error) {
 		return nats.Connect(strings.Join(urls, ","), o...)
 	}
 }
 
-// create makes the stream of a cluster over all nodes.
+// create creates the stream of a cluster on all nodes.
 func create(t testing.TB, nodes *enginetest.Cluster, cluster string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
@@ -42,8 +42,8 @@ func create(t testing.TB, nodes *enginetest.Cluster, cluster string) {
 		jetstream.Settings{Replicas: len(nodes.URLs()), MaxBytes: 64 << 20}))
 }
 
-// publish publishes a message as soon as the node that s is connected to knows of a leader that
-// takes it: the other nodes learn of a new leader a moment after it answers requests.
+// publish publishes a message as soon as the node that s is connected to accepts it: nodes learn of
+// a new leader a moment after it answers requests.
 func publish(t testing.TB, s *jetstream.Stream, expect uint64, message []byte) (sequence uint64) {
 	t.Helper()
 	var err error
@@ -55,7 +55,7 @@ func publish(t testing.TB, s *jetstream.Stream, expect uint64, message []byte) (
 	return sequence
 }
 
-// gateway is a log with what it applied.
+// gateway is a log with the entries that it has applied.
 type gateway struct {
 	*journal.Log
 	*journaltest.Record
@@ -63,7 +63,7 @@ type gateway struct {
 	process journal.Process
 }
 
-// newGateway returns one that has applied nothing, and is connected to one of some nodes.
+// newGateway returns a gateway that has applied nothing, and is connected to one of the nodes.
 func newGateway(t testing.TB, cluster, name string, urls ...string) *gateway {
 	t.Helper()
 	return restarted(t, cluster, name, journaltest.NewRecord(store.Point{}), urls...)
@@ -78,7 +78,7 @@ func restarted(t testing.TB, cluster, name string, record *journaltest.Record, u
 	}
 }
 
-// open opens the stream of a cluster, as soon as it has a leader.
+// open opens the stream of a cluster once it has a leader.
 func open(t testing.TB, cluster string, urls ...string) (s *jetstream.Stream) {
 	t.Helper()
 	require.Eventually(t, func() (done bool) {
@@ -90,7 +90,7 @@ func open(t testing.TB, cluster string, urls ...string) (s *jetstream.Stream) {
 	return s
 }
 
-// lead catches up and claims a term, as soon as there is nothing new.
+// lead catches up and claims a term, and retries while new entries arrive.
 func (g *gateway) lead(t testing.TB) {
 	t.Helper()
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
@@ -100,10 +100,10 @@ func (g *gateway) lead(t testing.TB) {
 	}, hang, 10*time.Millisecond)
 }
 
-// catchUp catches up, as soon as somebody answers.
+// catchUp catches up once a node answers.
 func (g *gateway) catchUp(t testing.TB) { g.awaitError(t, nil) }
 
-// awaitError waits until catching up has this end, while nobody answers.
+// awaitError catches up, retrying while no node answers, and expects the result want.
 func (g *gateway) awaitError(t testing.TB, want error) {
 	t.Helper()
 	var err error
@@ -131,7 +131,7 @@ func (g *gateway) follow(t testing.TB) {
 	})
 }
 
-// awaitSame waits until another gateway has applied what this one has.
+// awaitSame waits until another gateway has applied the same entries as this one.
 func (g *gateway) awaitSame(t testing.TB, other *gateway) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -143,7 +143,7 @@ func (g *gateway) awaitSame(t testing.TB, other *gateway) {
 	}
 }
 
-// wires are proxies from a gateway to each node.
+// wires are proxies between a gateway and each node.
 type wires []*enginetest.Wire
 
 func newWires(t testing.TB, nodes *enginetest.Cluster) wires {

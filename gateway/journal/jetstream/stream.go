@@ -1,10 +1,9 @@
-// Package jetstream keeps the journal of a cluster in a stream of NATS JetStream that its
-// nodes replicate.
+// Package jetstream keeps the journal of a cluster in a stream of NATS JetStream, which is
+// replicated between its nodes.
 //
-// A message is published with the last sequence that its writer has read, which the leader
-// of the stream compares with what it has last proposed (facts J24). What is read by its
-// sequence comes from that leader; one that was cut off shows an old end until it notices
-// (facts J8).
+// A message is published with the last sequence that its writer has read, which the leader of the
+// stream compares with its own last proposal (facts J24). Messages are read by sequence from that
+// leader; a leader that was cut off shows an old end until it notices (facts J8).
 package jetstream
 
 import (
@@ -23,34 +22,35 @@ import (
 )
 
 const (
-	// requestFor is how long the answer to a request is waited for.
+	// requestFor is the time to wait for the answer to a request.
 	requestFor = 2 * time.Second
 
-	// One node sends what is followed. It may end, so it says this often that it lives.
+	// A single node delivers the messages. Because it may end, it sends heartbeats at this
+	// interval.
 	followHeartbeat = time.Second
 	followExpiry    = 10 * time.Second
 
-	// incomingMost is how many messages wait to be visited.
+	// incomingMost limits the number of received messages that wait to be visited.
 	incomingMost = 256
 )
 
-// Options say where the nodes are and whose journal they have.
+// Options describe the nodes and the cluster of a stream.
 type Options struct {
-	Cluster string // its name: letters, digits, hyphens
+	Cluster string // name of the cluster: letters, digits, hyphens
 
 	// Connect connects to one of the nodes.
 	Connect func(...nats.Option) (*nats.Conn, error)
 }
 
-// connect returns a connection that goes on without end, and keeps nothing back that it
-// could send later.
+// connect returns a connection that reconnects indefinitely, and does not buffer messages for
+// sending them later.
 func (o Options) connect(more ...nats.Option) (*nats.Conn, error) {
 	return o.Connect(append(more, nats.Name("adgateway "+o.Cluster), nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1), nats.ReconnectWait(requestFor/8), nats.ReconnectBufSize(-1),
 		nats.Timeout(requestFor))...)
 }
 
-// Stream is a [journal.Stream]. [Stream.Close] must follow.
+// Stream implements [journal.Stream]. It must be closed with [Stream.Close].
 type Stream struct {
 	cluster  string
 	conn     *nats.Conn
@@ -58,25 +58,25 @@ type Stream struct {
 	identity Identity
 
 	mu     sync.Mutex
-	stream jetstream.Stream // nil: it has not been found since Resume
-	moving time.Time        // when the connection was last given up for another one
+	stream jetstream.Stream // nil if it has not been found since Resume
+	moving time.Time        // when the connection was last moved to another node
 }
 
-// Identity tells a stream from another one of the same name.
+// Identity distinguishes streams of the same name.
 type Identity struct {
 	Journal    string     `json:"journal"`
-	Origin     store.Hash `json:"origin"`     // of what is in the file that the journal goes on with
-	MaxMessage int32      `json:"maxMessage"` // bytes of a message
+	Origin     store.Hash `json:"origin"`     // hash of the content of the file that the journal continues
+	MaxMessage int32      `json:"maxMessage"` // size of a message in bytes
 }
 
 var _ journal.Stream = (*Stream)(nil)
 
-// ErrNoStream means that the stream of a cluster has not been made.
+// ErrNoStream means that the stream of a cluster does not exist.
 var ErrNoStream = errors.New("the nodes have no log of this cluster")
 
-// Open connects to the stream of a cluster. It fails with [ErrNoStream], or if the stream
-// has other settings than a journal needs, each of which the error names. With any other
-// error it can be tried again.
+// Open connects to the stream of a cluster. It fails with [ErrNoStream], or if the stream does not
+// have the settings that a journal needs; the error names each wrong setting. After any other error
+// it can be tried again.
 func Open(ctx context.Context, o Options) (*Stream, error) {
 	s, err := Resume(o, Identity{})
 	if err != nil {
@@ -89,7 +89,7 @@ func Open(ctx context.Context, o Options) (*Stream, error) {
 	return s, nil
 }
 
-// Resume returns a stream that was open before, whether or not a node can be reached now.
+// Resume returns a stream that was open before, even if no node can be reached now.
 func Resume(o Options, known Identity) (*Stream, error) {
 	conn, err := o.connect()
 	if err != nil {
@@ -120,8 +120,8 @@ func (s *Stream) find(ctx context.Context) (found jetstream.Stream, is Identity,
 	return found, is, err
 }
 
-// found returns the stream as the client of the nodes knows it. It fails with
-// [journal.ErrReplaced] if another stream has taken its place.
+// found returns the client's handle of the stream. It fails with [journal.ErrReplaced] if another
+// stream has replaced it.
 func (s *Stream) found(ctx context.Context) (jetstream.Stream, error) {
 	s.mu.Lock()
 	known := s.stream
@@ -142,16 +142,16 @@ func (s *Stream) found(ctx context.Context) (jetstream.Stream, error) {
 	return known, nil
 }
 
-// Identity returns what tells the stream from others, for [Resume].
+// Identity returns the stream's identity, for [Resume].
 func (s *Stream) Identity() Identity { return s.identity }
 
 // Close ends the connection.
 func (s *Stream) Close() { s.conn.Close() }
 
-// Node returns the address of the node that it is connected to; empty: to none.
+// Node returns the address of the connected node, or "".
 func (s *Stream) Node() string { return s.conn.ConnectedUrl() }
 
-// Options returns the options of the log in this stream.
+// Options returns the options of a log in this stream.
 func (s *Stream) Options(c journal.Cipher) journal.Options {
 	return journal.Options{
 		Cluster: s.cluster, Journal: s.identity.Journal, Origin: s.identity.Origin, Cipher: c,
@@ -177,8 +177,8 @@ func (s *Stream) Publish(ctx context.Context, expect uint64, message []byte, try
 	return 0, err
 }
 
-// elsewhere connects to another node: the present one may be cut off from the others, and
-// still be connected to this gateway (facts J8).
+// elsewhere connects to another node, because the present one may be cut off from the others
+// although it is still connected to this gateway (facts J8).
 func (s *Stream) elsewhere() {
 	s.mu.Lock()
 	due := time.Since(s.moving) >= requestFor
@@ -187,12 +187,12 @@ func (s *Stream) elsewhere() {
 	}
 	s.mu.Unlock()
 	if due {
-		_ = s.conn.ForceReconnect() // it fails if the connection is closed, or is being made
+		_ = s.conn.ForceReconnect() // fails if the connection is closed or being made
 	}
 }
 
-// unanswered goes elsewhere if a request was not answered, or by a node that says that the
-// nodes have no leader: it may be the one that is cut off.
+// unanswered connects to another node if a request was not answered, or if the answering node
+// reports that there is no leader, because that node may be cut off.
 func (s *Stream) unanswered(err error) error {
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) && refused.Code == http.StatusServiceUnavailable {
@@ -206,10 +206,10 @@ func (s *Stream) unanswered(err error) error {
 	return err
 }
 
-// Read implements [journal.Stream]. The answer comes from the node that leads the stream, or
-// believes that it does.
+// Read implements [journal.Stream]. The answer comes from the node that leads the stream, or that
+// believes it does.
 func (s *Stream) Read(ctx context.Context, sequence uint64) ([]byte, error) {
-	// The next message of the subject tells a removed message from one that has not been written
+	// The subject's next message tells a removed message from one that was not written yet
 	// (facts J25).
 	stream, err := s.found(ctx)
 	if err != nil {
@@ -227,8 +227,8 @@ func (s *Stream) Read(ctx context.Context, sequence uint64) ([]byte, error) {
 	return found.Data, nil
 }
 
-// Last implements [journal.Stream]. It fails with [journal.ErrRewound] if another stream has taken
-// the place of this one.
+// Last implements [journal.Stream]. It fails with [journal.ErrRewound] if another stream has
+// replaced this one.
 func (s *Stream) Last(ctx context.Context) (oldest, last uint64, err error) {
 	info, err := s.js.Stream(ctx, StreamName(s.cluster))
 	switch {
@@ -246,7 +246,7 @@ func (s *Stream) Last(ctx context.Context) (oldest, last uint64, err error) {
 
 var errUndelivered = errors.New("the stream is not delivered any more")
 
-// Follow implements [journal.Stream]. It needs a consumer, which the leader of the nodes makes.
+// Follow implements [journal.Stream]. It needs a consumer, which the meta leader creates.
 func (s *Stream) Follow(
 	ctx context.Context, after uint64, visit func(sequence uint64, message []byte) bool,
 ) error {
@@ -273,7 +273,7 @@ func (s *Stream) Follow(
 		return err
 	}
 	defer consuming.Stop()
-	closed := consuming.Closed() // each call starts a goroutine
+	closed := consuming.Closed() // each call of Closed starts a goroutine
 	for {
 		select {
 		case m := <-incoming:

@@ -22,8 +22,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestOverThreeNodes: the tests share the nodes, as these take seconds to start, and each has
-// a stream of its own.
+// TestOverThreeNodes runs tests that share nodes, because nodes take seconds to start. Each has a
+// stream of its own.
 func TestOverThreeNodes(t *testing.T) {
 	nodes := enginetest.Start(t, 3)
 	for _, test := range []struct {
@@ -43,8 +43,8 @@ func TestOverThreeNodes(t *testing.T) {
 	}
 }
 
-// testResume: a gateway that starts while no node can be reached has the stream that it had, and
-// takes no other one for it.
+// testResume: a gateway that starts while no node can be reached keeps its stream, and does not
+// accept another one instead.
 func testResume(t *testing.T, o jetstream.Options, s *jetstream.Stream) {
 	away := o
 	away.Connect = connect("nats://127.0.0.1:1")
@@ -67,7 +67,8 @@ func testResume(t *testing.T, o jetstream.Options, s *jetstream.Stream) {
 	require.ErrorIs(t, err, journal.ErrRewound)
 }
 
-// testSettings: a stream is made once, and one that differs is refused, setting by setting.
+// testSettings: a stream is created only once, and a stream with different settings is refused,
+// with an error for each setting.
 func testSettings(t *testing.T, nodes *enginetest.Cluster) {
 	ctx := t.Context()
 	o := jetstream.Options{Cluster: "settings", Connect: connect(nodes.URLs()...)}
@@ -130,8 +131,8 @@ func testSettings(t *testing.T, nodes *enginetest.Cluster) {
 	}
 }
 
-// testMessages checks what a stream says of messages that exist, that do not exist yet, and that
-// are gone.
+// testMessages checks the answers of a stream about messages that exist, that do not exist yet, and
+// that were removed.
 func testMessages(t *testing.T, nodes *enginetest.Cluster) {
 	create(t, nodes, "messages")
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
@@ -165,7 +166,7 @@ func testMessages(t *testing.T, nodes *enginetest.Cluster) {
 	}))
 	assert.Equal(t, []uint64{2, 3}, seen)
 
-	// One of many with the same expectation is stored.
+	// Only one of many messages with the same expectation is stored.
 	var all sync.WaitGroup
 	var stored atomic.Int32
 	for i := range 20 {
@@ -200,8 +201,8 @@ func testMessages(t *testing.T, nodes *enginetest.Cluster) {
 	assert.Greater(t, oldest, uint64(2))
 }
 
-// testLate: the node that a leader is connected to holds back a message, or its answer. It is
-// sent again through another one, and stored once, also if the first copy arrives then.
+// testLate: if the leader's node delays a message or its answer, the message is sent again through
+// another node, and stored once, even if the first copy arrives then.
 func testLate(t *testing.T, nodes *enginetest.Cluster) {
 	create(t, nodes, "late")
 	ways := newWires(t, nodes)
@@ -225,8 +226,8 @@ func testLate(t *testing.T, nodes *enginetest.Cluster) {
 	assert.Zero(t, b.Status().Strangers)
 }
 
-// testStrangers: somebody without the key publishes up to 300 messages a second, with as much
-// time between two of them as the nodes need for one. Appends go on, and all is applied.
+// testStrangers: somebody without the key publishes up to 300 messages a second, as fast as the
+// nodes can process them. Appends continue, and all are applied.
 func testStrangers(t *testing.T, nodes *enginetest.Cluster) {
 	create(t, nodes, "strangers")
 	a, b := newGateway(t, "strangers", "a", nodes.URLs()...), newGateway(t, "strangers", "b", nodes.URLs()...)
@@ -265,9 +266,9 @@ func testStrangers(t *testing.T, nodes *enginetest.Cluster) {
 	assert.Positive(t, b.Status().Strangers)
 }
 
-// testRestart: a gateway catches up without a consumer, goes on from its place after a
-// restart, and finds out that what it applied is another entry now. Batches are larger than
-// what a node takes.
+// testRestart: a gateway catches up without a consumer, continues from its point after a restart,
+// and notices if its last applied entry has been replaced. The batches are larger than the messages
+// that a node accepts.
 func testRestart(t *testing.T, nodes *enginetest.Cluster) {
 	create(t, nodes, "restart")
 	a := newGateway(t, "restart", "a", nodes.URLs()...)
@@ -296,7 +297,7 @@ func testRestart(t *testing.T, nodes *enginetest.Cluster) {
 	c.awaitError(t, journal.ErrRewound)
 }
 
-// testAnotherStream: one that has taken the place of the one before is not it.
+// testAnotherStream: a stream that has replaced the previous one is not mistaken for it.
 func testAnotherStream(t *testing.T, nodes *enginetest.Cluster) {
 	create(t, nodes, "another")
 	a := newGateway(t, "another", "a", nodes.URLs()...)
@@ -313,7 +314,7 @@ func testAnotherStream(t *testing.T, nodes *enginetest.Cluster) {
 }
 
 // testLeaderIsCutOff: the node that leads the stream still believes that it does, and shows an old
-// end. A reader there notices nothing. A writer stays undecided, and is deposed when the node is
+// end. A reader there notices nothing. A writer stays undecided, and is deposed once the node is
 // back.
 func testLeaderIsCutOff(t *testing.T, nodes *enginetest.Cluster) {
 	create(t, nodes, "cutoff")
@@ -348,8 +349,8 @@ func testLeaderIsCutOff(t *testing.T, nodes *enginetest.Cluster) {
 	assert.Equal(t, []string{"1", "2"}, a.Batches())
 }
 
-// testLeaderEnds: the node that leads the stream ends while batches are appended. Each is
-// stored once.
+// testLeaderEnds: the node that leads the stream ends while batches are appended. Each is stored
+// exactly once.
 func testLeaderEnds(t *testing.T, nodes *enginetest.Cluster) {
 	create(t, nodes, "ends")
 	a, b := newGateway(t, "ends", "a", nodes.URLs()...), newGateway(t, "ends", "b", nodes.URLs()...)
@@ -381,7 +382,7 @@ func testLeaderEnds(t *testing.T, nodes *enginetest.Cluster) {
 	nodes.AwaitReady()
 }
 
-// awaitLeader returns the node that leads a stream.
+// awaitLeader waits until a stream has a leader, and returns its node.
 func awaitLeader(t *testing.T, nodes *enginetest.Cluster, cluster string) (node int) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Cipher returns a cipher whose key is made of a password. It is for tests: it never says
-// that a key is not known.
+// Cipher returns a cipher for tests with a key derived from a password. It never fails with
+// [journal.ErrKeyUnknown].
 func Cipher(password string) journal.Cipher {
 	key := sha256.Sum256([]byte(password))
 	block, err := aes.NewCipher(key[:])
@@ -34,12 +34,12 @@ func (s sealer) Open(sealed, bound []byte) ([]byte, error) {
 	return s.aead.Open(nil, nil, sealed, bound)
 }
 
-// Options returns the options of a log in a stream of its own kind.
+// Options returns the options of a log of journal j1 of cluster corp.
 func Options() journal.Options {
 	return journal.Options{Cluster: "corp", Journal: "j1", Cipher: Cipher("key"), MaxMessage: 1 << 20}
 }
 
-// Record is a [journal.Applier] that remembers. It is safe for concurrent use.
+// Record is a [journal.Applier] that records entries. It is safe for concurrent use.
 type Record struct {
 	mu      sync.Mutex
 	entries []journal.Entry
@@ -47,7 +47,7 @@ type Record struct {
 	fault   error
 }
 
-// NewRecord returns one that has applied what ends at a point.
+// NewRecord returns a record that has applied the entries up to a point.
 func NewRecord(at store.Point) *Record { return &Record{point: at} }
 
 // Point implements [journal.Applier].
@@ -68,21 +68,21 @@ func (r *Record) Apply(_ context.Context, e *journal.Entry, at store.Point) erro
 	return nil
 }
 
-// Fail makes it fail with an error; nil: it works again.
+// Fail makes Apply fail with an error. Nil makes it work again.
 func (r *Record) Fail(with error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fault = with
 }
 
-// Entries returns what was applied.
+// Entries returns the applied entries.
 func (r *Record) Entries() []journal.Entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.entries[:len(r.entries):len(r.entries)]
 }
 
-// Batches returns the batches that were applied, without the empty ones.
+// Batches returns the applied batches without the empty ones.
 func (r *Record) Batches() []string {
 	var all []string
 	for _, e := range r.Entries() {

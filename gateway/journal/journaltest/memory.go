@@ -1,5 +1,5 @@
-// Package journaltest has what tests of a journal need: a stream in memory that loses, holds
-// back and delays what it is told to, a cipher, and an applier that remembers.
+// Package journaltest has tools for tests of a journal: a stream in memory that loses and delays
+// messages on demand, a cipher, and an applier that records entries.
 package journaltest
 
 import (
@@ -12,34 +12,34 @@ import (
 	"adgateway/gateway/journal"
 )
 
-// Fate says whether a published message is stored, and when.
+// Fate determines whether a published message is stored, and when.
 type Fate struct {
-	Lost     bool          // it is not stored
-	Late     time.Duration // it arrives so much later, and is stored then if its expectation holds
-	Pending  time.Duration // it is counted as the last one for so long, before anybody can read it
-	Vanishes bool          // it is not stored when that time has passed
+	Lost     bool          // the message is not stored
+	Late     time.Duration // the message arrives after this time, and is stored if its expectation holds then
+	Pending  time.Duration // the message counts as the last one for this time before it can be read
+	Vanishes bool          // the message is not stored after the time Pending
 	Silent   bool          // no answer comes
-	Fails    bool          // it is not sent, as nobody is there
+	Fails    bool          // the message is not sent, because no node can be reached
 }
 
-// Memory is the nodes that have a stream. It is safe for concurrent use, and uses nothing but
-// channels and timers, so that it works in a bubble of testing/synctest.
+// Memory simulates the nodes with a stream. It is safe for concurrent use, and only uses channels
+// and timers, so it works in a bubble of testing/synctest.
 type Memory struct {
 	mu       sync.Mutex
-	messages [][]byte // the first has the sequence 1; nil: it is no longer kept
-	oldest   int      // index of the first that is kept
+	messages [][]byte // the first has the sequence 1; nil if no longer kept
+	oldest   int      // index of the first message that is kept
 	pending  bool     // a message is counted that cannot be read yet
-	behind   [][]byte // what was inserted after it
+	behind   [][]byte // messages that were inserted after the pending one
 	stored   chan struct{}
 }
 
 // NewMemory returns an empty stream.
 func NewMemory() *Memory { return &Memory{stored: make(chan struct{})} }
 
-// Client returns a connection to the stream, whose faults are its own.
+// Client returns a connection to the stream. Each connection has its own faults.
 func (m *Memory) Client() *Client { return &Client{memory: m, cut: make(chan struct{})} }
 
-// Insert stores a message, whatever others expect, as a stranger does, and returns its
+// Insert stores a message as a stranger would, regardless of expectations, and returns its
 // sequence.
 func (m *Memory) Insert(message []byte) uint64 {
 	m.mu.Lock()
@@ -51,7 +51,7 @@ func (m *Memory) Insert(message []byte) uint64 {
 	return m.add(message)
 }
 
-// Messages returns what is stored: that with sequence 1 is the first.
+// Messages returns the stored messages. The first has the sequence 1.
 func (m *Memory) Messages() [][]byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,7 +66,7 @@ func (m *Memory) Forget(before uint64) {
 	clear(m.messages[:m.oldest])
 }
 
-// Rewind drops the messages after a sequence, as nodes do that were restored from a copy.
+// Rewind drops the messages after a sequence, like nodes that were restored from a copy.
 func (m *Memory) Rewind(after uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,7 +86,7 @@ type answer struct {
 	err      error
 }
 
-// arrive stores a message that has arrived, if it may be, and sends the answer.
+// arrive stores a message that has arrived if its expectation holds, and sends the answer.
 func (m *Memory) arrive(expect uint64, message []byte, fate Fate, answers chan<- answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,23 +119,23 @@ type Client struct {
 
 	mu      sync.Mutex
 	fate    func(expect uint64, message []byte, try int) Fate
-	cut     chan struct{} // closed when the connection is cut, and another one when it is mended
-	end     uint64        // what a connection that is cut shows as the last message
+	cut     chan struct{} // closed when the connection is cut; another channel, closed when it is mended
+	end     uint64        // last message that a cut connection shows
 	isCut   bool
 	noFlow  bool
 	publish int
 }
 
-// Fates sets what decides about the messages that are published from now on; nil: nothing
-// befalls them.
+// Fates sets the function that decides the fate of each message published from now on. Nil means
+// that every message is stored and acknowledged normally.
 func (c *Client) Fates(decide func(expect uint64, message []byte, try int) Fate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fate = decide
 }
 
-// Cut cuts the node of the client off from the others: it shows the end that it knows, and
-// stores nothing.
+// Cut cuts the client's node off from the others: it shows the end that it knows, and stores
+// nothing.
 func (c *Client) Cut() { c.CutAt(uint64(len(c.memory.Messages()))) }
 
 // CutAt is Cut for a node that only knows the log up to end.
@@ -148,7 +148,7 @@ func (c *Client) CutAt(end uint64) {
 	}
 }
 
-// Mend ends what Cut began.
+// Mend undoes Cut.
 func (c *Client) Mend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,7 +204,7 @@ func (c *Client) Publish(ctx context.Context, expect uint64, message []byte, try
 	}
 }
 
-// known returns the messages that the client's node knows, and the first that is kept.
+// known returns the messages that the client's node knows, and the index of the first that is kept.
 func (c *Client) known() (messages [][]byte, oldest int, stored, cut <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,10 +1,11 @@
-// Package commitlog is a file to which a store appends what it commits. What was appended is on the disk
-// after one wait. The store puts it into a file of its own now and then, and restarts the log.
+// Package commitlog implements a file to which a store appends its commits. An appended text is on
+// disk after a single sync. From time to time the store puts the texts into its own file and
+// restarts the log.
 //
-// The file has a fixed size and is written from its beginning again after each restart. Each text begins
-// at a page of its own, so that nothing is written again that was acknowledged. The texts of an earlier
-// round stay behind those of this one: the store must be able to tell them apart. A text that is not
-// whole was never acknowledged, and ends the log.
+// The file has a fixed size, and is written from the beginning again after each restart. Each text
+// begins at a page boundary, so no acknowledged text is rewritten. Texts of an earlier round stay
+// behind the current ones, and the store must be able to tell them apart. An incomplete text was
+// never acknowledged, and ends the log.
 package commitlog
 
 import (
@@ -20,11 +21,11 @@ import (
 // Log is a commit log. It is not safe for concurrent use. Only Path is required.
 type Log struct {
 	Path string
-	Open func(path string) (File, error) // opens the file, or makes one; nil: [Open]
+	Open func(path string) (File, error) // opens or creates the file; nil means [Open]
 
-	file  File  // nil: it is not open
-	end   int64 // behind the last text
-	doubt bool  // what is there may be a text that failed
+	file  File  // nil if it is not open
+	end   int64 // end of the last text
+	doubt bool  // the bytes after end may be a text that failed
 }
 
 // File is the part of [os.File] that a log uses.
@@ -36,11 +37,11 @@ type File interface {
 
 const (
 	page   = 4096
-	room   = 2 << 20 // bytes of the file, which a text that is larger makes grow
-	header = 4 + 4   // length and sum
+	room   = 2 << 20 // size of the file in bytes; a larger text makes it grow
+	header = 4 + 4   // length and checksum
 )
 
-// Open opens a commit log, or makes one of its full size.
+// Open opens a commit log, or creates one of its full size.
 func Open(path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -58,7 +59,7 @@ func Open(path string) (File, error) {
 	return f, nil
 }
 
-// syncFolder makes the name of a new file survive a loss of power, where the system supports that.
+// syncFolder makes the name of a new file survive a power failure, where the system supports that.
 func syncFolder(path string) {
 	if folder, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = folder.Sync() // Windows cannot and need not
@@ -68,10 +69,10 @@ func syncFolder(path string) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// pages returns the bytes of whole pages.
+// pages rounds a size up to whole pages.
 func pages(size int) int { return (size + page - 1) / page * page }
 
-// encode returns a text with its length and sum before it, in whole pages.
+// encode returns a text with its length and checksum in front of it, padded to whole pages.
 func encode(text []byte) []byte {
 	to := make([]byte, pages(header+len(text)))
 	binary.BigEndian.PutUint32(to, uint32(header+len(text)))
@@ -80,8 +81,8 @@ func encode(text []byte) []byte {
 	return to
 }
 
-// decode returns the text that some bytes begin with, and how many it has; false if there is none that
-// is whole.
+// decode returns the text at the beginning of from, and its size in the file. ok is false if there
+// is no complete text.
 func decode(from []byte) (text []byte, size int, ok bool) {
 	if len(from) < header {
 		return nil, 0, false
@@ -94,15 +95,15 @@ func decode(from []byte) (text []byte, size int, ok bool) {
 	return text, pages(size), crc32.Checksum(text, castagnoli) == binary.BigEndian.Uint32(from[4:])
 }
 
-// ErrInDoubt means that a text could not be written, and may be in the log all the same.
+// ErrInDoubt means that writing a text failed, but the text may be in the log all the same.
 var ErrInDoubt = errors.New("the commit log cannot be written")
 
-// Fits reports whether a text of some bytes has room behind those that are there. If there are none, it
-// has.
+// Fits reports whether a text of the given size fits into the file after the existing ones. Any
+// text fits into an empty log.
 func (l *Log) Fits(size int) bool { return l.end == 0 || l.end+int64(pages(header+size)) <= room }
 
-// Append puts a text, which is not empty, behind those that are there, and returns once it is on the
-// disk. After an error that is not [ErrInDoubt] the text is not there, and never will be.
+// Append appends a text, which must not be empty, and returns once it is on disk. After any error
+// but [ErrInDoubt] the text is not in the log, and never will be.
 func (l *Log) Append(text []byte) error {
 	if err := l.open(); err != nil {
 		return err
@@ -141,7 +142,8 @@ func (l *Log) open() (err error) {
 	return err
 }
 
-// void makes what is behind the last text no text. That page is in the file, so it needs no room.
+// void overwrites the page after the last text, so that no text is found there. The page is part of
+// the file, so it needs no space.
 func (l *Log) void() error {
 	_, err := l.file.WriteAt(make([]byte, page), l.end)
 	if err == nil {
@@ -151,7 +153,7 @@ func (l *Log) void() error {
 	return err
 }
 
-// Restart makes the next text the first, as those that are there are of no use any longer.
+// Restart makes the next text the first one. The existing texts are no longer needed.
 func (l *Log) Restart() { l.end, l.doubt = 0, false }
 
 // Erase overwrites all texts, after a restart.
@@ -170,7 +172,7 @@ func (l *Log) Erase() error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// Close closes the file.
+// Close closes the file if it is open. Append opens it again.
 func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
@@ -189,8 +191,8 @@ func (l *Log) Remove() error {
 	return err
 }
 
-// Left calls visit with the texts that are in the file, in their order, until it returns false or an
-// error. The next text is appended behind the last one that it has taken.
+// Left calls visit with the texts in the file, in order, until it returns false or an error. The
+// next text is appended after the last one for which visit returned true.
 func (l *Log) Left(visit func(text []byte) (taken bool, err error)) error {
 	whole, err := os.ReadFile(l.Path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// texts returns what a log in a file has.
+// texts returns the texts of a log.
 func texts(t *testing.T, path string) (all []string) {
 	t.Helper()
 	require.NoError(t, (&Log{Path: path}).Left(func(text []byte) (bool, error) {
@@ -47,7 +47,7 @@ func TestALogHasWhatWasAppended(t *testing.T) {
 	require.NoError(t, left.Remove())
 }
 
-// TestATextThatIsNotWholeEndsTheLog, whichever of its bytes is missing or another one.
+// TestATextThatIsNotWholeEndsTheLog: a text ends the log if any of its bytes is missing or changed.
 func TestATextThatIsNotWholeEndsTheLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l := &Log{Path: path}
@@ -67,7 +67,7 @@ func TestATextThatIsNotWholeEndsTheLog(t *testing.T) {
 	assert.Equal(t, []string{"one"}, texts(t, path))
 }
 
-// TestRoom: a text that is larger than the file makes it grow, but only as the first.
+// TestRoom: a text that is larger than the file makes it grow, but only as the first text.
 func TestRoom(t *testing.T) {
 	l := &Log{Path: filepath.Join(t.TempDir(), "log")}
 	assert.True(t, l.Fits(2*room))
@@ -80,7 +80,7 @@ func TestRoom(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// TestAnErrorOfVisitEndsTheWalk and is returned.
+// TestAnErrorOfVisitEndsTheWalk: an error of visit ends the walk and is returned.
 func TestAnErrorOfVisitEndsTheWalk(t *testing.T) {
 	l := &Log{Path: filepath.Join(t.TempDir(), "log")}
 	require.NoError(t, l.Append([]byte("one")))

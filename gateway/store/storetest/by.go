@@ -6,7 +6,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Update changes a store in its own way, and one that has none by compare and set.
+// Update runs an update on a store: with its own Update if it is a [store.Updater], otherwise with
+// [store.CompareAndSet].
 func Update(ctx context.Context, s store.Store, f func(*store.Tx) error) error {
 	if own, ok := s.(store.Updater); ok {
 		return own.Update(ctx, f)

@@ -11,25 +11,25 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Fault is what goes wrong with a call.
+// Fault is a fault that a call can have.
 type Fault string
 
-// The faults of a [Faulty] store.
+// Faults of a [Faulty] store.
 const (
 	Refused Fault = "refused" // the change is not made, and the call fails
-	Lost    Fault = "lost"    // it is made, and the answer is lost
-	Late    Fault = "late"    // the call fails, and the change is made afterwards, if it still can be
-	Doubled Fault = "doubled" // it is made twice, as if it had been sent again
-	Delayed Fault = "delayed" // the call takes its time
-	Swapped Fault = "swapped" // a call that comes later goes first
-	Stale   Fault = "stale"   // a value is read as it was before its last change
+	Lost    Fault = "lost"    // the change is made, and the answer is lost
+	Late    Fault = "late"    // the call fails, and the change is made afterwards if it is still possible
+	Doubled Fault = "doubled" // the change is made twice, as if it had been sent again
+	Delayed Fault = "delayed" // the call is slow
+	Swapped Fault = "swapped" // a later call goes first
+	Stale   Fault = "stale"   // a value is returned as it was before its last change
 )
 
 // ErrFault is the error of calls whose answer is unknown.
 var ErrFault = errors.New("the answer of the store was lost")
 
-// Faulty is a store with faults, over another one that has none. What it acknowledges is
-// there; what it does not acknowledge may be, now or later.
+// Faulty adds faults to another store. Changes that it acknowledges were made; others may be made,
+// now or later.
 type Faulty struct {
 	store.Store
 
@@ -48,7 +48,7 @@ type place struct {
 	key  string
 }
 
-// NewFaulty returns a store that, by the seed, does a share of its calls wrong.
+// NewFaulty returns a store with faults in the given share of its calls, which the seed selects.
 func NewFaulty(db store.Store, seed uint64, share float64) *Faulty {
 	return &Faulty{
 		Store: db, random: rand.New(rand.NewPCG(seed, 1)), share: share,
@@ -56,10 +56,10 @@ func NewFaulty(db store.Store, seed uint64, share float64) *Faulty {
 	}
 }
 
-// Heal ends the faults, but for changes that are made late.
+// Heal ends the faults. Late changes may still be made.
 func (f *Faulty) Heal() { f.Fail(0) }
 
-// Fail does another share of the calls wrong from now on.
+// Fail changes the share of calls with faults.
 func (f *Faulty) Fail(share float64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,7 +73,7 @@ func (f *Faulty) Happened() map[Fault]int {
 	return maps.Clone(f.happened)
 }
 
-// draw returns the fault of a call, or none, and how long it is delayed.
+// draw returns the fault of a call, or "", and its delay.
 func (f *Faulty) draw(faults ...Fault) (Fault, time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -116,7 +116,7 @@ func (f *Faulty) Apply(ctx context.Context, changes ...store.Change) (store.Revi
 	case Late:
 		f.late.Go(func() {
 			pause(context.WithoutCancel(ctx), delay)
-			_, _ = f.apply(context.WithoutCancel(ctx), changes) // nobody hears of it
+			_, _ = f.apply(context.WithoutCancel(ctx), changes) // the caller does not see the outcome
 		})
 		return 0, ErrFault
 	case Delayed:
@@ -139,12 +139,12 @@ func (f *Faulty) Apply(ctx context.Context, changes ...store.Change) (store.Revi
 	case Lost:
 		return 0, ErrFault
 	case Doubled:
-		_, _ = f.apply(ctx, changes) // the answer of the first one is given
+		_, _ = f.apply(ctx, changes) // the answer to the first one is returned
 	}
 	return revision, err
 }
 
-// apply notes what was there before.
+// apply records the previous values of changes.
 func (f *Faulty) apply(ctx context.Context, changes []store.Change) (store.Revision, error) {
 	old := map[place]store.Entry{}
 	for _, c := range changes {

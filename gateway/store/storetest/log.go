@@ -146,8 +146,8 @@ func testReadersOfALogAreWoken(t *testing.T, s store.Store, _ *Clock) {
 	require.ErrorIs(t, s.Log(gone, "log", store.Position{}, noLine), context.Canceled)
 }
 
-// A reader that goes on from where it was, while several append, sees every entry once, and the
-// entries of each writer in their order.
+// testAReaderOfALogMissesNothing: a reader that continues from its last position while several
+// callers append sees every entry once, and the entries of each writer in order.
 func testAReaderOfALogMissesNothing(t *testing.T, s store.Store, _ *Clock) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()

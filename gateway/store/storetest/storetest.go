@@ -1,5 +1,5 @@
-// Package storetest holds the tests that every driver of package store must pass, and a
-// store with faults, which those who use stores must stand.
+// Package storetest holds the tests that every driver of package store must pass, and a store with
+// faults for testing the users of stores.
 package storetest
 
 import (
@@ -14,10 +14,10 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Clock is a time that tests set. It is safe for concurrent use.
+// Clock is a clock that tests set. It is safe for concurrent use.
 type Clock struct{ seconds atomic.Int64 }
 
-// NewClock returns a clock at some time.
+// NewClock returns a clock at an arbitrary time.
 func NewClock() *Clock {
 	c := &Clock{}
 	c.seconds.Store(1_800_000_000)
@@ -30,15 +30,15 @@ func (c *Clock) Now() time.Time { return time.Unix(c.seconds.Load(), 0) }
 // Advance sets the clock ahead, or back, by whole seconds.
 func (c *Clock) Advance(d time.Duration) { c.seconds.Add(int64(d / time.Second)) }
 
-// Driver is what is tested.
+// Driver is a driver to test.
 type Driver struct {
-	// Open opens the store in a folder, which is empty unless there is one from before.
+	// Open opens the store in a folder, which is empty unless it has a store from before.
 	Open func(folder string, now func() time.Time) (store.Store, error)
 
-	Lasts bool // a store that was closed can be opened again
+	Lasts bool // whether a closed store can be opened again
 }
 
-// Seal returns a store over another whose values are encrypted.
+// Seal returns an encrypted store over plain.
 func Seal(t testing.TB, plain store.Store) *store.Sealed {
 	t.Helper()
 	key, err := store.NewKey([]byte(strings.Repeat("k", store.KeyLength)))
@@ -48,7 +48,7 @@ func Seal(t testing.TB, plain store.Store) *store.Sealed {
 	return sealed
 }
 
-// Run tests a driver by itself, and under encryption.
+// Run tests a driver, both plain and encrypted.
 func Run(t *testing.T, d Driver) {
 	for name, test := range map[string]func(t *testing.T, s store.Store, c *Clock){
 		"changes apply together or not at all": testChangesApplyTogetherOrNotAtAll,

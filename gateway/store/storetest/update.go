@@ -22,7 +22,7 @@ import (
 
 var errRefused = errors.New("refused")
 
-// number returns a value that is a number; 0 if it is absent.
+// number returns a value as a number, or 0 if it is absent.
 func number(tx *store.Tx, key string) (int, error) {
 	e, err := tx.Get("k", key)
 	if errors.Is(err, store.ErrAbsent) {
@@ -38,8 +38,9 @@ func putNumber(tx *store.Tx, key string, n int) {
 	tx.Put("k", key, []byte(strconv.Itoa(n)), time.Time{})
 }
 
-// Each counts one higher what all before it have put, and puts a value of its own. Those that
-// are refused after that change nothing, whomever they share a batch with.
+// testUpdatesSeeWhatIsBeforeThem: each update increments a counter that all share, and puts a value
+// of its own. Updates that are refused afterwards change nothing, no matter which others share
+// their batch.
 func testUpdatesSeeWhatIsBeforeThem(t *testing.T, s store.Store, _ *Clock) {
 	const callers, rounds = 6, 15
 	var group sync.WaitGroup
@@ -85,7 +86,8 @@ func testUpdatesSeeWhatIsBeforeThem(t *testing.T, s store.Store, _ *Clock) {
 	assert.Zero(t, s.State().Failures)
 }
 
-// Two that read both values and change one each do not both go by what was there before.
+// testUpdatesDependOnWhatTheyRead: of two updates that read both values and change one each, the
+// second sees the change of the first.
 func testUpdatesDependOnWhatTheyRead(t *testing.T, s store.Store, _ *Clock) {
 	for round := range 20 {
 		names := []string{fmt.Sprintf("%d/a", round), fmt.Sprintf("%d/b", round), fmt.Sprintf("%d/absent", round)}
@@ -117,7 +119,7 @@ func testAnUpdateReadsWhatItHasPut(t *testing.T, s store.Store, c *Clock) {
 	given := []byte("kept")
 	require.NoError(t, Update(t.Context(), s, func(tx *store.Tx) error {
 		seen = nil
-		if tx.Now().Sub(c.Now()).Abs() > time.Hour { // a command is told the time now and then
+		if tx.Now().Sub(c.Now()).Abs() > time.Hour { // clustered stores learn the time only now and then
 			return errors.New("it has another time")
 		}
 		tx.Put("k", "c", given, time.Time{})
@@ -194,7 +196,7 @@ func testUpdatesThatChangeNothing(t *testing.T, s store.Store, _ *Clock) {
 	}
 	require.Error(t, Update(ctx, s, func(tx *store.Tx) error {
 		putNumber(tx, "b", 1)
-		putNumber(tx, "", 1) // which no driver takes
+		putNumber(tx, "", 1) // no driver accepts this
 		return nil
 	}))
 	after, err := s.Get(ctx, "k", "a")
@@ -231,14 +233,14 @@ func testUpdatesThatCannotBe(t *testing.T, s store.Store, _ *Clock) {
 	}), store.ErrClosed)
 }
 
-// account is a value as JSON.
+// account is a value that is stored as JSON.
 type account struct {
 	store.Formatted
 	Balance int `json:"balance"`
 }
 
-// Money is moved between accounts, by updates and by calls of Apply at the same time: no
-// reader ever sees another sum.
+// testUpdatesAndCallsOfApply: money is moved between accounts, by updates and by calls of Apply at
+// the same time, and no reader ever sees another sum.
 func testUpdatesAndCallsOfApply(t *testing.T, s store.Store, c *Clock) {
 	names := []string{"a", "b", "c"}
 	read := func(tx *store.Tx) (all []account, err error) {
@@ -309,7 +311,7 @@ func testUpdatesAndCallsOfApply(t *testing.T, s store.Store, c *Clock) {
 	assert.Empty(t, keys(t, s, ""))
 }
 
-// Values are only compared, with others that are changed.
+// testComparedValues: values can be compared together with changes of others.
 func testComparedValues(t *testing.T, s store.Store, _ *Clock) {
 	first, err := s.Apply(t.Context(), put("a", "1", store.Absent))
 	require.NoError(t, err)
@@ -328,13 +330,14 @@ func testComparedValues(t *testing.T, s store.Store, _ *Clock) {
 	assert.Equal(t, first, found.Revision)
 }
 
-// testUpdatesAreThoseOfAModel: any changes, of which some are refused, give what they give in a map.
+// testUpdatesAreThoseOfAModel: random changes, some of which are refused, have the same effect as
+// on a map.
 func testUpdatesAreThoseOfAModel(t *testing.T, s store.Store, _ *Clock) {
 	random := rand.New(rand.NewPCG(7, 0))
 	model := map[string]string{}
 	for range 150 {
 		refused, next, steps := random.IntN(4) == 0, maps.Clone(model), random.IntN(5)
-		var do []func(tx *store.Tx) string // returns what it has read
+		var do []func(tx *store.Tx) string // each returns what it has read
 		var want []string
 		for range steps {
 			key, value := fmt.Sprintf("%d", random.IntN(12)), strconv.Itoa(random.Int())
@@ -382,7 +385,7 @@ func testUpdatesAreThoseOfAModel(t *testing.T, s store.Store, _ *Clock) {
 	}
 }
 
-// sorted returns the values of a model as keys does.
+// sorted returns the values of a model in the form that keys returns.
 func sorted(model map[string]string, prefix string) (all []string) {
 	for _, key := range slices.Sorted(maps.Keys(model)) {
 		if strings.HasPrefix(key, prefix) {

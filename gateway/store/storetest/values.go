@@ -127,9 +127,8 @@ func testCallsThatCannotBe(t *testing.T, s store.Store, _ *Clock) {
 	assert.ErrorIs(t, err, store.ErrClosed)
 }
 
-// Values outlive the process, so their expiry is a time of the wall clock: a clock that
-// is ahead hides them, and one that is set right shows them again until a sweep has
-// removed them.
+// testClockJumps: values outlive the process, so they expire by the wall clock. A clock that is
+// ahead hides them, and correcting it shows them again unless a sweep has removed them.
 func testClockJumps(t *testing.T, s store.Store, c *Clock) {
 	change := put("a", "1", store.Absent)
 	change.Expires = c.Now().Add(24 * time.Hour)
@@ -160,7 +159,7 @@ func testStateTellsHowWritesEnd(t *testing.T, s store.Store, c *Clock) {
 	assert.Equal(t, store.State{Bytes: state.Bytes, Writes: 1}, state, "a conflict is no failure")
 	assert.Positive(t, state.Bytes)
 
-	_, err = s.Apply(ctx, put("", "1", store.Absent)) // which no driver takes
+	_, err = s.Apply(ctx, put("", "1", store.Absent)) // no driver accepts this
 	require.Error(t, err)
 	state = s.State()
 	assert.EqualValues(t, 1, state.Failures)
@@ -212,7 +211,8 @@ func testCallsShareATransaction(t *testing.T, s store.Store, _ *Clock) {
 	assert.EqualValues(t, callers*rounds/3, state.Failures)
 }
 
-// A visitor may take its time and change the store: the driver holds nothing meanwhile.
+// testVisitorsMayUseTheStore: a visitor may be slow and change the store, because the driver holds
+// no lock meanwhile.
 func testVisitorsMayUseTheStore(t *testing.T, s store.Store, _ *Clock) {
 	ctx, large := t.Context(), strings.Repeat("x", 1<<20) // a file must grow for it
 	for i := range 40 {
@@ -269,7 +269,8 @@ func testManyValuesInBothDirections(t *testing.T, s store.Store, c *Clock) {
 	assert.Equal(t, want, back)
 }
 
-// Callers that read a counter and write it back one higher, until nobody was faster.
+// testACounterLosesNoStep: callers increment a counter by reading it and writing it back, and retry
+// after a conflict. No step is lost.
 func testACounterLosesNoStep(t *testing.T, s store.Store, _ *Clock) {
 	const callers, steps = 6, 15
 	read := func() (n int, revision store.Revision) {
@@ -301,7 +302,7 @@ func testACounterLosesNoStep(t *testing.T, s store.Store, _ *Clock) {
 	assert.Equal(t, callers*steps, n)
 }
 
-// Two values that change together are never read apart.
+// testBatchesAreSeenWhole: two values that change together are never read at different states.
 func testBatchesAreSeenWhole(t *testing.T, s store.Store, _ *Clock) {
 	ctx, cancel := context.WithCancel(t.Context())
 	revision, err := s.Apply(ctx, put("a", "0", store.Absent), put("b", "0", store.Absent))
@@ -325,7 +326,7 @@ func testBatchesAreSeenWhole(t *testing.T, s store.Store, _ *Clock) {
 	group.Wait()
 }
 
-// What a caller does with its bytes afterwards does not change what is kept.
+// testValuesAreCopied: a caller may reuse its memory without changing stored values.
 func testValuesAreCopied(t *testing.T, s store.Store, _ *Clock) {
 	given := []byte("kept")
 	_, err := s.Apply(t.Context(), store.Change{Kind: "k", Key: "a", Value: given},
@@ -420,8 +421,8 @@ func testReopening(t *testing.T, d Driver) {
 	require.NoError(t, s.Close())
 }
 
-// testClosing: the end may come at any moment. What was acknowledged is there, and of a
-// batch that was not, everything or nothing.
+// testClosing: a store may be closed at any moment. Afterwards, every acknowledged batch is there,
+// and every other batch is there completely or not at all.
 func testClosing(t *testing.T, d Driver) {
 	folder, clock := t.TempDir(), NewClock()
 	var group sync.WaitGroup

@@ -518,7 +518,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 // inCluster returns a cluster of two gateways. own and other are the reasons why they do not
-// answer; nil: they do.
+// answer, or nil if they do.
 func inCluster(own, other error) doctor.Cluster {
 	return doctor.Cluster{
 		Name: "corp", Gateway: "gw1", Leader: "gw2",

@@ -66,7 +66,8 @@ type Probes struct {
 	Limit time.Duration // maximum time of every check; zero means that each has its own
 }
 
-// KeyProbes are about the certificate and the keytab of the gateway, and who sends tickets for them.
+// KeyProbes examine the certificate and the keytab of the gateway, and the clients that send it
+// tickets.
 type KeyProbes struct {
 	// Certificate describes the certificate in the settings. It returns errors.ErrUnsupported if they name none.
 	Certificate func(s *config.Settings) (Certificate, error)
@@ -132,7 +133,7 @@ type Certificate struct {
 
 // Cluster is the state of the cluster that a gateway has joined.
 type Cluster struct {
-	Name, Gateway string           // empty: not in a cluster
+	Name, Gateway string           // empty if not in a cluster
 	Leader        string           // according to one of the gateways; empty if none knows a leader
 	Gateways      []ClusterGateway // on the member list
 	NoNode        []string         // an error for each node that was not reached; empty if one was
@@ -147,7 +148,7 @@ type ClusterGateway struct {
 // Credential is a token or a user.
 type Credential struct {
 	Name    string
-	Expires time.Time // zero: never
+	Expires time.Time // zero means never
 }
 
 // exam is the state of an examination: its probes, and findings of earlier checks.

@@ -38,7 +38,7 @@ const (
 
 // Authority issues tickets.
 type Authority struct {
-	Keytab string // the file with the key of the service
+	Keytab string // path of the file with the key of the service
 
 	keys *keytab.Keytab
 }
@@ -55,25 +55,25 @@ func New(t testing.TB) *Authority {
 	return a
 }
 
-// Ticket describes a ticket and its token. The zero value is a ticket of lweber that is accepted.
+// Ticket describes a ticket and its token. The zero value is a valid ticket of lweber.
 type Ticket struct {
-	Name     string   // empty: lweber
-	Parts    []string // parts of the name; nil: Name alone
-	NameType int32    // 0: a principal
-	Realm    string   // realm of the account; empty: the service's
-	Service  string   // empty: the one whose key is in the keytab
-	OtherKey bool     // it is encrypted with another key
+	Name     string   // empty means lweber
+	Parts    []string // parts of the name; nil means Name alone
+	NameType int32    // 0 means a principal
+	Realm    string   // realm of the account; empty means the service's
+	Service  string   // empty means the one whose key is in the keytab
+	OtherKey bool     // the ticket is encrypted with another key
 
-	Begins, Ends time.Duration // from now; both 0: a minute ago, and in ten hours
+	Begins, Ends time.Duration // from now; both 0 mean a minute ago and in ten hours
 	Clock        time.Duration // how far the client's clock is ahead
-	Bindings     []byte        // of the connection; nil: the client has none
-	Data         []byte        // account data (MS-PAC); nil: there is none
+	Bindings     []byte        // of the connection; nil for a client without bindings
+	Data         []byte        // account data (MS-PAC), or nil
 	Mutual       bool          // the gateway must prove itself, too
 	Bare         bool          // the token is not wrapped in SPNEGO
 	Mechanisms   []asn1.ObjectIdentifier
 }
 
-// Header returns a header Authorization with a new token.
+// Header returns an Authorization header with a new token.
 func (a *Authority) Header(t testing.TB, ticket Ticket) string {
 	t.Helper()
 	return "Negotiate " + base64.StdEncoding.EncodeToString(a.Token(t, ticket))

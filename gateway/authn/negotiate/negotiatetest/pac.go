@@ -18,10 +18,10 @@ type Account struct {
 	DomainSID    string
 	ID           uint32   // relative to the domain
 	Groups       []uint32 // of the domain
-	Extra        []string // SIDs of groups of other domains, and of those that the domain cannot name by an id
+	Extra        []string // SIDs of groups of other domains, and of groups that have no id in the domain
 
-	// Local are groups of the domain of the service, in a part of their own: a domain controller
-	// that compresses them puts all domain-local groups there.
+	// Local lists groups of the service's domain. They are in a part of their own: a domain
+	// controller that compresses groups puts all domain-local groups there.
 	LocalDomain string
 	Local       []uint32
 }
@@ -32,7 +32,7 @@ func (a *Authority) Data(t testing.TB, of Account) []byte {
 	return a.Sign(t, a.Unsigned(t, of))
 }
 
-// Unsigned returns account data whose signature is not by the key of the service.
+// Unsigned returns account data whose signature was not made with the key of the service.
 func (a *Authority) Unsigned(t testing.TB, of Account) []byte {
 	t.Helper()
 	client := append(make([]byte, 8), 0, 0)
@@ -48,7 +48,7 @@ func (a *Authority) Unsigned(t testing.TB, of Account) []byte {
 	})
 }
 
-// The kinds of parts that sign.
+// Kinds of parts that contain signatures.
 const (
 	serverSignature = 6
 	kdcSignature    = 7
@@ -74,8 +74,8 @@ func assemble(parts []part) []byte {
 	return append(text, data...)
 }
 
-// Sign signs account data with the key of the service. The signature of the authority's own key, which
-// a service cannot check, is left empty.
+// Sign signs account data with the key of the service. The signature with the authority's own key,
+// which a service cannot check, is left empty.
 func (a *Authority) Sign(t testing.TB, data []byte) []byte {
 	t.Helper()
 	text := append([]byte(nil), data...)
@@ -102,7 +102,7 @@ func (a *Authority) Sign(t testing.TB, data []byte) []byte {
 	return text
 }
 
-// ndr encodes what RPC transfers: a structure, and what its pointers lead to behind it.
+// ndr encodes RPC data: a structure, followed by the data that its pointers refer to.
 type ndr struct{ text, behind []byte }
 
 func (n *ndr) u16(values ...uint16) {
@@ -117,7 +117,7 @@ func (n *ndr) u32(values ...uint32) {
 	}
 }
 
-const pointer = 0x20004 // any but 0 is one
+const pointer = 0x20004 // any value but 0
 
 func (n *ndr) follows(values ...uint32) {
 	for _, v := range values {
@@ -137,9 +137,9 @@ func (n *ndr) name(text string) {
 	n.behind = append(n.behind, make([]byte, -len(n.behind)&3)...)
 }
 
-const enabled = 7 // the attributes of a group that counts
+const enabled = 7 // attributes of an enabled group
 
-// groups are the ids of groups, behind their number.
+// groups writes the number of groups and their ids.
 func (n *ndr) groups(ids []uint32) {
 	n.u32(uint32(len(ids)))
 	if len(ids) == 0 {
@@ -162,7 +162,7 @@ func (n *ndr) sid(t testing.TB, text string) {
 	n.behind = append(n.behind, sidOf(t, text)...)
 }
 
-// sidOf returns a SID with the number of its parts before it.
+// sidOf returns a SID preceded by the number of its parts.
 func sidOf(t testing.TB, text string) []byte {
 	var numbers []uint32
 	for _, part := range strings.Split(text, "-")[2:] { // without S-1

@@ -173,7 +173,8 @@ func (h hook) Run(ctx context.Context, request ps.Request) (*ps.Result, error) {
 	return h.Runner.Run(ctx, request)
 }
 
-// Whatever happens, everything created is removed, and the report describes what happened.
+// TestRunCleansUp: whatever fails, everything that was created is removed, and the report describes
+// the fault.
 func TestRunCleansUp(t *testing.T) {
 	s := newScratch(t)
 	before := s.contents(t)

@@ -26,7 +26,7 @@ type Options struct {
 	Sessions int // sessions for the directory in the gateway's pool
 	// Crowd starts n more sessions for the directory. end closes them.
 	Crowd    func(ctx context.Context, n int) (sessions []ps.Runner, end func(context.Context) error, err error)
-	Probes   []Probe           // nil: all
+	Probes   []Probe           // nil means all
 	Progress func(text string) // receives the current step; may be nil
 }
 
