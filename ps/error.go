@@ -76,7 +76,7 @@ type Error struct {
 	Notes   []string `json:"-"` // additional findings about the remains, for people
 
 	Steps []Step `json:"-"`
-	// announced by the script; nil: it announced nothing and so changed nothing
+	// announced by the script; nil if it announced nothing and so changed nothing
 	Intent     *Intent       `json:"-"`
 	Server     string        `json:"-"` // the server used, if any
 	RetryAfter time.Duration `json:"-"` // how long to wait before a retry; zero: unspecified

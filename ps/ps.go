@@ -64,7 +64,7 @@ type Request struct {
 // runs in the same session and on the same server as the change.
 type State struct {
 	Script   string
-	Identity string // argument that receives the GUID of the first announced object; empty: none
+	Identity string // argument that receives the GUID of the first announced object; empty if none
 	Args     Args   // without secrets; Server and ComputerName get the values of the run, if present
 }
 

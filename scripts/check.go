@@ -47,7 +47,7 @@ type CheckOptions struct {
 // the syntax of a script that does not parse is reported.
 func Check(script ps.Source, o CheckOptions) []Fault { return NewChecker(o).Check(script) }
 
-// Checker checks scripts one after the other that have the same options. It reads their preludes
+// Checker checks scripts one after another that have the same options. It reads their preludes
 // once. It is not safe for concurrent use.
 type Checker struct{ preludes *library }
 

@@ -205,7 +205,7 @@ func versionFaults(command *cmdlets.Cmdlet, way []argument) []string {
 	return faults
 }
 
-// setFault returns why the arguments do not select one parameter set and fill it, or "" if
+// setFault returns the reason why the arguments do not select one parameter set and fill it, or "" if
 // they do. Like PowerShell, it tries the default set first. If that does not accept all
 // arguments, exactly one set must be filled.
 func setFault(command *cmdlets.Cmdlet, way []argument, version string) string {

@@ -141,7 +141,7 @@ func caseless(pattern syntax.Expr) bool {
 	return ok && !aroundI.MatchString(written)
 }
 
-// byCulture returns why a call depends on the culture, or "".
+// byCulture returns the reason why a call depends on the culture, or "".
 func byCulture(n *syntax.Invoke) string {
 	name, _ := literal(n.Name)
 	switch strings.ToLower(name) {

@@ -24,7 +24,7 @@ import (
 type installer struct {
 	UpgradeCode string // of all versions; also the name space of product and package codes
 	Components  string // prefix of the components' identifiers
-	Template    string // file in the zip with all settings; empty: there is none
+	Template    string // file in the zip with all settings; empty if there is none
 }
 
 //go:embed msi/program.wxs

@@ -187,7 +187,7 @@ func (c *chain) changed() string {
 	return ""
 }
 
-// reopen opens the file, and either restores its known state or adopts its present state.
+// reopen opens the file, and either restores its known state or adopts its current state.
 func (c *chain) reopen() error {
 	if err := os.MkdirAll(filepath.Dir(c.o.File), 0o700); err != nil {
 		return err

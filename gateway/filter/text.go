@@ -50,7 +50,7 @@ func ParseText(s string) (*Text, error) {
 
 func (t *Text) String() string { return t.text }
 
-// Domain returns the domain that the text names, as DOMAIN\name does; empty: it names none.
+// Domain returns the domain that the text names, as DOMAIN\name does; empty if it names none.
 func (t *Text) Domain() string { return t.domain }
 
 // Spellings returns the text without the domain of a logon name, and behind it other

@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// sending is an entry that is being stored. Its messages are stored one after the other, and stay
+// sending is an entry that is being stored. Its messages are stored one after another, and stay
 // the same whenever they are sent.
 type sending struct {
 	token    string

@@ -71,7 +71,7 @@ type checked struct {
 	scripts []ps.Script
 }
 
-// faultless is the last table without a fault; nil: there was none.
+// faultless is the last table without a fault; nil if there was none.
 var faultless atomic.Pointer[checked]
 
 // sameScript reports whether two declarations are equal.

@@ -67,7 +67,7 @@ func outcome(of ps.Outcome) func(audit.Call) audit.Result {
 }
 
 // TestTheIntentIsWrittenWhileTheStoreCommits: a change waits for the store and the audit
-// concurrently, not for one after the other.
+// concurrently, not for one after another.
 func TestTheIntentIsWrittenWhileTheStoreCommits(t *testing.T) {
 	w, runner, db, file := auditing(t)
 	db.commit = func() error {

@@ -23,9 +23,9 @@ import (
 // mostEnding limits how long the gateway first tries to store the end of a change.
 const mostEnding = 15 * time.Second
 
-// storeEndOf ends a change as part of an update. It fails with [ErrClosed] if the change was ended
+// storeEndOf ends a change as part of an update. It fails with [ErrClosed] if the change has ended
 // with another outcome, or if another gateway has claimed the record. It fails with [ErrEnded] if
-// the change was ended with the same outcome, which includes all its parts.
+// the change has ended with the same outcome, which includes all its parts.
 func (w *Writer) storeEndOf(tx *store.Tx, e *End) error {
 	latest, err := w.History.Find(tx, e.Record.ID)
 	absent, outcome := errors.Is(err, changes.ErrAbsent), e.Verdict.Outcome

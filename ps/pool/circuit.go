@@ -20,7 +20,7 @@ type circuit struct {
 	failures int       // consecutive failures
 	pauses   int       // pauses since the last success
 	until    time.Time // earliest next attempt
-	probing  time.Time // start of the single attempt; zero: none is in progress
+	probing  time.Time // start of the single attempt; zero if none is in progress
 	reason   *ps.Error // last failure
 }
 

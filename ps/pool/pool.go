@@ -131,7 +131,7 @@ func (p *Pool) Drain() {
 	}
 }
 
-// Starting returns why a lane has never had a session: [ps.ErrStarting] while the first one
+// Starting returns the reason why a lane has never had a session: [ps.ErrStarting] while the first one
 // starts, or the reason why starts fail. It returns nil once the lane has had a session.
 func (p *Pool) Starting(name ps.Lane) error {
 	if l := p.lanes[name]; l != nil {

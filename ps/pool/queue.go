@@ -216,7 +216,7 @@ func left(ctx context.Context) error {
 		Cause: context.Cause(ctx)}
 }
 
-// startingNow returns why the lane has never had a session; see [Pool.Starting].
+// startingNow returns the reason why the lane has never had a session; see [Pool.Starting].
 func (l *lane) startingNow() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -223,7 +223,7 @@ func (l *lane) tooLarge(h *held) bool {
 	return err == nil && bytes > l.cfg.MaxMemory
 }
 
-// due returns why a session must retire, or "".
+// due returns the reason why a session must retire, or "".
 func (h *held) due() string {
 	switch {
 	case h.retireOn > 0 && h.requests >= h.retireOn:

@@ -29,7 +29,7 @@ type Stats struct {
 
 	Reason   string    // why starts fail; empty if they do not
 	Next     time.Time // earliest next start; zero: now
-	Answered time.Time // last answer of any session; zero: none yet
+	Answered time.Time // last answer of any session; zero if none yet
 	Silent   bool      // Answered is too long ago
 }
 
@@ -114,7 +114,7 @@ type counters struct {
 	started    int64
 	failed     int64
 	probing    bool
-	last       atomic.Int64 // time of the last answer, Unix nanoseconds; 0: none yet
+	last       atomic.Int64 // time of the last answer, Unix nanoseconds; 0 if none yet
 
 	waits, runs   histogram
 	results, ends tally

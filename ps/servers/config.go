@@ -43,7 +43,7 @@ type Config struct {
 	Retry        time.Duration // maximum interval between attempts while no server answers; default 5 s
 	Verify       time.Duration // idle time after which a write requires a probe first; default 30 s
 
-	// Starting returns why the Runner has never had a session, or nil once it has had one. A
+	// Starting returns the reason why the Runner has never had a session, or nil once it has had one. A
 	// nil function means that this is unknown.
 	Starting func() error
 	// Started receives a value when a session has started, so that a failed discovery is

@@ -95,7 +95,7 @@ func (g *group) look(ctx context.Context) {
 	g.cfg.Shared.Reached(g.lane, host, true, "")
 }
 
-// unusable returns why this gateway cannot use the pinned server, or "" if it can.
+// unusable returns the reason why this gateway cannot use the pinned server, or "" if it can.
 func (g *group) unusable() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

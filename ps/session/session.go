@@ -44,7 +44,7 @@ type Session struct {
 
 	mu      sync.Mutex
 	state   state
-	current *run      // receives the frames; nil: none
+	current *run      // receives the frames; nil if none
 	cause   *ps.Error // why the session broke; nil if it was closed
 	ready   Ready
 	started bool // Start has returned the session
@@ -198,7 +198,7 @@ func (s *Session) killFor(why Cause) {
 	<-s.gone
 }
 
-// brokenError returns why the session broke, or nil if it was closed normally.
+// brokenError returns the reason why the session broke, or nil if it was closed normally.
 func (s *Session) brokenError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

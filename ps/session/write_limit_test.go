@@ -18,7 +18,7 @@ func TestAScriptThatMayWriteHasALimitOfItsOwn(t *testing.T) {
 	const whole, prepares = 10 * time.Second, 9 * time.Second
 	for _, c := range []struct {
 		name   string
-		own    time.Duration // the write limit; 0: none
+		own    time.Duration // the write limit; 0 if none
 		writes time.Duration
 		ends   bool
 	}{

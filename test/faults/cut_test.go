@@ -66,7 +66,7 @@ type cutProcess struct {
 	out  io.Writer
 	kill func()
 
-	cut    *cut // of the running request; nil: none
+	cut    *cut // of the running request; nil if none
 	noting bool
 	frame  int
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Model is an object that all clients use one after the other.
+// Model is an object that all clients use one after another.
 type Model struct {
 	Name  string
 	model porcupine.Model

@@ -22,7 +22,7 @@ type phrase struct {
 	instead string
 }
 
-// in returns the first match in a text; empty: there is none.
+// in returns the first match in a text; empty if there is none.
 func (p phrase) in(text string) string {
 	if !strings.Contains(text, p.part) {
 		return ""

@@ -12,7 +12,7 @@ import (
 )
 
 // TestReportsOfOthersHaveTests: each row of the table of public reports states the reported
-// problem and its present state, and names an existing test. Every reported error is
+// problem and its current state, and names an existing test. Every reported error is
 // corrected; only rows about missing features have no test.
 func TestReportsOfOthersHaveTests(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("testdata", "reports.txt"))

@@ -20,9 +20,9 @@ import (
 // Row is an operation with the further content of its page.
 type Row struct {
 	Op       *ops.Operation
-	Function string // of the PowerShell module; empty: there is none
+	Function string // of the PowerShell module; empty if there is none
 	Call     string // call of the function, as its help shows it
-	Answer   []byte // the recorded answer to the sample; nil: there is none
+	Answer   []byte // the recorded answer to the sample; nil if there is none
 	Status   int    // status of the answer
 }
 

@@ -64,7 +64,7 @@ func exemplaryOf(names []string) []string {
 // question is a question that teams ask.
 type question struct {
 	path, filter string
-	exemplary    []string // expected exemplary objects; nil: not checked
+	exemplary    []string // expected exemplary objects; nil if not checked
 	holds        func(o *directory.Object, now int64) bool
 	slow         string // target of the warning slow_filter
 	tree         string // an OU that replaces the whole domain

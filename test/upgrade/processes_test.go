@@ -1,4 +1,4 @@
-// Package upgrade runs two versions of the product one after the other, and side by side, as an upgrade
+// Package upgrade runs two versions of the product one after another, and side by side, as an upgrade
 // does. The gateways of one version, a single one or those of a cluster with their nodes, are replaced by
 // gateways of the other version over one simulated domain, while clients keep making calls. `make
 // upgrade-test` builds the older version and runs the tests. Clusters that shared a store before the log

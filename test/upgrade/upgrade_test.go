@@ -205,7 +205,7 @@ func TestAGatewayAlone(t *testing.T) {
 	}
 }
 
-// TestACluster: the gateways of a cluster are replaced one after the other by gateways of
+// TestACluster: the gateways of a cluster are replaced one after another by gateways of
 // another version, and back, while clients keep making calls. Each version continues and
 // reads the work of the other one, no answer contradicts this, and the audit logs agree.
 func TestACluster(t *testing.T) {

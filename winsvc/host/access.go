@@ -118,7 +118,7 @@ func (a accounts) unknown(owner string, grants []grant, name func(sid string) st
 // nameless returns the name that icacls uses for an account without one.
 func nameless(sid string) string { return "*" + sid }
 
-// kept returns the accounts that are to have access to a file or folder while the service's
+// kept returns the accounts that need access to a file or folder while the service's
 // account cannot be looked up. They include the account without a name, which keeps its rights.
 // If there is no such account, that is an error, because the service would be locked out.
 func (a accounts) kept(owner string, grants []grant, name func(sid string) string) ([]string, error) {

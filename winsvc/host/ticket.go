@@ -13,7 +13,7 @@ type Ticket struct {
 type Accepted struct {
 	Logon
 	Domains []string // NetBIOS name of its domain, and its realm
-	Reply   []byte   // a context token that proves this computer's identity to the client; nil: not requested
+	Reply   []byte   // a context token that proves this computer's identity to the client; nil if not requested
 }
 
 // TicketError means that Windows refused a ticket. Code is an SSPI code.

@@ -56,7 +56,7 @@ func (p *parent) tell(kind, text string) {
 // goes to standard error. If in ends, the parent has ended, and RunChild calls exit at once.
 //
 // Neither ctx nor signals stop the child: a service manager and a terminal send signals to all
-// processes at the same time, and the parent stops them one after the other.
+// processes at the same time, and the parent stops them one after another.
 func RunChild(
 	ctx context.Context, in io.Reader, out io.Writer, prepare winsvc.Prepare, exit func(code int),
 ) int {

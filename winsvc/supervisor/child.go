@@ -25,7 +25,7 @@ type child struct {
 	ended    chan struct{} // closed when the child has been stopped permanently
 	err      error         // of the stop; valid after ended is closed
 
-	asked    chan<- answer // receives the outcome of a start; nil: nobody waits
+	asked    chan<- answer // receives the outcome of a start; nil if nobody waits
 	failures int           // consecutive unrequested ends
 }
 

@@ -31,8 +31,8 @@ type kept struct {
 
 	otherKey bool // the key opens none of the stored values
 
-	choices *choice.Choices // which servers all gateways of the cluster use; nil: not in a cluster with a log
-	joined  *peer.Gateway   // contains store; nil: not in a cluster
+	choices *choice.Choices // which servers all gateways of the cluster use; nil if not in a cluster with a log
+	joined  *peer.Gateway   // contains store; nil if not in a cluster
 	keyFile func() error    // returns an error if the key file no longer opens the ring; set if joined is
 }
 

@@ -23,7 +23,7 @@ type Sandbox struct {
 	PowerShell string // path of the PowerShell that runs the scripts; empty for the built-in engine
 
 	domain   simulated
-	operator *signin.Person // signs in by the link; nil: nobody
+	operator *signin.Person // signs in by the link; nil if nobody
 }
 
 // PrepareSandbox prepares a gateway over a simulated domain. Serve must be called

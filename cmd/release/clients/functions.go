@@ -26,7 +26,7 @@ type Function struct {
 type Set struct {
 	Name   string
 	Op     *ops.Operation
-	Switch string // mandatory switch for a call that would otherwise select another set; empty: none
+	Switch string // mandatory switch for a call that would otherwise select another set; empty if none
 }
 
 // Name returns the name of the function.

@@ -17,7 +17,7 @@ type parameter struct {
 	byValue        bool // accepts values from the pipeline
 	byName         bool // accepts the property or column of the same name
 	words          []string
-	completes      string // kind of names that the gateway completes: "user", "group", "ou", "zone"; empty: none
+	completes      string // kind of names that the gateway completes, such as "user" or "zone"; empty if none
 }
 
 // inSet is the role of a parameter in a parameter set.

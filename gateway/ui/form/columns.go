@@ -21,7 +21,7 @@ type Column struct {
 	Called string   // name in the list
 	Values []string // first values, as examples for people who map the column
 	Field  string   // parameter that the column may contain; empty if none matches
-	Sure   bool     // the name is that of the parameter or its label
+	Sure   bool     // the name equals the name or the label of the parameter
 	Own    bool     // not a parameter but part of the list itself, such as Id; it is kept as it is
 }
 

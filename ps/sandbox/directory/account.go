@@ -328,7 +328,7 @@ func (t *tx) setUAC(n *node, want int64) *Error {
 	return nil
 }
 
-// wrongUAC returns why the directory refuses a userAccountControl for any account, or "" if
+// wrongUAC returns the reason why the directory refuses a userAccountControl for any account, or "" if
 // it does not (facts H28).
 func wrongUAC(uac int64) string {
 	types := uac & uacTypes

@@ -17,7 +17,7 @@ type tx struct {
 	steps   []step
 	touched []*node
 	quiet   bool     // steps are not recorded, while loading
-	locked  *Lockout // account that the write has locked out; nil: none
+	locked  *Lockout // account that the write has locked out; nil if none
 }
 
 type stepKind uint8

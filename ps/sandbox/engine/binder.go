@@ -51,7 +51,7 @@ type invocation struct {
 	f       *frame // frame of the caller
 	sig     *signature
 	block   *blockCode // the block called; nil if command is set
-	home    *module    // module of the function called; nil: none
+	home    *module    // module of the function called; nil if none
 	command *command
 	at      *place
 	args    []argument

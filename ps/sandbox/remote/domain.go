@@ -144,7 +144,7 @@ var gatewayName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
 const maxAccount = 256
 
-// refusal returns why a ticket is refused, or "" if it is accepted.
+// refusal returns the reason why a ticket is refused, or "" if it is accepted.
 func (d *Domain) refusal(kind string, t ticket, secret string) (code, text string) {
 	switch {
 	case secret == "" || subtle.ConstantTimeCompare([]byte(t.Secret), []byte(secret)) != 1:

@@ -228,7 +228,7 @@ func (l *Link) Run(ctx context.Context) {
 	}
 }
 
-// Fault returns why the domain cannot be used, or nil if it can.
+// Fault returns the reason why the domain cannot be used, or nil if it can.
 func (l *Link) Fault() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,7 +23,7 @@ type ServiceOptions struct {
 	Service winsvc.Service
 
 	// Check returns the mistakes in a settings file of a service. account is the account that
-	// the service is about to get; empty: it keeps its account.
+	// the service is about to get; empty if it keeps its account.
 	Check func(file, account string) error
 
 	Init   string // command that creates the settings file
@@ -32,7 +32,7 @@ type ServiceOptions struct {
 }
 
 // files protects the files of the service. account is the account that the service is about
-// to get; empty: it keeps its account.
+// to get; empty if it keeps its account.
 func (o ServiceOptions) files(account string) host.Files {
 	return host.Files{Service: o.Service.Name, Account: account}
 }

@@ -18,7 +18,7 @@ type Probe struct {
 	Script string
 	Lane   ps.Lane
 	Args   func(t target) ps.Args // returns the arguments in addition to the server
-	// skip returns why the probe cannot run at the target, or "" if it can. It may be nil.
+	// skip returns the reason why the probe cannot run at the target, or "" if it can. It may be nil.
 	skip func(t target) string
 
 	// IfDiffers describes what to change if a result is not as expected. IfFactDiffers contains
