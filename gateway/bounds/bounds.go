@@ -212,7 +212,7 @@ func Table() []*Row {
 	}
 }
 
-// OfOne returns the limit for one caller, for people.
+// OfOne returns the limit for one caller, as text for people.
 func (r *Row) OfOne() string {
 	switch {
 	case r.Each != "":
@@ -223,7 +223,7 @@ func (r *Row) OfOne() string {
 	return "a quarter of that"
 }
 
-// OfAll returns the limit for all callers, for people.
+// OfAll returns the limit for all callers together, as text for people.
 func (r *Row) OfAll() string {
 	switch {
 	case r.All != "":
@@ -269,7 +269,7 @@ func (f *Full) Error() string {
 	return fmt.Sprintf("%s: %s has %d of %d bytes", f.Row.Name, whose, f.Used, f.Most)
 }
 
-// Sentences describe what is full, which setting limits it and how to make room.
+// Sentences returns a text that says what is full, which setting limits it and how to make room.
 func (f *Full) Sentences() string {
 	whose, part := "All credentials together have", "in all"
 	if f.Own {

@@ -59,7 +59,8 @@ func (c *conclusion) status(answer Answer, err error) int {
 }
 
 // record records the outcome of an operation, or its refusal, before the first byte of its answer is
-// sent. Only a streamed answer is recorded when it is complete; changes have none.
+// sent. A streamed answer is the exception: it is recorded once it is complete. Answers of changes are
+// never streamed.
 func (c *conclusion) record(status int, raced bool) {
 	var err error
 	if c.written != nil {

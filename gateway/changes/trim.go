@@ -24,9 +24,9 @@ type sized struct {
 	bytes    int64
 }
 
-// RunTrimming measures the history, to which others may have added, and removes the oldest records
-// whenever all are too large. Changes go on meanwhile. It returns when ctx is done, and calls failed
-// with each error before that.
+// RunTrimming measures the history, which may contain records that other processes wrote, and removes
+// the oldest records whenever their total size exceeds the limit. Changes can continue meanwhile. It
+// returns when ctx is done; until then it calls failed with each error.
 func (h *History) RunTrimming(ctx context.Context, failed func(error)) {
 	size, err := h.measure(ctx)
 	h.mu.Lock()
@@ -58,9 +58,9 @@ func (h *History) measure(ctx context.Context) (size int64, err error) {
 	return size, err
 }
 
-// trim removes old records if all are too large. Records that were replaced or have expired are
-// counted in [History.Saved], and found to be gone here. A record that is saved meanwhile is counted
-// twice at most.
+// trim removes old records if their total size exceeds the limit. Records that were replaced or have
+// expired are counted in [History.Saved], and found to be gone here. A record that is saved meanwhile
+// is counted twice at most.
 func (h *History) trim(ctx context.Context) error {
 	h.mu.Lock()
 	counted := h.size

@@ -62,7 +62,7 @@ type HTTP struct {
 	ReadTimeout         time.Duration // time limit of a read
 	WriteTimeout        time.Duration // time limit of a change
 	SettleTimeout       time.Duration // time limit for settling an interrupted change
-	SettlePause         time.Duration // between the two reads that confirm it did not happen
+	SettlePause         time.Duration // pause between the two reads that confirm that an interrupted change did not happen
 	ListTimeout         time.Duration // time limit of a list
 	HeaderTimeout       time.Duration // for a client to send the header
 	BodyTimeout         time.Duration // for a client to send the whole request

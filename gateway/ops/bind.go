@@ -104,10 +104,10 @@ func (b *Bound) canonical(without func(*Param) bool) string {
 	return ps.EncodeRequest("", b.Op.ID, args)
 }
 
-// Bind checks the values of a request and returns all problems. It ignores names in given that are
-// not parameters of the operation. The problems passed in, found while reading the request, come
-// first, and no further problems of their parameters are reported. If there are any problems, Bound
-// holds the values that were accepted, for sentences.
+// Bind checks the values of a request and returns all problems. It ignores names in given that are not
+// parameters of the operation. The problems passed in, found while reading the request, come first, and
+// no further problems of their parameters are reported. If there are any problems, Bound holds only the
+// values that were accepted, so that the caller can still report on the request.
 func (op *Operation) Bind(given Given, problems ...schema.FieldError) (*Bound, []schema.FieldError) {
 	b := &Bound{Op: op, Args: ps.Args{}, texts: map[string]string{}}
 	maps.Copy(b.Args, op.Fixed)

@@ -81,7 +81,7 @@ type Operation struct {
 	Accepted bool
 
 	Undo  Undo  // how a change is undone; zero for reads
-	Guard Guard // which guards a change honours; zero for reads
+	Guard Guard // guards that a change honours; zero for reads
 
 	// Protocol is the foreign protocol that the row speaks. If nil, it speaks our own.
 	Protocol *Protocol

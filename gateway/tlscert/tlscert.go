@@ -34,7 +34,7 @@ type Settings struct {
 	PFXPasswordFile string // empty if the PFX has no password
 
 	StoreThumbprint string // SHA-1 of the certificate, in hexadecimal
-	StoreSubject    string // common name, or one of the DNS names; the certificate that expires last counts
+	StoreSubject    string // common name, or a DNS name; of several matches, the certificate that expires last
 
 	ClientCAFile              string // PEM; if empty, clients are not asked for a certificate
 	RequireClientCertificates bool   // otherwise they are optional

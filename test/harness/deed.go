@@ -128,7 +128,7 @@ func (d *Scene) Once() (writes int) {
 	return writes
 }
 
-// Outcome returns the outcome of the deed.
+// Outcome returns the outcome of the writes made so far.
 func (d *Scene) Outcome() ps.Outcome {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -75,7 +75,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// standIn is the executable of the processes.
+// standIn holds the path of the executable that the processes run.
 var standIn struct {
 	once         sync.Once
 	folder, path string

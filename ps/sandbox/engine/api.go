@@ -114,7 +114,7 @@ func (e *LimitError) Error() string {
 // Unwrap returns the cause.
 func (e *LimitError) Unwrap() error { return e.Cause }
 
-// ExitError ends a run by the exit statement.
+// ExitError is the error of a run that an exit statement has ended.
 type ExitError struct{ Code int }
 
 func (e *ExitError) Error() string { return fmt.Sprintf("exit %d", e.Code) }

@@ -34,7 +34,7 @@ type measurement struct {
 	P50       float64     `json:"p50"`
 	P99       float64     `json:"p99"`
 	Longest   float64     `json:"longest"`
-	Parts     *benchParts `json:"parts,omitempty"` // nil: the credential may not read the metrics
+	Parts     *benchParts `json:"parts,omitempty"` // nil if the credential may not read the metrics
 }
 
 // benchParts divide the average time of a request into parts, in milliseconds.
