@@ -67,7 +67,7 @@ type Error struct {
 	// Details are additional sentences for people, such as the objects that match.
 	Details []string `json:"details"`
 
-	// Outside reports that the object exists outside the caller's limits, which the
+	// Outside reports whether the object exists outside the caller's limits, which the
 	// caller must not learn.
 	Outside bool `json:"outside"`
 

@@ -120,7 +120,7 @@ type Result struct {
 	// directory's octets. It is empty if no more records follow.
 	Last string `json:"last"`
 
-	// Outside reports that the object exists outside the caller's limits and was skipped. The
+	// Outside reports whether the object exists outside the caller's limits and was skipped. The
 	// caller must not learn that.
 	Outside bool `json:"outside"`
 

@@ -23,8 +23,8 @@ func Of(all int64) int64 { return max(all/Share, 1) }
 type Row struct {
 	Name  string // e.g. "job lists"
 	What  string // the data that is bounded
-	Each  string // how much one caller may have, for people
-	All   string // how much there may be in total, for people
+	Each  string // limit for one caller, as text for people
+	All   string // limit for all callers together, as text for people
 	Own   int    // fixed limit for one caller; 0 if a setting or a share decides
 	Total int    // fixed limit for all callers
 	// Settings are the settings that determine the limits; the first is for all callers. They are

@@ -126,9 +126,9 @@ type File struct {
 	Told      bool   // nothing depends on it; if others may write it, a warning is enough
 }
 
-// Uses returns all files that a gateway with these settings uses, except the programs themselves
-// (its own, and PowerShell). It omits files next to one of them whose names begin with its name.
-// file is the path of the settings file.
+// Uses returns all files that a gateway with these settings uses, except the programs themselves (its
+// own, and PowerShell). It omits files that are next to one of these files and whose names begin with
+// that file's name. file is the path of the settings file.
 func (s *Settings) Uses(file string) []File {
 	all := []File{
 		{Path: file, Use: "settings", Secret: true},

@@ -65,7 +65,7 @@ func Check(table []*Operation, scripts []ps.Script) []error {
 	return faults
 }
 
-// checked is what Check has verified.
+// checked is a table and its scripts that Check has verified.
 type checked struct {
 	table   []*Operation
 	scripts []ps.Script
@@ -80,7 +80,7 @@ func sameScript(a, b ps.Script) bool {
 		slices.Equal(a.Params, b.Params) && slices.Equal(a.Commands, b.Commands)
 }
 
-// check is Check without the memory.
+// check is Check, but does not remember tables without a fault.
 func check(table []*Operation, scripts []ps.Script) []error {
 	c := &checker{
 		scripts: map[string]ps.Script{}, used: map[string]bool{},

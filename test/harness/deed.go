@@ -157,7 +157,7 @@ func (d *Scene) seen() json.RawMessage {
 	return JSON(all)
 }
 
-// guid returns the identity of an object, even of an object that the deed creates.
+// guid returns the GUID of an object, even of an object that the deed creates.
 func (d *Scene) guid(i int) string {
 	if guid := d.Objects[i].GUID; guid != "" || d.Row.Lane == ps.DNS {
 		return guid

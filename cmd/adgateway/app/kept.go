@@ -31,7 +31,7 @@ type kept struct {
 
 	otherKey bool // the key opens none of the stored values
 
-	choices *choice.Choices // servers that all gateways of the cluster use; nil if not in a cluster with a log
+	choices *choice.Choices // servers that all gateways share; nil if not in a cluster with a log
 	joined  *peer.Gateway   // contains store; nil if not in a cluster
 	keyFile func() error    // returns an error if the key file no longer opens the ring; set if joined is
 }
