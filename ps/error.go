@@ -79,7 +79,7 @@ type Error struct {
 	// announced by the script; nil if it announced nothing and so changed nothing
 	Intent     *Intent       `json:"-"`
 	Server     string        `json:"-"` // the server used, if any
-	RetryAfter time.Duration `json:"-"` // how long to wait before a retry; zero: unspecified
+	RetryAfter time.Duration `json:"-"` // how long to wait before a retry; zero means unspecified
 	Cause      error         `json:"-"`
 }
 

@@ -12,7 +12,7 @@ import (
 type event struct {
 	Action  string
 	Package string
-	Test    string // empty: the event is about the package itself
+	Test    string // empty if the event is about the package itself
 	Output  string
 }
 

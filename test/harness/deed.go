@@ -23,7 +23,7 @@ type Deed struct {
 	Effect  ps.Effect
 	Objects []ps.Intended
 	extent  int   // number of further objects that the change affects
-	Undoes  *Deed // the earlier change that this one undoes; nil: this change is no undo
+	Undoes  *Deed // the earlier change that this one undoes; nil if this change is no undo
 }
 
 // Changed returns an object with one changed value.

@@ -153,7 +153,7 @@ func (t *tally) failures() string {
 type soakKind struct {
 	name   func(client, slot int) string
 	create func(name, text string) systemtest.Call
-	update func(name, text string) systemtest.Call // nil: objects of this kind cannot be changed
+	update func(name, text string) systemtest.Call // nil if objects of this kind cannot be changed
 	remove func(name, text string) systemtest.Call
 	read   func(name, text string) systemtest.Call
 	list   func(name string) systemtest.Call

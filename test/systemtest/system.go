@@ -199,7 +199,7 @@ type Call struct {
 	Method, Path string
 	Params       map[string]any
 	Token        string    // "" is AllToken, "none" sends no credential
-	Raw          io.Reader // body, sent unchanged; nil: Params are sent
+	Raw          io.Reader // body, sent unchanged; if nil, Params are sent
 	Headers      map[string]string
 }
 

@@ -152,7 +152,7 @@ const maxTicket = 1024
 type DomainFiles struct {
 	Listen string
 	Ticket string // for gateways
-	Orders string // for tests; empty: orders are not accepted
+	Orders string // for tests; if empty, orders are not accepted
 }
 
 // Domain serves a simulated domain to gateways in other processes until ctx

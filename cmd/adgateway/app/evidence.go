@@ -16,7 +16,7 @@ import (
 
 // evidence copies and countersigns the audit logs of a cluster's gateways among them.
 type evidence struct {
-	mirror  *auditmirror.Mirror // nil: the log is not copied
+	mirror  *auditmirror.Mirror // nil if the log is not copied
 	witness *auditmirror.Witness
 }
 

@@ -27,7 +27,7 @@ type Options struct {
 	Culture string
 	Version string  // $PSVersionTable.PSVersion; "7.4.0" if empty
 	PID     int     // $PID
-	Account Account // the account of the processes; zero: SANDBOX\sandbox on SANDBOX
+	Account Account // the account of the processes; zero means SANDBOX\sandbox on SANDBOX
 }
 
 // Account is the account of a process, as shown by [Environment].
