@@ -99,7 +99,7 @@ type Call struct {
 	Who        *Who   // nil if unknown
 	From       string // the client's address
 	Operation  string
-	Parameters map[string]string // those that identify its targets; secrets are masked
+	Parameters map[string]string // parameters that identify the targets of the call; secrets are masked
 	PlanCaller string            // who made the plan that it applies; empty without a plan
 	Change     string            // id of its change in the history; empty without one
 	Degraded   bool              // an earlier version made the change without the store that the gateways shared

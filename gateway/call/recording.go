@@ -172,7 +172,7 @@ func lineResult(r *request, line audit.Call, whole audit.Result) audit.Result {
 	return one
 }
 
-// typeOf returns the type of the records of a change.
+// typeOf returns the record type of a change.
 func typeOf(change ps.Change) string {
 	var kind string
 	of := cmp.Or(string(change.After["type"]), string(change.Before["type"]))

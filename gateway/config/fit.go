@@ -118,10 +118,10 @@ func (s *Settings) uselessAccounts() []string {
 
 // File is a file or folder that a gateway opens or creates.
 type File struct {
-	Path, Use string // Use is the setting that names it, or that names its owner
+	Path, Use string // Use is the setting that names the file, or that names its owner
 	Written   bool   // the gateway writes it; otherwise it only reads it
 	Secret    bool   // anyone who reads it can do everything that the gateway can
-	Required  bool   // it must exist
+	Required  bool   // the file must exist
 	Folder    bool   // a folder that only the gateway uses
 	Told      bool   // nothing depends on it; if others may write it, a warning is enough
 }

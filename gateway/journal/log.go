@@ -60,7 +60,7 @@ type Log struct {
 type Status struct {
 	Point   store.Point // of the last applied entry
 	Term    uint64      // the highest term; 0 if none has begun
-	Process Process     // that has the term
+	Process Process     // process that has the term
 	Leads   bool        // the term belongs to this process
 	Time    time.Time   // of the last entry
 	Heard   time.Time   // when a message that verifies was last read, by the monotonic clock; zero if never

@@ -33,7 +33,7 @@ var contextArgs = map[string]string{
 	"Readable":          "string[]", // types of objects that the caller may read
 	"CreatableType":     "string[]", // types of objects that the caller may create
 	"RemovedTogether":   "string[]", // objects removed by the change that is undone
-	"ProtectedTogether": "string[]", // those of them that are protected
+	"ProtectedTogether": "string[]", // GUIDs of the protected ones
 	"StaleSince":        "string[]", // as a file time and as a generalized time
 	"Server":            "string",
 	"ComputerName":      "string",

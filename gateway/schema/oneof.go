@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// OneOf returns the kind of one of some words, in any case. The script receives the word in the
-// spelling given here. about is a sentence for people.
+// OneOf returns the kind of a value that is one of the given words, in any case. The script receives
+// the word in the spelling given here. about is a sentence for people.
 func OneOf(about string, words ...string) Kind {
 	return oneOfKind{base: base{"string"}, about: about, words: words}
 }

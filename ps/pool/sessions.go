@@ -18,7 +18,7 @@ type held struct {
 	retireOn  int       // number of requests; zero means never
 	requests  int
 	why       string // reason of its end; empty until it is told to end
-	retired   bool   // it ends because it was due
+	retired   bool   // the session ends because it was due
 }
 
 // An attempt is a start in progress.

@@ -52,7 +52,7 @@ type Config struct {
 	Limit        time.Duration // limit of requests without one; zero means [DefaultLimit]
 	// limit in bytes for a frame, the noise, and the whole answer to a request; zero means [DefaultMaxOutput]
 	MaxOutput int64
-	// limit in bytes for the whole answer to a list, which is passed on frame by frame; zero means [DefaultMaxList]
+	// limit in bytes for the whole answer to a list, passed on frame by frame; zero means [DefaultMaxList]
 	MaxList int64
 
 	// Rehearsal is a function without parameters that the session runs before it is ready, up to

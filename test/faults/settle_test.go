@@ -188,7 +188,7 @@ type cutLab struct {
 	cutter   *cutter
 	system   *systemtest.System
 	pristine sandboxtest.Snapshot
-	change   string // id of the last write; empty means unknown
+	change   string // id of the last write; empty if unknown
 }
 
 // open restores the world, or creates a new one.

@@ -28,7 +28,7 @@ type item struct {
 
 	mu      sync.Mutex
 	status  int    // status of the answer that settled the item; 0 if no such answer came
-	change  string // ID of the resulting change; empty means unknown
+	change  string // ID of the resulting change; empty if unknown
 	outcome string // the outcome if the status was not 2xx
 	last    string // code of the last refusal
 }

@@ -35,7 +35,7 @@ func circles(t *testing.T, all []source) map[string]size {
 // A listed package is described by the go command.
 type listed struct {
 	export string   // built on this system
-	files  []string // that are built on this system
+	files  []string // files that are built on this system
 }
 
 // list returns all packages that are built, by path.

@@ -200,7 +200,7 @@ type source struct {
 
 func (s source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
 
-// line returns the number of the line of a position.
+// line returns the line number of a position.
 func (s source) line(at token.Pos) int { return sharedFiles.Position(at).Line }
 
 // sharedFiles has the positions in all sources.

@@ -43,7 +43,7 @@ type Job struct {
 	Skipped      int       `json:"skipped"`
 	NotRun       int       `json:"notRun"`
 	Rate         float64   `json:"rate"`      // items per second
-	Remaining    *int      `json:"remaining"` // in seconds; nil means unknown
+	Remaining    *int      `json:"remaining"` // in seconds; nil if unknown
 	Retries      string    `json:"retries"`
 	Undoes       string    `json:"undoes"`
 	Problems     []Problem `json:"problems"`

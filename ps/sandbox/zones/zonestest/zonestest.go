@@ -141,7 +141,7 @@ type place struct {
 	key   string
 }
 
-// view is what lines found in a zone. Nobody changes it.
+// view is the content of a zone as lines found it. It is never modified.
 type view struct {
 	zone    zones.Zone
 	records []zones.Record
