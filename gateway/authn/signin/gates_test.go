@@ -68,7 +68,7 @@ func (m *mirror) State() store.State {
 	return state
 }
 
-// three are three gates that share a store.
+// three holds three gates that share a store.
 type three struct {
 	t       *testing.T
 	gates   []*Gate
