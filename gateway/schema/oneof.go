@@ -39,7 +39,7 @@ func (k oneOfKind) Doc() Doc {
 	return Doc{Type: "string", Enum: k.words, Text: k.about, Example: k.words[0]}
 }
 
-// WordList returns the kind of a list of such words, separated by commas.
+// WordList returns the kind of a list of the given words, separated by commas.
 func WordList(about string, words ...string) Kind {
 	return wordListKind{base: base{"string[]"}, one: oneOfKind{base: base{"string"}, words: words}, about: about}
 }
