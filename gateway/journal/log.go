@@ -17,8 +17,8 @@ const (
 	// readAgainMost is the longest pause before the end of the stream is read again.
 	readAgainMost = 250 * time.Millisecond
 
-	// shortFor is how long a stream must end before the last applied entry until that is believed:
-	// a node that was cut off shows an old end until it notices.
+	// shortFor is how long a stream must appear to end before the last applied entry until the gateway
+	// believes it. A node that was cut off shows an old end until it notices.
 	shortFor = 30 * time.Second
 )
 

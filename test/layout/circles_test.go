@@ -67,7 +67,7 @@ func byPackage(all []source, packages map[string]listed) map[string][]*ast.File 
 	return grouped
 }
 
-// graph has the files that each file refers to, by name.
+// graph holds the files that each file refers to, by name.
 type graph map[string]map[string]bool
 
 // references returns the references between the files of a package.

@@ -203,7 +203,7 @@ func (s source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
 // line returns the line number of a position.
 func (s source) line(at token.Pos) int { return sharedFiles.Position(at).Line }
 
-// sharedFiles has the positions in all sources.
+// sharedFiles holds the positions in all sources.
 var sharedFiles = token.NewFileSet()
 
 // sources returns every Go file of the project, parsed.

@@ -148,7 +148,7 @@ func (t *tally) failures() string {
 	return strings.Join(lines, ", ")
 }
 
-// soakKind has the requests for objects of one kind. The text of an object is a nonce: its
+// soakKind holds the requests for objects of one kind. The text of an object is a nonce: its
 // description, or the target of a record.
 type soakKind struct {
 	name   func(client, slot int) string

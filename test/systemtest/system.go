@@ -161,7 +161,7 @@ func (s *System) Snapshot() sandboxtest.Snapshot {
 	return snapshot
 }
 
-// tokens has the tokens above, with their scopes and limits.
+// tokens holds the tokens above, with their scopes and limits.
 func tokens(t testing.TB) *authn.Static {
 	t.Helper()
 	var plain []identity.Scope

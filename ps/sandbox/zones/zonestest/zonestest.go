@@ -148,7 +148,7 @@ type view struct {
 	lines   []string
 }
 
-// taken has the last view of each zone: most snapshots differ in one.
+// taken holds the last view of each zone: most snapshots differ in one.
 var taken = struct {
 	sync.Mutex
 	zones map[place]view
