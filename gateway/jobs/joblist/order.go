@@ -57,8 +57,8 @@ func Order(items []Item, touch func(i int) Touch) (units []Unit, problems, circl
 	return units, nil, nil
 }
 
-// Waits returns the items that each item waits for, as [Order] does. after holds the items that
-// each item comes after, and must not contain circles.
+// Waits returns the items that each item waits for, as [Order] does. after holds the items that each
+// item comes after, and must not contain cycles.
 func Waits(touch func(i int) Touch, after [][]int) [][]int {
 	lines := make([]int, len(after))
 	for i := range lines {
