@@ -329,8 +329,8 @@ func (rs *replicas) leaderBut(former *replicated) (leads *replicated) {
 	return leads
 }
 
-// TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore: its change ends at the new leader, its caller
-// gets the usual answer, and the new leader unlocks the object at once.
+// TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore: the script's change ends at the new leader, the
+// caller gets the usual answer, and the new leader unlocks the object at once.
 func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
 	t.Parallel()
 	d := newTown()
@@ -374,8 +374,8 @@ func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
 	assert.Equal(t, 2, d.written("u1"), "once by each call")
 }
 
-// TestAnEndThatNoLeaderTakesIsUnknown: the caller is told that the outcome is unknown. Once the
-// gateway can report how the run ended, that is the verdict.
+// TestAnEndThatNoLeaderTakesIsUnknown: if no leader accepts the end of a change, the caller is told
+// that the outcome is unknown. Once the gateway can report how the run ended, that is the verdict.
 func TestAnEndThatNoLeaderTakesIsUnknown(t *testing.T) {
 	t.Parallel()
 	d := newTown()

@@ -34,7 +34,8 @@ func (s *Server) Readiness(
 	return checks, ready
 }
 
-// RequiresReason reports whether calls of an operation to a server must say why, by its present settings.
+// RequiresReason reports whether calls of an operation to a server must give a reason under the
+// server's current settings.
 func RequiresReason(s *Server, operation string) bool {
 	return call.RequiresReason(s.operationOf(operation), s.current.Load().RequireReason)
 }
@@ -51,6 +52,7 @@ func (s *Server) answered(op *ops.Operation, status int, err error) {
 // LastHour returns the number of answered calls of operations in each minute of the last hour.
 func (s *Server) LastHour() []figures.Minute { return s.hour.Last(time.Now()) }
 
-// ClientOf returns the address of a request's client according to the rules for trusted proxies.
-// For a request that has not passed them it is the TCP peer, or the zero Addr if that is unknown.
+// ClientOf returns the address of a request's client according to the rules for trusted proxies. For a
+// request to which the rules have not been applied, it is the TCP peer, or the zero Addr if that is
+// unknown.
 func ClientOf(r *http.Request) netip.Addr { return transport.ClientOf(r) }

@@ -125,7 +125,7 @@ type Cluster struct {
 	Relay *store.Sealed
 }
 
-// Pages are the pages for people. They know who may use them.
+// Pages serves the pages for people, and decides who may use them.
 type Pages interface {
 	http.Handler
 	// Rights is an [authn.People].

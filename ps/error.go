@@ -31,7 +31,7 @@ const (
 	OutcomeNone    Outcome = "none"    // nothing was changed, or everything was undone
 	OutcomePartial Outcome = "partial" // part of the change remains; see Remains
 	OutcomeDone    Outcome = "done"    // the change was made; only reporting it failed
-	OutcomeUnknown Outcome = "unknown" // it could not be determined
+	OutcomeUnknown Outcome = "unknown" // the outcome could not be determined
 )
 
 // ErrClosing is the Cause of the [Error] for a request that was not started
@@ -67,7 +67,7 @@ type Error struct {
 	// Details are additional sentences for people, such as the objects that match.
 	Details []string `json:"details"`
 
-	// Outside reports that the object exists outside the caller's limits, which the
+	// Outside reports whether the object exists outside the caller's limits, which the
 	// caller must not learn.
 	Outside bool `json:"outside"`
 
@@ -79,7 +79,7 @@ type Error struct {
 	// announced by the script; nil if it announced nothing and so changed nothing
 	Intent     *Intent       `json:"-"`
 	Server     string        `json:"-"` // the server used, if any
-	RetryAfter time.Duration `json:"-"` // how long to wait before a retry; zero: unspecified
+	RetryAfter time.Duration `json:"-"` // how long to wait before a retry; zero if unspecified
 	Cause      error         `json:"-"`
 }
 

@@ -36,8 +36,8 @@ type Request struct {
 	Write   bool          // may change something: never retried, and once started not cancelled with ctx
 	Settles bool          // settles or undoes another request: also served during shutdown
 	List    bool          // may be slow and large: must leave a session of the lane free
-	Limit   time.Duration // maximum run time after a session is acquired; zero: the runner's default
-	Wait    time.Duration // maximum wait for a session; zero: the runner's default
+	Limit   time.Duration // maximum run time after a session is acquired; zero means the runner's default
+	Wait    time.Duration // maximum wait for a session; zero means the runner's default
 
 	// Records receives each batch of records as it arrives, as undecoded JSON: an array of at most
 	// 500 objects. Calls do not overlap, and all of them return before Run does. The callee may
@@ -120,7 +120,7 @@ type Result struct {
 	// directory's octets. It is empty if no more records follow.
 	Last string `json:"last"`
 
-	// Outside reports that the object exists outside the caller's limits and was skipped. The
+	// Outside reports whether the object exists outside the caller's limits and was skipped. The
 	// caller must not learn that.
 	Outside bool `json:"outside"`
 

@@ -30,7 +30,7 @@ const (
 var citations = []struct {
 	pattern *regexp.Regexp
 	prefix  string
-	file    *regexp.Regexp // nil: all files
+	file    *regexp.Regexp // nil means all files
 }{
 	{regexp.MustCompile(`\b[Ff]acts (` + factNumbers + `)`), "", nil},
 	{regexp.MustCompile(`\b[Ff]acts-5\.1 (` + oldNumbers + `)`), "5.1 ", nil},

@@ -22,7 +22,7 @@ type fakeWindows struct {
 	elevated   bool
 	controller bool
 	granted    []string // accounts that may log on as a service
-	warnings   []string // of Change
+	warnings   []string // returned by Change
 	installed  bool
 	found      registered
 	password   string

@@ -57,7 +57,7 @@ var licenceFile = regexp.MustCompile(`(?i)^((un)?licen[cs]e|copying|copyright|no
 type goModule struct {
 	Path, Version, Dir string
 	Main               bool
-	Replace            *goModule // nil: the module is not replaced
+	Replace            *goModule // nil if the module is not replaced
 }
 
 // licencesOf returns the licence files of Go and of all modules with code in the executable,

@@ -39,7 +39,7 @@ type program struct {
 	Name        string    // name of its folder in cmd, and of its service if it has an installer
 	Description string    // in the version information of Windows
 	version     string    // variable set by the linker
-	Installer   installer // zero: no MSI
+	Installer   installer // zero means no MSI
 }
 
 var (

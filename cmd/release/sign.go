@@ -13,7 +13,7 @@ import (
 type signer struct {
 	certificate string // PEM file with the certificate and its chain
 	key         string // PEM file
-	timestamps  string // URL of an RFC 3161 authority; empty: the signature expires with the certificate
+	timestamps  string // URL of an RFC 3161 authority; if empty, the signature expires with the certificate
 }
 
 // newSigner returns a signer, or nil if neither certificate nor key is given.

@@ -126,8 +126,8 @@ func (a *Attribute) Line(values ...string) string {
 	return strings.Join(append(head, values...), separator)
 }
 
-// Kept returns the lines of the additional attributes in records of removals and creations: the
-// attributes that every forest has, and the size of the photo.
+// Kept returns the lines of the additional attributes that records of removals and creations contain:
+// the attributes that every forest has, and the size of the photo.
 func Kept() []string {
 	photo := *Photo
 	photo.Form = size

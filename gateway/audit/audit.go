@@ -49,7 +49,7 @@ import (
 // Options configure a [Log]. Only File is required.
 type Options struct {
 	File    string        // rotated files and the head are in the same folder
-	Key     []byte        // of the HMAC; empty for plain hashes
+	Key     []byte        // key of the HMAC; empty for plain hashes
 	MaxSize int64         // size in bytes at which the file is rotated; zero means never
 	MaxAge  time.Duration // age at which the file is rotated; zero means never
 	Reads   bool          // also record calls that only read
@@ -99,9 +99,9 @@ type Call struct {
 	Who        *Who   // nil if unknown
 	From       string // the client's address
 	Operation  string
-	Parameters map[string]string // those that identify its targets; secrets are masked
-	PlanCaller string            // who made the plan that it applies; empty without a plan
-	Change     string            // id of its change in the history; empty without one
+	Parameters map[string]string // parameters that identify the targets of the call; secrets are masked
+	PlanCaller string            // caller that made the applied plan; empty without a plan
+	Change     string            // id of the call's change in the history; empty without one
 	Degraded   bool              // an earlier version made the change without the store that the gateways shared
 
 	// Server is the directory or DNS server that is about to be used, and PinEpoch is as in Result.
@@ -114,7 +114,7 @@ type Call struct {
 type Result struct {
 	Outcome  string // a [ps.Outcome]; empty if it was rejected before anything ran
 	Code     string // error code of the response; empty on success
-	Status   int    // of the response; 0 if there was none
+	Status   int    // HTTP status of the response; 0 if there was none
 	Server   string // the directory or DNS server that was used
 	PinEpoch uint64 // epoch of the gateways' choice of the server; 0 outside of a cluster
 	Duration time.Duration
@@ -135,7 +135,7 @@ type Stats struct {
 	Used       int64  // bytes of all files
 	MaxTotal   int64  // as in Options
 	Sequence   uint64 // number of the last line
-	Lines      uint64 // written
+	Lines      uint64 // lines written
 	Failures   uint64 // failed attempts to write
 	Owed       int    // lines about calls that ran, still to be written
 	Suppressed uint64 // calls without effect that were only counted

@@ -12,7 +12,7 @@ type checkpoints struct {
 	at     time.Time
 	timer  *time.Timer // runs if there are lines after seq
 	failed bool        // the anchor could not be written
-	warned bool        // that the space is almost used up
+	warned bool        // a notice was given that the space is almost used up
 	over   bool
 }
 

@@ -95,8 +95,8 @@ func (c *chain) writeAnchor() error {
 }
 
 // checkEnd compares the end of the files with the head record and with the anchor, and notes
-// irregularities that an earlier session cannot have caused. keyed says that the last line was
-// written with the key.
+// irregularities that an earlier session cannot have caused. keyed is true if the last line was written
+// with the key.
 func (c *chain) checkEnd(keyed bool) {
 	found := c.seq
 	head, err := readRecord(headName(c.o.File))

@@ -37,7 +37,7 @@ type Verified struct {
 	Lines     uint64
 	Head      audit.Head
 	Copied    uint64 // number of lines compared with copies
-	Witnessed int    // number of ends compared with the records of others
+	Witnessed int    // number of ends compared with the records of other gateways
 	By        []string
 	Notes     []audit.Fault
 }
@@ -210,7 +210,7 @@ func (v *verifying) copyAlone(ctx context.Context, name string) error {
 	return err
 }
 
-// against compares the files of a gateway with the claims of others about it.
+// against compares the files of a gateway with the claims of the other gateways about it.
 func (v *verifying) against(ctx context.Context, c Chain) error {
 	at := slices.IndexFunc(v.result.Gateways, func(g Verified) bool { return g.Gateway == c.Gateway })
 	w := &witnessed{claims: map[uint64][]claim{}}

@@ -44,7 +44,7 @@ type Witness struct {
 	o       WitnessOptions
 	seen    map[string]store.Revision // of the other gateways' ends, by key
 	noticed time.Time                 // when another gateway last published its end, by this gateway's clock
-	alone   time.Time                 // when the absence of others was last recorded; zero if there are others
+	alone   time.Time                 // when having no other gateways was last recorded; zero if there are some
 	failed  bool
 }
 
@@ -62,7 +62,7 @@ const (
 	bellLife   = time.Hour
 )
 
-// Run publishes and records ends until ctx is done. It records the ends of others at once.
+// Run publishes and records ends until ctx is done. It records the ends of other gateways at once.
 func (w *Witness) Run(ctx context.Context) {
 	tell := time.NewTicker(w.o.Interval)
 	defer tell.Stop()

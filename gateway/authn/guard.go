@@ -21,9 +21,9 @@ import (
 //     separately the number of wrong tokens;
 //   - by name: attempts from anywhere are admitted ever more slowly.
 //
-// If the password for a name was correct recently at an address, further attempts there are
-// admitted in spite of all three, as long as the pair has spare attempts, because the failures may
-// be those of others behind the same address.
+// If the password for a name was correct recently at an address, further attempts there are admitted in
+// spite of all three, as long as the pair has spare attempts, because the failures may be those of
+// other callers behind the same address.
 //
 // It behaves the same for users that exist and for those that do not. Its memory is bounded:
 // entries are evicted least recently used first.

@@ -23,8 +23,8 @@ func Of(all int64) int64 { return max(all/Share, 1) }
 type Row struct {
 	Name  string // e.g. "job lists"
 	What  string // the data that is bounded
-	Each  string // how much one caller may have, for people
-	All   string // how much there may be in total, for people
+	Each  string // limit for one caller, as text for people
+	All   string // limit for all callers together, as text for people
 	Own   int    // fixed limit for one caller; 0 if a setting or a share decides
 	Total int    // fixed limit for all callers
 	// Settings are the settings that determine the limits; the first is for all callers. They are
@@ -212,7 +212,7 @@ func Table() []*Row {
 	}
 }
 
-// OfOne returns the limit for one caller, for people.
+// OfOne returns the limit for one caller, as text for people.
 func (r *Row) OfOne() string {
 	switch {
 	case r.Each != "":
@@ -223,7 +223,7 @@ func (r *Row) OfOne() string {
 	return "a quarter of that"
 }
 
-// OfAll returns the limit for all callers, for people.
+// OfAll returns the limit for all callers together, as text for people.
 func (r *Row) OfAll() string {
 	switch {
 	case r.All != "":
@@ -269,7 +269,7 @@ func (f *Full) Error() string {
 	return fmt.Sprintf("%s: %s has %d of %d bytes", f.Row.Name, whose, f.Used, f.Most)
 }
 
-// Sentences describe what is full, which setting limits it and how to make room.
+// Sentences returns a text that says what is full, which setting limits it and how to make room.
 func (f *Full) Sentences() string {
 	whose, part := "All credentials together have", "in all"
 	if f.Own {

@@ -11,7 +11,7 @@ const Least = 1 << 20
 
 const (
 	freeFor = time.Second // how long a measurement of the free space is used
-	hours   = 24          // how long a caller's usage counts
+	hours   = 24          // number of hours for which a caller's usage counts
 )
 
 // Room is the space left on the disk. Each caller can take a quarter of it within a day, so it

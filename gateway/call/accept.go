@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Accept reads the parameters of a call and refuses calls that the caller may not make. If it
-// fails, it returns everything that is known about the call, for the audit.
+// Accept reads the parameters of a call and refuses calls that the caller may not make. If it fails, it
+// returns everything that is known about the call, so that the audit can record it.
 func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, err error) {
 	a = Accepted{Call: c, Limits: Limits{Read: p.ReadLimit, Settle: p.SettleLimit}}
 	if a.Given, err = read(ctx, &c); err != nil {

@@ -37,7 +37,7 @@ type Call struct {
 	Behind    bool  // the answer may come from a copy of the store that lacks the latest changes
 	Item      *Item // the item of a job that makes the call; nil if none does
 
-	// Path has the values in the path, for the audit of a call that is refused before Input is
+	// Path contains the values in the path. The audit shows them if a call is refused before Input is
 	// read.
 	Path map[string]string
 	// Lines of headers as received. They are parsed when the call is made.
@@ -80,7 +80,7 @@ type Undoing struct {
 	Fields  []string // fields to undo; nil means all
 	Batch   string   // first change of the outer call; empty if this is the first
 	Objects []string // GUIDs of the objects of the change
-	Guarded []string // those of them that are protected
+	Guarded []string // GUIDs of the protected ones
 }
 
 // Guard compares the announcement of a script with a condition of the call. Only one goroutine at a
@@ -106,7 +106,7 @@ func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 // can be made again if it fails with [ErrAgain].
 type Item struct {
 	Key     string    // idempotency key, used instead of Keys
-	Expires time.Time // until when the key is kept
+	Expires time.Time // time until which the key is kept
 }
 
 // ErrAgain is in the error chain of an item's call that changed nothing because it was cut off, or

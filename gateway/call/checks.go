@@ -54,8 +54,8 @@ func (t *Trial) checks(ctx context.Context, s *Service, p *Policy) []change.Chec
 	return append(all, notChecked("replication", "What other domain controllers are changing is not known."))
 }
 
-// forest reports that the script has looked for the new names in the other domains of the forest.
-// It would have refused a name that is taken.
+// forest returns the result of the check for new names: the script has looked for them in the other
+// domains of the forest. It would have refused a name that is taken.
 func (f forecast) forest() change.Check {
 	const name = "forest_uniqueness"
 	states := f.about("forest")

@@ -108,8 +108,8 @@ func (c *Parameters) field(name string) *schema.Field {
 	return &shape.Fields[at]
 }
 
-// readOnly says that the operation does not set a field of the record, and names the operation that
-// does.
+// readOnly returns a message that the operation does not set a field of the record, and that names the
+// operation that does.
 func (c *Parameters) readOnly(field *schema.Field) string {
 	const text = "is a field of the record that this operation does not set"
 	if field.SetBy != "" {
@@ -160,8 +160,8 @@ func (c *Parameters) mistyped(name string) bool {
 	return slices.ContainsFunc(c.Names, alike)
 }
 
-// suggest names the parameter that an unknown name probably means, or lists the parameters that
-// exist.
+// suggest returns a sentence that names the parameter that an unknown name probably means, or that
+// lists the existing parameters.
 func (c *Parameters) suggest(name string) string {
 	if field := c.field(name); field != nil && c.Op.Param(field.Input) != nil {
 		return "; did you mean " + field.Input + "?"

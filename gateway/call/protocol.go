@@ -39,7 +39,7 @@ func complete(a Accepted, policy *Policy) error {
 	return nil
 }
 
-// wasCut reports whether the run of a change was interrupted and has certainly not made it.
+// wasCut reports whether the run of a change was interrupted and has certainly not made the change.
 func wasCut(err error) bool {
 	e := ps.AsError(err)
 	return e.Outcome == ps.OutcomeNone && (e.Kind == ps.KindTimeout || e.Kind == ps.KindDied)

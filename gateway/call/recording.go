@@ -59,7 +59,8 @@ func (c *conclusion) status(answer Answer, err error) int {
 }
 
 // record records the outcome of an operation, or its refusal, before the first byte of its answer is
-// sent. Only a streamed answer is recorded when it is complete; changes have none.
+// sent. A streamed answer is the exception: it is recorded once it is complete. Answers of changes are
+// never streamed.
 func (c *conclusion) record(status int, raced bool) {
 	var err error
 	if c.written != nil {
@@ -171,7 +172,7 @@ func lineResult(r *request, line audit.Call, whole audit.Result) audit.Result {
 	return one
 }
 
-// typeOf returns the type of the records of a change.
+// typeOf returns the record type of a change.
 func typeOf(change ps.Change) string {
 	var kind string
 	of := cmp.Or(string(change.After["type"]), string(change.Before["type"]))

@@ -37,7 +37,7 @@ type request struct {
 type taken struct {
 	key         *idempotency.Claim // nil if the call has no key
 	applying    *plan.Application  // nil if the call applies no plan
-	fingerprint []byte             // of the dry run, if its plan is stored
+	fingerprint []byte             // fingerprint of the dry run, if its plan is stored
 	spending    *quota.Spending    // nil if nothing counts
 }
 

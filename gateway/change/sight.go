@@ -139,9 +139,9 @@ type Call struct {
 	About About
 }
 
-// SeeCall reports whether a line of the audit may be shown. A caller sees lines about objects that
-// it may read now, and its own lines, including those about calls that it may still make. If limits
-// apply, it sees the reasons why its own calls were refused, but not those of others.
+// SeeCall reports whether a line of the audit may be shown. A caller sees lines about objects that it
+// may read now, and its own lines, including those about calls that it may still make. If limits apply,
+// it sees the reasons why its own calls were refused, but not those of other callers' calls.
 func (s Sight) SeeCall(c Call) bool {
 	if c.Row == nil {
 		return c.Own || s.None() && s.caller.Has(identity.UserRead)

@@ -197,7 +197,7 @@ type History struct {
 	life  time.Duration
 	most  int64 // bytes
 
-	full chan struct{} // says that there may be too much
+	full chan struct{} // signals that the history may be too large
 	seen atomic.Pointer[func(*Record)]
 
 	mu   sync.Mutex
@@ -222,8 +222,8 @@ func (h *History) Save(ctx context.Context, r *Record) error {
 // Store returns the store that contains the history.
 func (h *History) Store() *store.Sealed { return h.store }
 
-// Complete saves a record with the outcome of its change, and appends it to [Log]. If the change
-// undoes another change that is still stored, that one's record gets its id. Complete fails like
+// Complete saves a record with the outcome of its change, and appends it to [Log]. If the change undoes
+// another one whose record is still stored, that record gets the id of the undo. Complete fails like
 // [History.Save].
 func (h *History) Complete(ctx context.Context, r *Record, outcome ps.Outcome) error {
 	r.End(outcome)
@@ -304,7 +304,7 @@ func (h *History) PutEnded(tx *store.Tx, r *Record) error {
 	}
 	undone, err := h.Find(tx, r.Undoes)
 	if errors.Is(err, ErrAbsent) {
-		return nil // it is no longer stored
+		return nil // the undone change is no longer stored
 	}
 	if err != nil || slices.ContainsFunc(undone.UndoneBy, func(u Undoing) bool { return u.ID == r.ID }) {
 		return err
@@ -325,8 +325,8 @@ func (h *History) Find(tx *store.Tx, id string) (*Record, error) {
 	return h.decode(e)
 }
 
-// Saved counts a record that was put. If all are too large now, [History.RunTrimming] removes the
-// oldest.
+// Saved counts a record that was put. If their total size exceeds the limit now, [History.RunTrimming]
+// removes the oldest.
 func (h *History) Saved(r *Record) {
 	if seen := h.seen.Load(); seen != nil {
 		(*seen)(r)
@@ -337,16 +337,16 @@ func (h *History) Saved(r *Record) {
 	if h.size > h.most {
 		select {
 		case h.full <- struct{}{}:
-		default: // it has been told
+		default: // a signal is already pending
 		}
 	}
 }
 
-// OnSaved sets a function that is called with each record that was put, from now on and in the
-// place of the one before. It must not keep the record.
+// OnSaved sets the function that is called with each record that is put from now on, and replaces the
+// one set before. The function must not keep the record.
 func (h *History) OnSaved(seen func(*Record)) { h.seen.Store(&seen) }
 
-// Oldest returns the identity of the oldest record; empty if there is none.
+// Oldest returns the id of the oldest record, or "" if there is none.
 func (h *History) Oldest(ctx context.Context) (id string, err error) {
 	err = h.store.Store.Range(ctx, kind, "", func(e store.Entry) bool {
 		id = e.Key
@@ -403,7 +403,7 @@ func (h *History) Newest(
 	return errors.Join(err, wrong)
 }
 
-// Running returns the changes that were running when the gateway last ended.
+// Running returns the changes that were running when the gateway last stopped.
 func (h *History) Running(ctx context.Context) (running []*Record, err error) {
 	var wrong error
 	err = h.store.RangeBack(ctx, kind, "", func(e store.Entry) bool {

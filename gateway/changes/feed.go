@@ -45,7 +45,7 @@ func (h *History) After(
 	for i := 0; err == nil && i < len(ids); i++ {
 		ended[i].Record, err = h.Get(ctx, ids[i])
 		if errors.Is(err, ErrAbsent) {
-			err = nil // it was removed meanwhile, as the oldest are
+			err = nil // the record was removed meanwhile to make room
 		}
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func (h *History) From(ctx context.Context, t time.Time) (store.Position, error)
 	for low < high {
 		middle := store.Position{Creation: end.Creation, Sequence: low + (high-low)/2}
 		entry, found, err := h.next(ctx, middle)
-		if err != nil && !errors.Is(err, store.ErrPosition) { // it was stored a moment ago
+		if err != nil && !errors.Is(err, store.ErrPosition) { // ErrPosition means that entries were just removed
 			return end, err
 		}
 		early := false
@@ -108,7 +108,7 @@ func (h *History) early(ctx context.Context, id string, t time.Time) (bool, erro
 	}
 	r, err := h.Get(ctx, id)
 	if errors.Is(err, ErrAbsent) {
-		return true, nil // it was one of the oldest
+		return true, nil // the record was removed, so it was one of the oldest
 	}
 	return err == nil && r.Sent.Before(t), err
 }

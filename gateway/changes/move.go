@@ -15,7 +15,7 @@ type Moved struct {
 	Present int `json:"present"` // already in the history
 }
 
-// ErrUnfinished means that some changes are still running, or were when their gateway ended.
+// ErrUnfinished means that some changes are still running, or were running when their gateway stopped.
 var ErrUnfinished = errors.New("changes are unfinished")
 
 // moveAtOnce is the number of changes that are read at a time.

@@ -24,9 +24,9 @@ type sized struct {
 	bytes    int64
 }
 
-// RunTrimming measures the history, to which others may have added, and removes the oldest records
-// whenever all are too large. Changes go on meanwhile. It returns when ctx is done, and calls failed
-// with each error before that.
+// RunTrimming measures the history, which may contain records that other processes wrote, and removes
+// the oldest records whenever their total size exceeds the limit. Changes can continue meanwhile. It
+// returns when ctx is done; until then it calls failed with each error.
 func (h *History) RunTrimming(ctx context.Context, failed func(error)) {
 	size, err := h.measure(ctx)
 	h.mu.Lock()
@@ -58,9 +58,9 @@ func (h *History) measure(ctx context.Context) (size int64, err error) {
 	return size, err
 }
 
-// trim removes old records if all are too large. Records that were replaced or have expired are
-// counted in [History.Saved], and found to be gone here. A record that is saved meanwhile is counted
-// twice at most.
+// trim removes old records if their total size exceeds the limit. Records that were replaced or have
+// expired are counted in [History.Saved], and found to be gone here. A record that is saved meanwhile
+// is counted twice at most.
 func (h *History) trim(ctx context.Context) error {
 	h.mu.Lock()
 	counted := h.size
@@ -70,7 +70,7 @@ func (h *History) trim(ctx context.Context) error {
 		return err
 	}
 	if size > h.most {
-		goal := h.most - h.most/20 // so that this is rare
+		goal := h.most - h.most/20 // some room, so that trimming is rare
 		if size, err = h.removeSurplus(ctx, callers, size, goal); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (h *History) trim(ctx context.Context) error {
 }
 
 // removeSurplus removes the oldest records of the callers with the most, down to a size, and the
-// entries of [Log] that lead to none. It returns the remaining size. If a record was replaced
+// entries of [Log] that have no record. It returns the remaining size. If a record was replaced
 // meanwhile, it ends early without an error; the next saved record triggers another attempt.
 func (h *History) removeSurplus(
 	ctx context.Context, callers map[identity.ID][]sized, size, goal int64,
@@ -117,7 +117,7 @@ func (h *History) removeSurplus(
 // written.
 const removedAtOnce = 100
 
-// byCaller returns the records of each caller, oldest first, and the size of all.
+// byCaller returns the records of each caller, oldest first, and their total size.
 func (h *History) byCaller(ctx context.Context) (callers map[identity.ID][]sized, size int64, err error) {
 	callers = map[identity.ID][]sized{}
 	err = h.store.Range(ctx, kind, "", func(e store.Entry) bool {

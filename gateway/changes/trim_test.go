@@ -61,8 +61,9 @@ func TestAFloodOfOneCallerLeavesTheChangesOfOthers(t *testing.T) {
 	require.NoError(t, err, "who begins anew reads what is left")
 }
 
-// TestTheHistoryIsTrimmedWhileItRuns: what others added before counts from the start, a record that
-// makes it too large has the oldest ones removed, and an error does not end it.
+// TestTheHistoryIsTrimmedWhileItRuns: records that others added before count from the start, a record
+// that makes the history too large causes the oldest ones to be removed, and an error does not end the
+// trimming.
 func TestTheHistoryIsTrimmedWhileItRuns(t *testing.T) {
 	kept := &refusing{Store: store.NewMemory(nil)}
 	db := storetest.Seal(t, kept)
@@ -94,7 +95,7 @@ func TestTheHistoryIsTrimmedWhileItRuns(t *testing.T) {
 
 var errRefused = errors.New("refused")
 
-// refusing refuses to remove records while it is told to.
+// refusing is a store that refuses writes while refuses is set.
 type refusing struct {
 	store.Store
 	refuses atomic.Bool

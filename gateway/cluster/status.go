@@ -79,8 +79,8 @@ func (m *Member) Status() Status {
 	return s
 }
 
-// known returns the name of the leading gateway and its address for forwarded calls, or "" for what
-// is unknown. The caller holds the mutex.
+// known returns the name of the leading gateway and its address for forwarded calls, or "" for each
+// that is unknown. The caller holds the mutex.
 func (m *Member) known(now time.Time) (name, hop string) {
 	switch {
 	case m.own != 0:

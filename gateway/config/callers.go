@@ -72,7 +72,7 @@ func intoRate(field *string) part {
 // mostPerHour is the highest hourly limit of a caller.
 const mostPerHour = 1_000_000
 
-// intoNumber returns a part that is a limit of a caller; nil if it is not set.
+// intoNumber returns a part that is a limit of a caller. The field stays nil if the limit is not set.
 func intoNumber(field **int) part {
 	set := func(node *yaml.Node) error {
 		n, err := strconv.Atoi(node.Value)

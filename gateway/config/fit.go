@@ -118,17 +118,17 @@ func (s *Settings) uselessAccounts() []string {
 
 // File is a file or folder that a gateway opens or creates.
 type File struct {
-	Path, Use string // Use is the setting that names it, or that names its owner
+	Path, Use string // Use is the setting that names the file, or that names its owner
 	Written   bool   // the gateway writes it; otherwise it only reads it
 	Secret    bool   // anyone who reads it can do everything that the gateway can
-	Required  bool   // it must exist
+	Required  bool   // the file must exist
 	Folder    bool   // a folder that only the gateway uses
 	Told      bool   // nothing depends on it; if others may write it, a warning is enough
 }
 
-// Uses returns all files that a gateway with these settings uses, except the programs themselves
-// (its own, and PowerShell). It omits files next to one of them whose names begin with its name.
-// file is the path of the settings file.
+// Uses returns all files that a gateway with these settings uses, except the programs themselves (its
+// own, and PowerShell). It omits files that are next to one of these files and whose names begin with
+// that file's name. file is the path of the settings file.
 func (s *Settings) Uses(file string) []File {
 	all := []File{
 		{Path: file, Use: "settings", Secret: true},

@@ -30,7 +30,7 @@ type Sources struct {
 // Spelling is the value of a flag that stands for a single setting.
 type Spelling struct{ Flag, Key, Value string }
 
-// Origin is the source that set a setting.
+// Origin says where the value of a setting comes from.
 type Origin string
 
 // The origins, in order of rising precedence.

@@ -62,12 +62,12 @@ type HTTP struct {
 	ReadTimeout         time.Duration // time limit of a read
 	WriteTimeout        time.Duration // time limit of a change
 	SettleTimeout       time.Duration // time limit for settling an interrupted change
-	SettlePause         time.Duration // between the two reads that confirm it did not happen
+	SettlePause         time.Duration // pause between the two reads before a change counts as not made
 	ListTimeout         time.Duration // time limit of a list
-	HeaderTimeout       time.Duration // for a client to send the header
-	BodyTimeout         time.Duration // for a client to send the whole request
-	SendTimeout         time.Duration // for a client to receive 64 KiB
-	IdleTimeout         time.Duration // between requests
+	HeaderTimeout       time.Duration // time for a client to send the header
+	BodyTimeout         time.Duration // time for a client to send the whole request
+	SendTimeout         time.Duration // time for a client to receive 64 KiB
+	IdleTimeout         time.Duration // idle time between two requests of a connection
 	ShutdownTimeout     time.Duration // how long to wait for running requests when the server stops
 
 	MaxConnections           int
@@ -75,7 +75,7 @@ type HTTP struct {
 	MaxBodyMemory            int // MiB
 
 	MaxSpool    int    // MiB
-	SpoolFolder string // empty means the system's
+	SpoolFolder string // empty means the system's folder for temporary files
 }
 
 // TLS configures the server's certificate and client certificates.
@@ -244,7 +244,7 @@ type Changes struct {
 	MaxSize int // MiB
 }
 
-// Events configures how others learn about changes.
+// Events configures how clients are notified of changes.
 type Events struct {
 	Streams  int // streams that are open at the same time
 	Webhooks []Webhook

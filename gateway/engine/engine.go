@@ -68,9 +68,9 @@ type Node struct {
 // pollEvery is the interval at which a starting node is checked.
 const pollEvery = 20 * time.Millisecond
 
-// Start runs the node until [Node.Close]. It returns once clients can connect, which takes minutes
-// with much data, because all streams are opened first (facts J21). ctx only limits the start. The
-// errors are sentences that explain what to do.
+// Start runs the node until [Node.Close]. It returns once clients can connect, which takes minutes if
+// there is a lot of data, because all streams are opened first (facts J21). ctx only limits the start.
+// The errors are sentences that explain what to do.
 //
 // Unreachable peers are not an error: they are reported in the log, and [Node.Ready] waits for
 // them.

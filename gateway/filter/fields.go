@@ -59,7 +59,7 @@ type field struct {
 	form    form
 	indexed bool // the base schema has an index for the attribute
 	top     bool // checked after the search, so it may only be used at the top level
-	links   bool // it reveals memberships
+	links   bool // the field reveals memberships
 }
 
 func (f *field) operators() string {

@@ -25,7 +25,7 @@ const (
 // Text is a text that somebody types to find objects.
 type Text struct {
 	text      string   // its words, with one blank between them
-	domain    string   // of a logon name; empty: the text names none
+	domain    string   // of a logon name; empty if the text names none
 	account   string   // the text behind the domain; otherwise the text
 	spellings []string // other ways to write account
 }

@@ -67,7 +67,7 @@ func written(draw *rand.Rand, at time.Time) *changes.Record {
 	return r
 }
 
-// idAt returns an id with a time, which need not be the present one.
+// idAt returns an id with a time, which need not be the current one.
 func idAt(draw *rand.Rand, at time.Time) string {
 	id := changes.NewID()
 	prefix, rest := id[:len(id)-36], []byte(fmt.Sprintf("%012x7%03x8%03x%012x", at.UnixMilli(), draw.IntN(1<<12),

@@ -144,7 +144,7 @@ func (s *Service) undoneBy(ctx context.Context, c *changes.Record, fields []stri
 			continue
 		}
 		if len(by.Fields) > 0 && len(fields) == 0 {
-			continue // it undid only a part
+			continue // that undo covered only a part
 		}
 		other, err := s.History.Get(ctx, by.ID)
 		if err == nil && depth < deepest && len(other.UndoneBy) > 0 && s.undoneBy(ctx, other, nil, depth+1) != "" {

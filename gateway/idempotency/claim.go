@@ -170,7 +170,7 @@ type Ended struct {
 	Outcome   ps.Outcome     // outcome of the whole call
 	Failure   *problem.Error // nil on success
 	DryRun    bool
-	Overtaken bool // it failed because other changes of the object took precedence
+	Overtaken bool // the call failed because other changes of the object took precedence
 
 	// The answer as it was sent.
 	Status int

@@ -19,7 +19,7 @@ type Meters struct {
 // counted is a caller whose actions are counted.
 type counted struct {
 	meter   *meter
-	as      *Principal // caller as it was given last
+	as      *Principal // caller most recently passed to [Meters.Of]
 	metered *Principal // the same caller with its meter
 	last    time.Time  // time of the last request for it
 }

@@ -66,7 +66,7 @@ type Job struct {
 
 	Root    string `json:"root"`              // this job, or the first one that it retries
 	Retries string `json:"retries,omitempty"` // job whose items it retries
-	All     bool   `json:"all,omitempty"`     // it includes all items that can be retried
+	All     bool   `json:"all,omitempty"`     // the job includes all items that can be retried
 	Undoes  string `json:"undoes,omitempty"`  // job that it undoes
 
 	Round int `json:"round,omitempty"` // number of times it was started after a dry run
@@ -107,7 +107,7 @@ type Spec struct {
 	Changes    []string       `json:"changes,omitempty"` // objects that items change in turn, in list order
 	Uses       []string       `json:"uses,omitempty"`    // objects that must be as the preceding items left them
 	Waits      []int          `json:"waits,omitempty"`   // items that must have ended before this one
-	Needs      []int          `json:"needs,omitempty"`   // those of them that must have succeeded
+	Needs      []int          `json:"needs,omitempty"`   // items of Waits that must have succeeded
 	Key        string         `json:"key"`               // idempotency key; a retry uses the first one
 	RequestID  string         `json:"requestId"`
 	Skip       *Result        `json:"skip,omitempty"`  // if not nil, the item is not run

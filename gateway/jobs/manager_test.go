@@ -242,8 +242,8 @@ func TestJobsStop(t *testing.T) {
 	}
 }
 
-// TestNothingIsLostOrRepeated: a manager that is ended at any moment is followed by another one,
-// and a call that had already ended is only made again under its key.
+// TestNothingIsLostOrRepeated: a manager may be stopped at any moment, and another one takes over. A
+// call that had already ended is only made again under its key.
 func TestNothingIsLostOrRepeated(t *testing.T) {
 	file := storeFile(t)
 	effects := map[string]int{} // changes made, once per key
@@ -572,7 +572,8 @@ type behind struct{ store.Store }
 
 func (behind) Reach(context.Context) error { return store.ErrUnreachable }
 
-// TestAJobIsNotAbsentWhileTheStoreIsBehind: another gateway may have just added the job.
+// TestAJobIsNotAbsentWhileTheStoreIsBehind: a job that is not found is not reported as absent, because
+// another gateway may have just added it.
 func TestAJobIsNotAbsentWhileTheStoreIsBehind(t *testing.T) {
 	m, err := jobs.Open(t.Context(), jobs.Options{Store: storetest.Seal(t, behind{store.NewMemory(nil)})})
 	require.NoError(t, err)

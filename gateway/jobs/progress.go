@@ -119,7 +119,7 @@ func (r *run) notify() {
 	for watcher := range r.watchers {
 		select {
 		case watcher <- struct{}{}:
-		default: // it has already been woken
+		default: // a wake-up is already pending
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (r *run) recount() {
 func (r *run) wakeUp() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // it is already awake
+	default: // a wake-up is already pending
 	}
 }
 

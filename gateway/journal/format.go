@@ -32,7 +32,7 @@ type head struct {
 type message struct {
 	head
 	piece []byte
-	hash  store.Hash // of the plain message
+	hash  store.Hash // hash of the unsealed message
 }
 
 // follows reports whether the message follows one with the given hash.

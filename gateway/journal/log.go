@@ -17,8 +17,8 @@ const (
 	// readAgainMost is the longest pause before the end of the stream is read again.
 	readAgainMost = 250 * time.Millisecond
 
-	// shortFor is how long a stream must end before the last applied entry until that is believed:
-	// a node that was cut off shows an old end until it notices.
+	// shortFor is how long a stream must appear to end before the last applied entry until the gateway
+	// believes it. A node that was cut off shows an old end until it notices.
 	shortFor = 30 * time.Second
 )
 
@@ -60,7 +60,7 @@ type Log struct {
 type Status struct {
 	Point   store.Point // of the last applied entry
 	Term    uint64      // the highest term; 0 if none has begun
-	Process Process     // that has the term
+	Process Process     // process that has the term
 	Leads   bool        // the term belongs to this process
 	Time    time.Time   // of the last entry
 	Heard   time.Time   // when a message that verifies was last read, by the monotonic clock; zero if never

@@ -118,8 +118,8 @@ func (l *Log) ready(ctx context.Context) error {
 // leads reports whether this process holds the highest term. l.mu is held.
 func (l *Log) leads() bool { return l.term != 0 && l.term == l.chain.last.Term }
 
-// store stores an entry after the last one. It fails if other messages were read since verified was
-// the number of messages that had been read.
+// store stores an entry after the last one. verified is the number of verified messages that the caller
+// has seen. If more have been read since, store fails and stores nothing.
 func (l *Log) store(ctx context.Context, verified uint64, e *Entry) (store.Point, error) {
 	l.mu.Lock()
 	last, hash := l.chain.last, l.chain.hash

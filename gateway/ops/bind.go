@@ -17,9 +17,9 @@ type Given map[string]any
 // Bound holds the accepted parameters of a request.
 type Bound struct {
 	Op        *Operation
-	Args      ps.Args           // for the script, except those about the caller (limits, privileges)
+	Args      ps.Args           // arguments of the script, except those about the caller (limits, privileges)
 	Fields    *schema.Selection // fields of the records
-	Scopes    []identity.Scope  // required in addition to the operation's
+	Scopes    []identity.Scope  // scopes required in addition to the operation's own
 	Generated *Generated        // secret generated for this request; nil if none
 	texts     map[string]string
 	lines     map[string][]string // lists that parameters append to, keyed by argument
@@ -104,10 +104,10 @@ func (b *Bound) canonical(without func(*Param) bool) string {
 	return ps.EncodeRequest("", b.Op.ID, args)
 }
 
-// Bind checks the values of a request and returns all problems. It ignores names in given that are
-// not parameters of the operation. The problems passed in, found while reading the request, come
-// first, and no further problems of their parameters are reported. If there are any problems, Bound
-// holds the values that were accepted, for sentences.
+// Bind checks the values of a request and returns all problems. It ignores names in given that are not
+// parameters of the operation. The problems passed in, found while reading the request, come first, and
+// no further problems of their parameters are reported. If there are any problems, Bound holds only the
+// values that were accepted, so that the caller can still report on the request.
 func (op *Operation) Bind(given Given, problems ...schema.FieldError) (*Bound, []schema.FieldError) {
 	b := &Bound{Op: op, Args: ps.Args{}, texts: map[string]string{}}
 	maps.Copy(b.Args, op.Fixed)
@@ -288,8 +288,8 @@ type Impact struct {
 	Most int  // upper limit with Many; 0 if unknown
 }
 
-// Impacts returns everything that a run counts as. Deletions and password resets follow from the
-// required scopes; a removal through a foreign protocol is a deletion, too.
+// Impacts returns all impacts of a run. Deletions and password resets follow from the required scopes;
+// a removal through a foreign protocol is a deletion, too.
 func (b *Bound) Impacts() []Impact {
 	var deletion, reset, change bool
 	deletesMany := false

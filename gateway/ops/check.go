@@ -33,7 +33,7 @@ var contextArgs = map[string]string{
 	"Readable":          "string[]", // types of objects that the caller may read
 	"CreatableType":     "string[]", // types of objects that the caller may create
 	"RemovedTogether":   "string[]", // objects removed by the change that is undone
-	"ProtectedTogether": "string[]", // those of them that are protected
+	"ProtectedTogether": "string[]", // GUIDs of the protected ones
 	"StaleSince":        "string[]", // as a file time and as a generalized time
 	"Server":            "string",
 	"ComputerName":      "string",
@@ -65,7 +65,7 @@ func Check(table []*Operation, scripts []ps.Script) []error {
 	return faults
 }
 
-// checked is what Check has verified.
+// checked is a table and its scripts that Check has verified.
 type checked struct {
 	table   []*Operation
 	scripts []ps.Script
@@ -80,7 +80,7 @@ func sameScript(a, b ps.Script) bool {
 		slices.Equal(a.Params, b.Params) && slices.Equal(a.Commands, b.Commands)
 }
 
-// check is Check without the memory.
+// check is Check, but does not remember tables without a fault.
 func check(table []*Operation, scripts []ps.Script) []error {
 	c := &checker{
 		scripts: map[string]ps.Script{}, used: map[string]bool{},

@@ -104,8 +104,7 @@ func paramOf(op *Operation, names ...string) *Param {
 	return nil
 }
 
-// fieldInput returns the input of the record's field that holds an attribute, or "" if there is
-// none.
+// fieldInput returns the input for the record's field that holds an attribute, or "" if there is none.
 func fieldInput(op *Operation, attribute string) string {
 	if op.Reply.Shape == nil || !op.Effect.Writes() {
 		return ""

@@ -207,8 +207,8 @@ func ownershipFirst(a, b string) int {
 type setChange struct {
 	name, kind  string
 	add, remove [][]string // data of the values
-	ttl         int64      // of the set afterwards; -1 keeps it, or uses the zone's default for a new set
-	removes     bool       // nothing of the set is to stay, so it may be missing
+	ttl         int64      // TTL of the set afterwards; -1 keeps it, or uses the zone's default for a new set
+	removes     bool       // all values of the set are removed, so it may be missing
 }
 
 // setChanges returns the change of each set, in the order in which to make them: first removals,

@@ -15,7 +15,7 @@ import (
 const (
 	// mediaExternalDNS must match ExternalDNS's own spelling exactly: no space, no charset.
 	mediaExternalDNS = "application/external.dns.webhook+json;version=1"
-	// externalBody is the limit of ExternalDNS itself, in bytes.
+	// externalBody is the size limit that ExternalDNS itself has for bodies, in bytes.
 	externalBody = 32 << 20
 	// externalRead is the time limit of a read. ExternalDNS gives up after 15 s and exits.
 	externalRead = 12 * time.Second
@@ -148,7 +148,7 @@ func readJSON(body []byte, into any) *schema.FieldError {
 	return nil
 }
 
-// readChanges reads the changes of one request. Removing a set needs the scope for that, and is
+// readChanges reads the changes of one request. Removing a set needs the scope for removals, and is
 // counted, whatever the request calls it.
 func readChanges(b *Bound, body []byte) *schema.FieldError {
 	var c endpointChanges

@@ -14,7 +14,7 @@ import (
 // Generated is a secret that the gateway generated because the request had none.
 // It is shown once, in the answer. Printing it does not reveal the value.
 type Generated struct {
-	Member string // of the record, in addition to its shape's fields
+	Member string // member of the record that shows it, in addition to the shape's fields
 	value  string
 }
 

@@ -16,7 +16,7 @@ const (
 	WaitName      = "Wait"
 	SinceName     = "Since"
 	UndoFields    = "Fields"
-	ShowFields    = "ShowFields" // of rows whose records can be reduced to some fields
+	ShowFields    = "ShowFields" // parameter of rows whose records can be reduced to some fields
 )
 
 // historyRows are the rows about the gateway's changes. A change made by an undo belongs to another

@@ -38,14 +38,14 @@ type Operation struct {
 	Settle Settle        // how an interrupted write is settled; zero for reads
 	Fails  []schema.Code // domain failures, in addition to faults of the request itself
 
-	// Reveals reports that the answer contains a secret of the directory. Such a read is a POST, which
+	// Reveals reports whether the answer contains a secret of the directory. Such a read is a POST, which
 	// nothing repeats or caches, with a scope that [identity.All] does not imply and a [ReasonName].
 	// It counts against the caller's hourly limit, and its intent is in the audit before the script
 	// runs.
 	Reveals bool
 	// Beside is another row that completes the record. It is zero if there is none.
 	Beside Beside
-	// Disrupts reports that the operation counts against the caller's hourly limit of
+	// Disrupts reports whether the operation counts against the caller's hourly limit of
 	// changes: it disables, renames, moves, ends a membership, or redirects or opens
 	// a part of DNS.
 	Disrupts bool
@@ -62,9 +62,9 @@ type Operation struct {
 	// the sandbox's domain already has the right state.
 	Needs Step
 
-	// Local reports that the gateway itself answers from its own data, without a script.
+	// Local reports whether the gateway itself answers from its own data, without a script.
 	Local bool
-	// Here reports that any gateway of a cluster can answer, from its own copy or about itself,
+	// Here reports whether any gateway of a cluster can answer, from its own copy or about itself,
 	// although the row is Local. See [Operation.Where].
 	Here bool
 	// Takes are the media types of a body that is a list of calls. Such a row has no parameters in the
@@ -75,13 +75,13 @@ type Operation struct {
 	// Images are the media types of an image. Callers that prefer one get the image instead of the
 	// envelope.
 	Images []string
-	// Makes reports that an update may create a missing object, which is answered with 201.
+	// Makes reports whether an update may create a missing object, which is answered with 201.
 	Makes bool
-	// Accepted reports that the work continues after a successful answer, which then is 202.
+	// Accepted reports whether the work continues after a successful answer, which then is 202.
 	Accepted bool
 
 	Undo  Undo  // how a change is undone; zero for reads
-	Guard Guard // which guards a change honours; zero for reads
+	Guard Guard // guards that a change honours; zero for reads
 
 	// Protocol is the foreign protocol that the row speaks. If nil, it speaks our own.
 	Protocol *Protocol
@@ -162,7 +162,7 @@ type Param struct {
 	Classic  string         // value if absent in the classic dialect; empty means Default
 	Implied  string         // effect of an absent value without a default, for the API document
 	Narrows  bool           // its absence widens the change, so an empty string is refused
-	Clears   bool           // required, but an empty string clears
+	Clears   bool           // required, but an empty string clears the attribute
 	Moves    bool           // in an update, it moves the object, which counts as a change
 	Audited  bool           // optional, but shown in the audit, because it narrows the target or the extent
 	Scope    identity.Scope // also required if the parameter is given and not false
@@ -170,7 +170,7 @@ type Param struct {
 	Group    bool           // names a group, so limits to named groups apply
 	Here     bool           // in the query, it lets any gateway answer the operation
 	Doc      string
-	Example  string // valid in the sandbox's domain; empty means the kind's
+	Example  string // valid in the sandbox's domain; empty means the kind's example
 
 	// Without is a sentence to add to the sentence for a success if the parameter is absent.
 	Without string

@@ -78,7 +78,7 @@ func TestUserInputsAreThoseOfTheContract(t *testing.T) {
 	var names []string
 	for _, p := range userInputs {
 		if schema.AttributeOf(p.Kind) != nil || p.Name == "Name" || p.Name == "UserPrincipalName" {
-			continue // are added on their own
+			continue // arguments that are added separately
 		}
 		names = append(names, p.Name)
 	}
@@ -193,8 +193,8 @@ func TestCheckFindsEveryFault(t *testing.T) {
 	}
 }
 
-// TestWhatWasCheckedHidesNoFault: a table without a fault is remembered, and nothing else is taken
-// for it.
+// TestWhatWasCheckedHidesNoFault: a table without a fault is remembered, and no other table passes in
+// its place.
 func TestWhatWasCheckedHidesNoFault(t *testing.T) {
 	row := good()
 	for range 2 {

@@ -15,7 +15,7 @@ const (
 	PlanID = "PlanId"
 )
 
-// previewable adds these parameters, and the reason, to all operations that change something.
+// previewable adds the parameters of plans, and the reason, to all operations that change something.
 func previewable(table []*Operation) []*Operation {
 	for _, op := range table {
 		if !op.Effect.Writes() {

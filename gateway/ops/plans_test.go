@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestAPatternHoldsForEveryWayToMakeAChange: a rule about user.delete would be none if a GUID evaded it.
+// TestAPatternHoldsForEveryWayToMakeAChange: a pattern that names user.delete also matches
+// user.deleteByGuid, so a GUID does not evade the rule.
 func TestAPatternHoldsForEveryWayToMakeAChange(t *testing.T) {
 	for _, id := range []string{"user.delete", "user.deleteByGuid"} {
 		assert.True(t, Matches("user.delete", id), id)

@@ -14,8 +14,8 @@ import (
 // protocols grow.
 type Protocol struct {
 	Name      string // label in metrics, such as "httpreq"
-	Media     string // of bodies and answers, spelled as clients compare it
-	Status    int    // of a successful answer
+	Media     string // media type of bodies and answers, spelled as clients compare it
+	Status    int    // status of a successful answer
 	BodyLimit int64  // in bytes; zero means the server's limit
 
 	// UserHeader and KeyHeader carry the name and the secret of the credential. If they are empty, our
@@ -37,12 +37,12 @@ type Protocol struct {
 	// is nil, the protocol has no form of its own.
 	Refusal func(code schema.Code, field string) (status int, body any)
 
-	// PerSet reports that the audit gets a line for each changed record set.
+	// PerSet reports whether the audit gets a line for each changed record set.
 	PerSet bool
-	// Whole reports that a warning from the script counts as a failure, because the client would take
+	// Whole reports whether a warning from the script counts as a failure, because the client would take
 	// missing records for removed ones.
 	Whole bool
-	// Repeats reports that a change that was cut off, and verifiably not made, is tried once more.
+	// Repeats reports whether a change that was cut off, and verifiably not made, is tried once more.
 	Repeats bool
 
 	Input, Output any // examples of bodies, from which the API document derives their schemas
@@ -79,7 +79,7 @@ type document struct {
 	removals int // number of sets that may be missing afterwards
 }
 
-// Idle reports that the body requests nothing, so no script runs.
+// Idle reports whether the body requests nothing. If so, no script runs.
 func (b *Bound) Idle() bool { return b.document.idle }
 
 // Notes returns the omissions of an answer, for the log.

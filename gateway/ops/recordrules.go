@@ -188,7 +188,8 @@ var valuesFit = Rule{
 	},
 }
 
-// newOwnerDoubt returns the fault of a set's owner, which counts if no such set exists yet.
+// newOwnerDoubt returns the fault of a set's owner, or "" if it has none. An existing set can keep an
+// owner with a fault.
 func newOwnerDoubt(t *schema.RecordType, owner, zone string) string {
 	if t.Reverse && !schema.IsReverse(zone) {
 		return "must be in a reverse zone: PTR records are found by the names of addresses"
@@ -199,7 +200,8 @@ func newOwnerDoubt(t *schema.RecordType, owner, zone string) string {
 	return unmeantOwner(owner, zone)
 }
 
-// readValue returns the fields of a value, and its fault, which counts if the value is new.
+// readValue returns the fields of a value of type t. doubt says why no new record may have the value,
+// or "" if it may; an existing record can keep it. problem is set if the value cannot be used at all.
 func readValue(
 	t *schema.RecordType, value, zone string,
 ) (fields []string, doubt string, problem *schema.FieldError) {

@@ -15,8 +15,8 @@ const (
 	IfNoneMatch = "If-None-Match"
 )
 
-// Guard declares which of these headers a row that changes something honours. Any other of them is
-// refused, never ignored.
+// Guard declares which of these headers a row that changes something honours. The others are refused,
+// never ignored.
 type Guard struct {
 	// Reader is the row that reads the state for If-Match, as part of the same run and after the
 	// change was announced. It is empty if Pair is set or the row has no If-Match.
@@ -24,11 +24,11 @@ type Guard struct {
 	// Identity is the argument of the reader's script that takes the GUID of the first announced
 	// object. If it is empty, the reader gets the arguments of the row's own script.
 	Identity string
-	// Pair reports that the state is a membership, which the announcement already contains.
+	// Pair reports whether the state is a membership, which the announcement already contains.
 	Pair bool
 
 	New   bool   // the row accepts If-None-Match: * not to change an existing object
-	Never string // why there is no If-Match, for people; empty if there is
+	Never string // why the row does not honour If-Match, as text for people; empty if it does
 }
 
 // Matches reports whether the row honours If-Match.
@@ -54,8 +54,8 @@ var withETagParam = Param{
 		"record.",
 }
 
-// tagged adds the parameter to the operations whose answers can have tags, and declares the guards
-// of changes.
+// tagged adds [WithETag] to the operations whose answers can have tags, and declares the guards of
+// changes.
 func tagged(table []*Operation) []*Operation {
 	for _, op := range table {
 		if op.Tagged() {

@@ -29,7 +29,7 @@ type Undo struct {
 // Done is a change that was made.
 type Done struct {
 	Op     *Operation
-	Texts  map[string]string // its accepted parameters, except secrets
+	Texts  map[string]string // accepted parameters of its call, except secrets
 	Secret bool              // there was a secret among its parameters
 	Intent *ps.Intent        // with the ids of created objects; only the changes to be undone
 }
@@ -41,7 +41,7 @@ type Undoing struct {
 	// Undone are the changes that the call must announce in reverse, as the original change announced
 	// them.
 	Undone []ps.Intended
-	// Blind reports that there is nothing to compare with, because the object to create was removed
+	// Blind reports whether there is nothing to compare with, because the object to create was removed
 	// together with another one.
 	Blind bool
 }
@@ -211,7 +211,7 @@ func MemberOf(i *ps.Intent) ps.Intended {
 	return i.Objects[1]
 }
 
-// member returns the undo of a change of a membership. The group is announced first.
+// member returns the undo of a membership change. The group is announced first.
 func member(row, memberParam, groupParam string) Undo {
 	return called(row, func(d Done) Given {
 		return Given{memberParam: MemberOf(d.Intent).GUID, groupParam: d.object().GUID}

@@ -28,8 +28,8 @@ type Application struct {
 	announcing Announcing
 
 	drift  []change.Difference // differences from the plan
-	used   bool                // used up by this call
-	closed bool                // its end is stored
+	used   bool                // this call has used up the plan
+	closed bool                // the end of the application is stored
 }
 
 // Announcing describes how to interpret announcements.

@@ -11,7 +11,7 @@ import (
 
 // Limits limit the size of stored plans.
 type Limits struct {
-	Bytes int64        // of all plans; one caller gets a share; 0 for no limit
+	Bytes int64        // size of all plans; one caller gets a share; 0 for no limit
 	Room  *bounds.Room // room left on the disk; nil for no limit
 }
 

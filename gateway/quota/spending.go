@@ -42,8 +42,8 @@ type correction struct {
 // unlimited is more than any run can affect.
 const unlimited = math.MaxInt32
 
-// Reserve reserves the maximum that a call can spend of its caller's hourly limits: up to bulk
-// objects for a removal of many, and everything that is left if the extent is unknown before the run. It
+// Reserve reserves the most that a call can spend of its caller's hourly limits: up to bulk objects if
+// it may remove several, and everything that is left if the extent is unknown before the run. It
 // refuses a call that would exceed the limits. The caller must call [Spending.Release].
 func (l *Ledger) Reserve(
 	ctx context.Context, caller *identity.Principal, bound *ops.Bound, bulk int,

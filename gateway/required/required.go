@@ -22,8 +22,8 @@ func Positive(prefix string, values map[string]int64) error {
 	return errors.Join(faults...)
 }
 
-// Given returns an error that joins one for each name whose value says that it is missing, sorted
-// by name. It is nil if none is.
+// Given returns an error that lists the names whose value is true, in order, as missing options. It is
+// nil if no option is missing.
 func Given(missing map[string]bool) error {
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(missing)) {

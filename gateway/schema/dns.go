@@ -70,7 +70,7 @@ var (
 		example: "web1.corp.example", dot: true, root: true}
 )
 
-// NewOwner and NewTarget are the same for a new record. A bad character or length is then a value
+// NewOwner and NewTarget are these two names in a new record. A bad character or length is then a value
 // that DNS rejects, not a malformed request.
 var (
 	NewOwner Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "record name",
@@ -88,7 +88,7 @@ type domainKind struct {
 	dot     bool // keeps a trailing dot
 	host    bool // name of a host that a new record points to
 	root    bool // may be a single dot, the target for services that are not offered
-	code    Code // for a bad name; empty means InvalidRequest
+	code    Code // error code for a bad name; empty means InvalidRequest
 }
 
 func (k domainKind) Decode(raw any) (*Decoded, *FieldError) {

@@ -14,7 +14,7 @@ const maxMembers = 1000
 // DOMAIN\name. Text of [Decoded] is the list as a JSON array, which Decode also accepts.
 var MemberList Kind = membersKind{base: base{"string[]"}}
 
-// WholeMemberList is the same, or an empty list, which must be a JSON array.
+// WholeMemberList is like [MemberList], but also accepts an empty list, which must be a JSON array.
 var WholeMemberList Kind = membersKind{base: base{"string[]"}, empty: true}
 
 type membersKind struct {

@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// OneOf returns the kind of one of some words, in any case. The script receives the word in the
-// spelling given here. about is a sentence for people.
+// OneOf returns the kind of a value that is one of the given words, in any case. The script receives
+// the word in the spelling given here. about is a sentence for people.
 func OneOf(about string, words ...string) Kind {
 	return oneOfKind{base: base{"string"}, about: about, words: words}
 }
@@ -39,7 +39,7 @@ func (k oneOfKind) Doc() Doc {
 	return Doc{Type: "string", Enum: k.words, Text: k.about, Example: k.words[0]}
 }
 
-// WordList returns the kind of a list of such words, separated by commas.
+// WordList returns the kind of a list of the given words, separated by commas.
 func WordList(about string, words ...string) Kind {
 	return wordListKind{base: base{"string[]"}, one: oneOfKind{base: base{"string"}, words: words}, about: about}
 }

@@ -53,7 +53,7 @@ type RecordField struct {
 // parameters and shapes, and the scripts' tables, derive from it.
 type RecordType struct {
 	Name     string        // in capitals, as in Windows: "MX"; also the switch of Add-DnsServerResourceRecord
-	Fields   []RecordField // in the order of text and -RecordData; the last is the target
+	Fields   []RecordField // in the order of the text form and of -RecordData; the last is the target
 	Resource string        // "mx", the prefix of operation ids; empty if the type is only read, in mixed lists
 	Path     string        // "DnsMxRecord", after /api/
 	Search   string        // word in the route that lists by target; empty if there is none

@@ -43,7 +43,7 @@ type Field struct {
 	Type  FieldType
 	Null  bool   // may be null; "" then becomes null
 	Input string // name of the input if it differs from Name; an alias in field lists
-	SetBy string // operations that set a field that is not an input, for people
+	SetBy string // text for people: the operations that set a field that is not an input
 	Doc   string
 	Enum  []string // possible values; nil for any
 
@@ -127,7 +127,7 @@ type Selection struct {
 	hidden int      // number of fields at the end that are read but not shown
 	packed []*Packed
 	beside []string // members that are only read for the tag; set by complete
-	// further reports that additional attributes are read for the tag.
+	// further reports whether additional attributes are read for the tag.
 	further bool
 	index   map[string]int // by member name: index in fields, or -1-index in packed, then beside
 }

@@ -18,10 +18,10 @@ type Tagging struct {
 	Except []string // fields that change by themselves, or belong to something else
 	Set    []string // fields of which only the presence of a value counts
 	Beside []string // members that scripts emit in addition to the fields, and that are not shown
-	// Further reports that the tags also cover the additional attributes: the member further, which
+	// Further reports whether the tags also cover the additional attributes: the member further, which
 	// scripts emit if a selection includes the tag.
 	Further bool
-	// Alone reports that scripts emit these members only for a record that is not part of a list.
+	// Alone reports whether scripts emit these members only for a record that is not part of a list.
 	Alone bool
 }
 

@@ -175,7 +175,7 @@ var (
 // accept it without checking whether it may be set.
 type Stored string
 
-// Back returns a text in the form in which an undo passes it to a parameter of a kind.
+// Back returns a former value in the form in which an undo passes it to a parameter of kind k.
 func Back(k Kind, before string) any {
 	switch k.(type) {
 	case keptKind: // "" means that there was none

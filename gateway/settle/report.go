@@ -32,7 +32,7 @@ func (r *run) reported(v verdict, seen []observation) Finding {
 	if v.idle {
 		result.Effect = ps.EffectNone
 	}
-	if done < subjects { // a script that answers with a list counts its records
+	if done < subjects { // a script that returns a list reports counts of its records
 		result.Counts = map[string]int{}
 		for name := range intent.Counts {
 			result.Counts[name] = done

@@ -89,7 +89,7 @@ func AskForCopy(ctx context.Context, path string, wait time.Duration) (name stri
 	defer func() {
 		if err != nil {
 			for _, left := range []string{answer, answer + failedMark} {
-				_ = os.Remove(left) // it may not be there
+				_ = os.Remove(left) // the file may not exist
 			}
 			if text, unread := os.ReadFile(ask); unread == nil && string(text) == id {
 				_ = os.Remove(ask)

@@ -131,7 +131,7 @@ func TestNothingExpiresBecauseTheWallClockWasSet(t *testing.T) {
 			removed, err := s.Sweep(t.Context())
 			require.NoError(t, err)
 			assert.Zero(t, removed)
-			c.passed, c.set = jump+jump/59+time.Second, -jump // it is drawn back meanwhile
+			c.passed, c.set = jump+jump/59+time.Second, -jump // the wall clock is set back meanwhile
 			assert.False(t, there(s), "%s: it has passed", jump)
 			c.passed, c.set = 0, 0
 		})

@@ -306,9 +306,9 @@ func TestAStoreIsTheSameOnEachWay(t *testing.T) {
 	assert.NoFileExists(t, commitsOf(path))
 }
 
-// TestADiskThatFails: a batch that cannot be written or synced is not stored, and its error is
-// certain, unless the disk does not allow to make sure of that. Acknowledged batches stay, and the
-// store works again once the disk does.
+// TestADiskThatFails: a batch that cannot be written or synced is not stored, and its error is certain,
+// unless the disk makes it impossible to be sure. Acknowledged batches stay, and the store works again
+// once the disk does.
 func TestADiskThatFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		fails  []string // steps in order; "" succeeds

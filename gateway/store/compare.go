@@ -63,7 +63,7 @@ type compared struct {
 // sight is a value as it was first read; its revision is 0 if it was absent.
 type sight struct {
 	Entry
-	counts bool // it was read by Get, not only visited
+	counts bool // the value was read by Get, not only visited
 }
 
 func (c *compared) get(kind Kind, key string) (Entry, error) {

@@ -205,7 +205,7 @@ func install(path string, r io.Reader, want Point, before func() error) (err err
 	if err = Unused(path); err != nil {
 		return err
 	}
-	if err = (&commitlog.Log{Path: commitsOf(path)}).Remove(); err != nil { // of a damaged store
+	if err = (&commitlog.Log{Path: commitsOf(path)}).Remove(); err != nil { // left by a damaged store
 		return err
 	}
 	if err = before(); err != nil {

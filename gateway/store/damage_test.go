@@ -43,8 +43,8 @@ func elements(whole []byte, kind uint16) (all [][]byte) {
 	return all
 }
 
-// TestAFileThatLeadsNowhereIsSetAside: a file with a page that leads out of the file is set aside.
-// The file is mapped into memory, so following such a page would be a fault.
+// TestAFileThatLeadsNowhereIsSetAside: a file with a page that refers to a place outside of the file is
+// set aside. The file is mapped into memory, so following such a page would be a fault.
 func TestAFileThatLeadsNowhereIsSetAside(t *testing.T) {
 	if os.Getpagesize() != 4096 {
 		t.Skip("the pages of the file have another size")

@@ -151,7 +151,7 @@ func (f *File) writeHead() error {
 // acknowledge records a revision, and writes the head from time to time.
 func (f *File) acknowledge(revision Revision) {
 	if f.head.Creation == "" {
-		return // it has no head
+		return // the store has no head
 	}
 	f.head.Revision = max(f.head.Revision, revision)
 	if now := time.Now(); now.Sub(f.headAt) >= headEvery {

@@ -45,7 +45,8 @@ func (l lethal) Sync() error {
 	return err
 }
 
-// TestAProcessThatKillsItself is the process that kills itself. It tests nothing otherwise.
+// TestAProcessThatKillsItself is the process that kills itself. In an ordinary test run it does
+// nothing.
 func TestAProcessThatKillsItself(t *testing.T) {
 	left, err := strconv.Atoi(os.Getenv(killedAtVariable))
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 
 var errDamaged = errors.New("the file is damaged")
 
-// structure checks the pages of a file, none of which may lead out of the file or in a circle.
-// Package bbolt maps the file into memory and follows pages without checking them, even in its own
-// check, which runs in a goroutine where a fault ends the process.
+// structure checks the pages of a file. Their references must stay within the file and must not form a
+// cycle. Package bbolt maps the file into memory and follows pages without checking them, even in its
+// own check, which runs in a goroutine where a fault ends the process.
 type structure struct {
 	file io.ReaderAt
 	size uint64 // of a page, in bytes

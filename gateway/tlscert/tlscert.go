@@ -34,7 +34,7 @@ type Settings struct {
 	PFXPasswordFile string // empty if the PFX has no password
 
 	StoreThumbprint string // SHA-1 of the certificate, in hexadecimal
-	StoreSubject    string // common name, or one of the DNS names; the certificate that expires last counts
+	StoreSubject    string // common name or a DNS name; of several matches, the one that expires last
 
 	ClientCAFile              string // PEM; if empty, clients are not asked for a certificate
 	RequireClientCertificates bool   // otherwise they are optional
@@ -296,7 +296,7 @@ func (k *Keeper) warnOfExpiry() {
 	}
 }
 
-// State reports whether the current certificate is still valid. The reason, for people, may
+// State reports whether the current certificate is still valid. The reason is text for people. It may
 // describe a problem even if ok is true, such as a changed certificate that was rejected.
 func (k *Keeper) State() (ok bool, reason string) {
 	k.mu.Lock()

@@ -75,8 +75,9 @@ func parseForwarded(text string) (netip.Addr, bool) {
 	return address.Unmap().WithZone(""), true
 }
 
-// ClientOf returns the address of a request's client according to the rules for trusted proxies.
-// For a request that has not passed them it is the TCP peer, or the zero Addr if that is unknown.
+// ClientOf returns the address of a request's client according to the rules for trusted proxies. For a
+// request to which the rules have not been applied, it is the TCP peer, or the zero Addr if that is
+// unknown.
 func ClientOf(r *http.Request) netip.Addr {
 	if a := arrivalOf(r); a != nil {
 		return a.client

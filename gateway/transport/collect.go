@@ -95,7 +95,7 @@ func (s *Server) collectList(x *exchange) (call.Given, error) {
 	return s.documentOf(x, c, content), nil
 }
 
-// another counts a parameter.
+// another counts a parameter. It fails if there are too many.
 func (c *collector) another() error {
 	if c.count++; c.count <= maxParameters {
 		return nil

@@ -191,8 +191,8 @@ func (x *exchange) followsLink() bool {
 		(method == http.MethodGet || method == http.MethodHead)
 }
 
-// A caller with a Kerberos ticket is a person, and may have several roles. They are not merged: a
-// call is made in the first role that allows it, and a list is read in as many as can be one.
+// A caller with a Kerberos ticket is a person, and may have several roles. They are merged only for a
+// list, as far as the result stays the same. Any other call is made in the first role that allows it.
 
 // roles returns the rights of a request's caller, as at least one principal. A ticket is accepted
 // once; after that, only the person's rights are looked up again.

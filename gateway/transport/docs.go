@@ -29,8 +29,8 @@ const (
 	sandboxEngine = "sandbox"
 )
 
-// addDocs adds the description of the API and the page that shows it. Both are public, because they
-// contain nothing that is not in the source code.
+// addDocs adds the description of the API and the page that shows it. Both are public, because
+// everything in them is in the source code.
 func (s *Server) addDocs(engine *gin.Engine) {
 	if s.HideDocs {
 		return
@@ -66,7 +66,7 @@ func (s *Server) addDocs(engine *gin.Engine) {
 	addManual(engine, manualOf(s))
 }
 
-// addManual adds the manual, which is public for the same reason.
+// addManual adds the manual, which is public for the same reason as the description of the API.
 func addManual(engine *gin.Engine, pages *site.Site) {
 	show := endpoint(func(x *exchange) {
 		x.limitSend()

@@ -39,8 +39,8 @@ type exchange struct {
 	allRoles  []*identity.Principal
 	input     *input      // nil until the parameters are read
 	classic   bool        // the classic dialect
-	body      int64       // bytes that it holds of the memory for bodies
-	turn      func()      // ends its turn to send a list; nil if it has none
+	body      int64       // bytes of the memory for bodies that the request holds
+	turn      func()      // ends the request's turn to send a list; nil if it has none
 	stream    *listStream // nil unless the answer is a long list
 	answer    call.Answer
 	err       error // nil on success
@@ -49,8 +49,7 @@ type exchange struct {
 	headers headerValues
 }
 
-// headerValues holds the values of an answer's headers, which share one array. It also holds the
-// caller's value.
+// headerValues holds the values of an answer's headers in one array, and the caller of the request.
 type headerValues struct {
 	all  []string
 	room [6]string // enough for most answers

@@ -13,7 +13,8 @@ import (
 	"adgateway/ps"
 )
 
-// This file serves the handler between client and server that forwards calls to another gateway.
+// This file contains the server's part of forwarding calls to another gateway. The handler that
+// forwards them is in package forward.
 
 // OperationOf returns the operation that a request is for, or nil if it is for none.
 func OperationOf(r *http.Request) *ops.Operation { return routeOf(r).op }
@@ -90,8 +91,8 @@ func unledOf(r *http.Request) (behind bool, refusal error) {
 	return is && lost.refusal == nil, lost.refusal
 }
 
-// refusePage answers a browser that the page needs a leader. The page reloads itself, but never
-// sends a form again.
+// refusePage tells a browser that the page needs a leader. The page reloads itself, but never resubmits
+// a form.
 func (x *exchange) refusePage(err error) {
 	x.err = err
 	f := problem.Of(err)

@@ -18,7 +18,7 @@ type Check struct {
 	Name     string
 	OK       bool   // requests are served, as far as this check is concerned
 	Reason   string // why it is not OK, or why it is degraded
-	Degraded bool   // it is OK, but something needs attention
+	Degraded bool   // the check is OK, but something needs attention
 
 	Lane      ps.Lane // the check only affects calls of this lane; empty if it affects all
 	NoChanges bool    // only reads are served

@@ -181,10 +181,10 @@ func (c *limitedConn) CloseWrite() error {
 type Connections struct {
 	TLS *tls.Config // nil for plain HTTP
 
-	HeaderTimeout time.Duration // for the TLS handshake and the header of a request
-	BodyTimeout   time.Duration // for a whole request
-	SendTimeout   time.Duration // for the client to receive one piece of an answer
-	IdleTimeout   time.Duration // between requests
+	HeaderTimeout time.Duration // time for the TLS handshake and the header of a request
+	BodyTimeout   time.Duration // time for a whole request
+	SendTimeout   time.Duration // time for the client to receive one piece of an answer
+	IdleTimeout   time.Duration // idle time between two requests of a connection
 
 	// Total is the maximum number of open connections; further ones wait. A tenth of the places is
 	// reserved for known hosts, see [Server.known]. When the others are taken, connections from

@@ -13,7 +13,7 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// This file has the differences in HTTP for rows that speak a foreign protocol.
+// This file contains the HTTP code that is specific to rows with a foreign protocol.
 
 // adoptCredential copies the credential that a request's protocol carries elsewhere to our own
 // header.

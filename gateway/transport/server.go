@@ -47,7 +47,7 @@ type Options struct {
 	Log *logrus.Logger
 	Hop *Hop // nil outside of a cluster
 
-	Pages http.Handler // under /ui/, for people; may be nil
+	Pages http.Handler // the pages for people, under /ui/; may be nil
 
 	Features []string // for /version: features that older gateways would ignore
 	// Ready checks the server's dependencies for /readyz. It may be nil.
@@ -96,7 +96,7 @@ func (s *Settings) Complete() error {
 type Callers struct {
 	Auth    authn.Authenticator
 	Quotas  *identity.Meters // of all callers
-	Tickets authn.Tickets    // of people, who are then asked for one; nil if none are accepted
+	Tickets authn.Tickets    // verifies Kerberos tickets; if nil, none are accepted or asked for
 	// EndPoint returns the bindings of a client's TLS connection, see [negotiate.EndPoint]. It returns
 	// none if they are unknown. It is required with Tickets.
 	EndPoint func(*http.Request) []byte

@@ -157,7 +157,8 @@ func (e *eventStream) Check() error {
 	return nil
 }
 
-// End implements [call.Events]. A comment gives the reason, for people who read the stream.
+// End implements [call.Events]. It sends the reason as a comment, which helps people who read the
+// stream.
 func (e *eventStream) End(why error) {
 	text := "the gateway cannot go on; its log says why"
 	var told call.EndOfEvents

@@ -59,7 +59,7 @@ type object struct {
 	withheld bool   // the guard keeps an action from being offered
 }
 
-// besides is what the page of a person or computer shows in addition to the facts.
+// besides holds the data that the page of a person or computer shows in addition to the facts.
 type besides struct {
 	Lockouts []lockoutRow
 	Secrets  []secretOf

@@ -225,7 +225,7 @@ var zoneFacts = []say.FactRow{
 	{Label: "account", Show: say.Flagged("paused", "readOnly", "signed")},
 }
 
-// recordsOf returns the list of the records of a zone.
+// recordsOf returns the list of a zone's records.
 func recordsOf(zone string) *table.Listing {
 	return &table.Listing{
 		Path: "records", Within: frame.Link{

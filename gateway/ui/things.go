@@ -95,7 +95,7 @@ func writable(r say.Record) bool { return r["zoneType"] == "Primary" && r["readO
 func forward(r say.Record) bool { return writable(r) && r["lookup"] == "Forward" }
 func reverse(r say.Record) bool { return writable(r) && r["lookup"] == "Reverse" }
 
-// recordSetAt returns the address of the page of the records with a name and type.
+// recordSetAt returns the address of the page that shows the records with a name and type.
 func recordSetAt(zone, name, kind string) string {
 	return say.Address("zones", zone, "records", name, kind)
 }

@@ -19,9 +19,8 @@ import (
 	"adgateway/ps"
 )
 
-// BenchmarkChange measures the overhead of a change besides its script: the store and the audit,
-// both in synced files. The script answers at once. There is one caller, or there are many at a
-// time.
+// BenchmarkChange measures the overhead of a change in addition to its script: the store and the audit,
+// both in synced files. The script answers at once. There is one caller, or there are many at a time.
 func BenchmarkChange(b *testing.B) {
 	for _, callers := range []int{1, 8, 32} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {

@@ -21,13 +21,13 @@ type CallEnd struct {
 	// Verdict is the verdict on the change. Its outcome is none if nothing was changed.
 	Verdict  Verdict
 	Failed   bool           // the call was answered with an error
-	Result   *ps.Result     // of the script, or nil
+	Result   *ps.Result     // result of the script, or nil
 	Spent    map[string]int // used quota by impact; nil means all that the change reserved
 	Answered bool           // the call itself stores its answer in the key
 
 	// Key identifies the call's key for [Writer.Leave]; nil if it has none.
 	Key any
-	// Begun means that the store has the announcement in the key.
+	// Begun reports whether the store has the announcement in the key.
 	Begun bool
 	// Stored is called once the end is stored, or nil. If it fails, the end is stored again later.
 	Stored func(ctx context.Context) error
@@ -40,7 +40,7 @@ type EndPart struct {
 	Stored func() // called once the part is stored; may be nil
 }
 
-// Closed tells a call how its change was closed.
+// Closed describes how the change of a call was closed.
 type Closed struct {
 	Record *changes.Record // of the change; nil if nothing was changed or the history does not have it
 	Open   bool            // the outcome of the call is not stored, so its key stays open

@@ -16,7 +16,7 @@ import (
 
 // ending is a gateway's report of the end of a run.
 type ending struct {
-	Process journal.Process `json:"process"`           // that has run the script
+	Process journal.Process `json:"process"`           // process that has run the script
 	Verdict *Verdict        `json:"verdict,omitempty"` // nil if the outcome of the change is unknown
 	Result  *ps.Result      `json:"result,omitempty"`  // of the script; nil if none or too long
 	Record  *changes.Record `json:"record,omitempty"`  // of the change; nil if it is too long

@@ -52,7 +52,7 @@ func writing(t *testing.T) (*Writer, *script) {
 	return w, runner
 }
 
-// changing returns a change with the participant with, or without participants if that is nil.
+// changing returns a change with the participant with, or with none if it is nil.
 func changing(w *Writer, with Participant) Change {
 	return Change{
 		Op: &ops.Operation{ID: "user.set"}, Bound: &ops.Bound{}, Log: logrus.NewEntry(w.Log),

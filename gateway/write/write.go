@@ -52,7 +52,7 @@ type Verdict struct {
 	Outcome ps.Outcome  `json:"outcome"`
 	Idle    bool        `json:"idle,omitempty"`    // nothing had to be changed
 	Failed  []string    `json:"failed,omitempty"`  // GUIDs of the objects that were not changed
-	Notes   []string    `json:"notes,omitempty"`   // what was changed and what was not, for people
+	Notes   []string    `json:"notes,omitempty"`   // sentences for people: what was changed and what was not
 	Remains []ps.Object `json:"remains,omitempty"` // of an incomplete creation
 }
 

@@ -79,6 +79,6 @@ type Lane struct {
 
 	MaxRequests int           // number of requests after which a session retires; 50,000, negative: unlimited
 	MaxAge      time.Duration // age at which a session retires; 30 min, negative: unlimited
-	MaxMemory   int64         // private bytes above which a session ends after a request; 0: unlimited
+	MaxMemory   int64         // private bytes above which a session ends after a request; 0 means unlimited
 	Limit       time.Duration // time limit of requests without one; 60 s
 }

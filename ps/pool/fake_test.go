@@ -91,10 +91,10 @@ func (f *fake) died() error {
 // maker starts fakes and counts them.
 type maker struct {
 	t       *testing.T
-	start   func(ctx context.Context, n int64) error // nil: every start succeeds
+	start   func(ctx context.Context, n int64) error // if nil, every start succeeds
 	scripts map[string]func(ctx context.Context, f *fake, req ps.Request) (*ps.Result, error)
 	hang    bool          // sessions do not end when they are closed
-	notice  chan struct{} // closes when the pool's watchers learn of dead sessions; nil: at once
+	notice  chan struct{} // closes when the pool's watchers learn of dead sessions; nil means at once
 
 	starts, live, most, closed, probes atomic.Int64
 	mu                                 sync.Mutex

@@ -14,11 +14,11 @@ import (
 type held struct {
 	session   Session
 	startedAt time.Time
-	retireAt  time.Time // zero: never
-	retireOn  int       // number of requests; zero: never
+	retireAt  time.Time // zero means never
+	retireOn  int       // number of requests; zero means never
 	requests  int
 	why       string // reason of its end; empty until it is told to end
-	retired   bool   // it ends because it was due
+	retired   bool   // the session ends because it was due
 }
 
 // An attempt is a start in progress.

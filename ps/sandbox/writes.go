@@ -15,7 +15,7 @@ import (
 type Write struct {
 	Position  int64     `json:"position"` // starts at 1, without gaps
 	Time      time.Time `json:"time"`
-	Writer    string    `json:"writer,omitempty"` // gateway#connection; empty: the directory itself
+	Writer    string    `json:"writer,omitempty"` // gateway#connection; empty means the directory itself
 	Server    string    `json:"server"`
 	Op        string    `json:"op"`     // as in directory.JournalEntry and zones.Change
 	Object    string    `json:"object"` // distinguished name, or the zone

@@ -25,7 +25,7 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 type Config struct {
 	Runner ps.Runner
 	Script func(name string) (ps.Script, bool) // returns a script's declaration
-	Dial   Dial                                // nil: net.Dialer
+	Dial   Dial                                // nil means net.Dialer
 
 	// Directory and DNS are the names of the servers in order of preference. If they are empty,
 	// the servers are discovered; DNS servers are then the domain controllers that also run DNS.
@@ -35,7 +35,7 @@ type Config struct {
 	// Shared is the choice of several gateways that pin the same server. It is nil if this gateway is alone.
 	Shared Shared
 
-	SessionWait  time.Duration // how long a discovery waits for a session; zero: the Runner's default
+	SessionWait  time.Duration // how long a discovery waits for a session; zero means the Runner's default
 	MaxWait      time.Duration // how long a request waits for a discovery; default 10 s
 	ProbeTimeout time.Duration // per port; default 1 s
 	Return       time.Duration // interval between attempts to return to a preferred server; default 5 min

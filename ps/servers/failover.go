@@ -15,17 +15,17 @@ const (
 	noEndpointType     = "System.ServiceModel.EndpointNotFoundException"
 )
 
-// cause is what a script's error means for its server.
+// cause classifies a script's error by its meaning for the server.
 type cause int
 
 const (
 	none     cause = iota // the server has responded
-	gone                  // it could not be contacted: the only reason to fail over immediately (facts G9)
+	gone                  // out of reach, the only reason to fail over immediately (facts G9)
 	broken                // a connection broke, which the request itself may have caused (facts D16)
-	rejected              // it rejected the gateway's account (facts D17)
-	slow                  // it did not respond in time
-	busy                  // it had no capacity, or gave up a search (facts D14)
-	noLDAP                // it has responded, but not its LDAP to ADSI
+	rejected              // the server rejected the gateway's account (facts D17)
+	slow                  // the server did not respond in time
+	busy                  // the server had no capacity, or gave up a search (facts D14)
+	noLDAP                // the server has responded, but not its LDAP service to ADSI
 )
 
 // faults are the web service's faults that concern the server itself.

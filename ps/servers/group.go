@@ -34,7 +34,7 @@ type group struct {
 	failovers  int
 	reason     string
 	rejections map[string]time.Time // time when a server last rejected the gateway's account
-	suspects   chan string          // servers that keep is to probe
+	suspects   chan string          // servers for keep to probe
 }
 
 func newGroup(cfg *Config, lane ps.Lane, kind string, ports, candidates []string) *group {

@@ -25,7 +25,7 @@ type world struct {
 
 	discovery func() (string, error)                  // the answer of Get-GatewayServer
 	warnings  []ps.Warning                            // the warnings of Get-GatewayServer
-	answer    func(host string, req ps.Request) error // the answer of every other script; nil: success
+	answer    func(host string, req ps.Request) error // the answer of every other script; nil means success
 	ran       []string                                // script@server, in order
 	dialled   int
 	hang      time.Duration // how long a dial to a server that is down hangs

@@ -35,7 +35,7 @@ const (
 
 // common is a group's view of the shared choice.
 type common struct {
-	epoch    uint64    // of the pin; 0: this gateway's own choice
+	epoch    uint64    // of the pin; 0 means this gateway's own choice
 	unusable string    // why this gateway cannot use the pinned server; empty if it can
 	failed   int       // number of consecutive failed runs on it
 	fault    string    // why they failed

@@ -47,12 +47,12 @@ type Config struct {
 	Starter Starter
 	Boot    Boot
 
-	// limit of a start, until the session is ready and checked; zero: [DefaultStartTimeout]
+	// limit of a start, until the session is ready and checked; zero means [DefaultStartTimeout]
 	StartTimeout time.Duration
-	Limit        time.Duration // limit of requests without one; zero: [DefaultLimit]
-	// limit in bytes for a frame, the noise, and the whole answer to a request; zero: [DefaultMaxOutput]
+	Limit        time.Duration // limit of requests without one; zero means [DefaultLimit]
+	// limit in bytes for a frame, the noise, and the whole answer to a request; zero means [DefaultMaxOutput]
 	MaxOutput int64
-	// limit in bytes for the whole answer to a list, which is passed on frame by frame; zero: [DefaultMaxList]
+	// limit in bytes for the whole answer to a list, passed on frame by frame; zero means [DefaultMaxList]
 	MaxList int64
 
 	// Rehearsal is a function without parameters that the session runs before it is ready, up to
@@ -60,7 +60,7 @@ type Config struct {
 	// the code that it runs. If it is empty, there is no rehearsal. A failure is only logged.
 	Rehearsal string
 
-	// Meter collects statistics; sessions may share one. Nil: none are kept.
+	// Meter collects statistics; sessions may share one. If nil, none are kept.
 	Meter *Meter
 
 	// Log receives output that is not part of an answer: noise on stdout, text on stderr, and the reason of

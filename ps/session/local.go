@@ -19,10 +19,10 @@ const secretPrefix = "ADGATEWAY_"
 // process group (on Windows a job object), so that Kill also ends the processes that it
 // started. On Windows they also end if the gateway crashes.
 type Local struct {
-	Path      string   // executable; empty: Windows PowerShell on Windows, pwsh elsewhere
+	Path      string   // executable; empty means Windows PowerShell on Windows, pwsh elsewhere
 	Arguments []string // placed before PowerShell's own
 	Env       []string // additional environment variables, NAME=VALUE
-	Temp      string   // temporary folder of the process; empty: the gateway's
+	Temp      string   // temporary folder of the process; empty means the gateway's
 }
 
 // DefaultPath returns the executable of a [Local] without a Path.

@@ -23,10 +23,10 @@ const (
 	CauseTimeout   Cause = "timeout"   // a request exceeded its limit
 	CauseCancelled Cause = "cancelled" // the caller of a read disconnected
 	CauseDied      Cause = "died"      // the process exited or closed its streams
-	CauseProtocol  Cause = "protocol"  // it violated the protocol
-	CauseOutput    Cause = "output"    // it wrote more than allowed
-	CauseStart     Cause = "start"     // it did not become ready
-	CauseClosing   Cause = "closing"   // it did not exit in time when asked to
+	CauseProtocol  Cause = "protocol"  // the process violated the protocol
+	CauseOutput    Cause = "output"    // the process wrote more than allowed
+	CauseStart     Cause = "start"     // the process did not become ready
+	CauseClosing   Cause = "closing"   // the process did not exit in time when asked to
 )
 
 // Causes returns all causes.

@@ -125,7 +125,7 @@ type faultCase struct {
 	script  string
 	write   bool
 	limit   time.Duration
-	kind    ps.Kind // empty: no error
+	kind    ps.Kind // empty if there is no error
 	outcome ps.Outcome
 	steps   int
 	message string // part of the error's text

@@ -35,7 +35,7 @@ type restapi struct {
 	t         *testing.T
 	s         *systemtest.System
 	resources []map[string]any
-	values    map[string]any // results of the last reads, by object id; nil: the object does not exist
+	values    map[string]any // results of the last reads, by object id; nil if the object does not exist
 }
 
 // loadTerraform loads the example, with some variables overridden.

@@ -29,7 +29,7 @@ type request struct {
 	headers        []string // "Name: value"
 }
 
-// known has the ids and tags of earlier answers, in their order.
+// known holds the ids and tags of earlier answers, in their order.
 type known struct{ changes, plans, jobs, tags []string }
 
 // rows returns the operations that are called. They use the gateway's own protocol, their

@@ -93,7 +93,7 @@ func writeAudit(b *strings.Builder, audit string) {
 	}
 }
 
-// learn keeps the ids and the tag in an answer.
+// learn remembers the ids and the tag from an answer.
 func (k *known) learn(a *httptest.ResponseRecorder) {
 	add := func(to *[]string, id string) {
 		if id != "" && !slices.Contains(*to, id) {

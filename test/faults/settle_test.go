@@ -111,10 +111,9 @@ var tree = []systemtest.Call{
 	{Method: http.MethodPost, Path: "/api/ADGroups/Leaf/Security", Params: map[string]any{"OUPath": "OU=Twig,OU=Tree," + systemtest.EmptyOU}},
 }
 
-// TestEveryWriteIsSettled cuts every write off at every frame of its answer: the
-// client must be told what the store holds. Without SETTLE=all in the
-// environment it tries one cut per write, each time another one, and a plain run
-// tries a share of the writes.
+// TestEveryWriteIsSettled cuts off the answer of each write at each of its frames. The client must be
+// told what the store holds. Without SETTLE=all in the environment, it tries one cut per write, a
+// different one from write to write, and outside of thorough runs only half of the writes.
 func TestEveryWriteIsSettled(t *testing.T) {
 	all := os.Getenv("SETTLE") == "all"
 	writes := cutWrites(all)
@@ -189,7 +188,7 @@ type cutLab struct {
 	cutter   *cutter
 	system   *systemtest.System
 	pristine sandboxtest.Snapshot
-	change   string // id of the last write; empty: unknown
+	change   string // id of the last write; empty if unknown
 }
 
 // open restores the world, or creates a new one.

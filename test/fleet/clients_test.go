@@ -27,8 +27,8 @@ type item struct {
 	write string // must be in the write log exactly once, see nameOf
 
 	mu      sync.Mutex
-	status  int    // status of the answer that settled the item; 0: no such answer came
-	change  string // ID of the resulting change; empty: unknown
+	status  int    // status of the answer that settled the item; 0 if no such answer came
+	change  string // ID of the resulting change; empty if unknown
 	outcome string // the outcome if the status was not 2xx
 	last    string // code of the last refusal
 }

@@ -17,7 +17,7 @@ import (
 
 // past is the earlier work of a gateway: changes with keys, a plan that can be applied, and a running job.
 type past struct {
-	changes []string // identities of the changes
+	changes []string // ids of the changes
 	keyed   []*item
 	plan    string
 	job     string

@@ -50,10 +50,10 @@ const (
 type plan struct {
 	Settings string // the settings file
 	Name     string
-	Listen   string // address of a gateway for clients; empty: the process is a node
+	Listen   string // address of a gateway for clients; empty if the process is a node
 	Domain   string // address of a gateway's domain
-	Accounts string // the credentials file of a single gateway; empty: the gateway has one token, see token
-	Clock    string // a file with the offset of a gateway's wall clock; empty: the clock is right
+	Accounts string // the credentials file of a single gateway; empty if the gateway has one token, see token
+	Clock    string // a file with the offset of a gateway's wall clock; empty if the clock is right
 }
 
 func TestMain(m *testing.M) {
@@ -229,10 +229,10 @@ type process struct {
 	t         testing.TB
 	plan      plan
 	log       *systemtest.LogBuffer
-	namespace string // its network namespace; empty: the test's
+	namespace string // its network namespace; empty means the test's
 
 	mu      sync.Mutex
-	command *exec.Cmd // nil: the process is not running
+	command *exec.Cmd // nil if the process is not running
 	ended   chan struct{}
 	wanted  bool // the process should be running
 	ends    bool // the process is expected to end by itself

@@ -15,7 +15,7 @@ import (
 
 const lowest, highest = 10_000, 32_767
 
-// held has the UDP socket of each returned port. A socket stays open until the process ends,
+// held holds the UDP socket of each returned port. A socket stays open until the process ends,
 // which keeps other test processes from taking the TCP port between two uses.
 var held = struct {
 	sync.Mutex

@@ -12,7 +12,7 @@ import (
 type event struct {
 	Action  string
 	Package string
-	Test    string // empty: the event is about the package itself
+	Test    string // empty if the event is about the package itself
 	Output  string
 }
 
@@ -20,7 +20,7 @@ type event struct {
 type reporter struct {
 	to io.Writer
 
-	// said has the output of each test that has not passed yet, by package and test.
+	// said holds the output of each test that has not passed yet, by package and test.
 	said map[string]map[string]*strings.Builder
 }
 

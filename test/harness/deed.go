@@ -23,7 +23,7 @@ type Deed struct {
 	Effect  ps.Effect
 	Objects []ps.Intended
 	extent  int   // number of further objects that the change affects
-	Undoes  *Deed // the earlier change that this one undoes; nil: this change is no undo
+	Undoes  *Deed // the earlier change that this one undoes; nil if this change is no undo
 }
 
 // Changed returns an object with one changed value.
@@ -128,7 +128,7 @@ func (d *Scene) Once() (writes int) {
 	return writes
 }
 
-// Outcome returns the outcome of the deed.
+// Outcome returns the outcome of the writes made so far.
 func (d *Scene) Outcome() ps.Outcome {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -157,7 +157,7 @@ func (d *Scene) seen() json.RawMessage {
 	return JSON(all)
 }
 
-// guid returns the identity of an object, even of an object that the deed creates.
+// guid returns the GUID of an object, even of an object that the deed creates.
 func (d *Scene) guid(i int) string {
 	if guid := d.Objects[i].GUID; guid != "" || d.Row.Lane == ps.DNS {
 		return guid

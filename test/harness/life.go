@@ -25,12 +25,12 @@ import (
 // the store, or at a point in a script. A dead gateway does nothing.
 type Life struct {
 	mu     sync.Mutex
-	ends   int // number of the step; 0: never
+	ends   int // number of the step; 0 means never
 	steps  int
 	ended  bool
 	during string // the step at which it died
 
-	folder string            // folder of its audit; empty: no audit
+	folder string            // folder of its audit; empty means no audit
 	left   map[string][]byte // files in the folder at its death
 }
 
@@ -76,7 +76,7 @@ func (l *Life) audited() map[string][]byte {
 	return all
 }
 
-// Begin starts to count the steps. The gateway dies at the step with number ends; 0: never.
+// Begin starts to count the steps. The gateway dies at the step with number ends; 0 means never.
 func (l *Life) Begin(ends int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

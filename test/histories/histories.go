@@ -25,7 +25,7 @@ type Op struct {
 	At     int    // the gateway
 	Do     string // an operation of the model
 	Expect string // expected value of the object, for a comparison
-	Value  string // new value; empty: absent
+	Value  string // new value; empty means absent
 }
 
 // Answer is the answer to a client.
@@ -56,7 +56,7 @@ type Call struct {
 	r      *Recorder
 	op     Op
 	begin  int64
-	end    int64 // 0: the answer was lost
+	end    int64 // 0 if the answer was lost
 	answer Answer
 }
 

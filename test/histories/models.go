@@ -43,7 +43,7 @@ var (
 	LinearizableWrites = values("values, read and refused as they were", true, true)
 )
 
-// past has the previous values of an object, and the position up to which each gateway has read them.
+// past holds the previous values of an object, and the position up to which each gateway has read them.
 type past struct {
 	values string // separated by spaces; "-" is absent
 	read   [8]int // index of the last value that each gateway has read

@@ -11,7 +11,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// storedGroup has the checks of the values that group operations store.
+// storedGroup holds the checks of the values that group operations store.
 var storedGroup = map[string]storedCheck{
 	"group.createSecurity":     createdGroup,
 	"group.createDistribution": createdGroup,

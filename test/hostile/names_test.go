@@ -49,7 +49,7 @@ const leftover = "record.deleteController"
 // ownerRow is an operation that changes the records of a name that the caller sends.
 type ownerRow struct {
 	op    *ops.Operation
-	owner string // the parameter with the name; empty: the name is in a document
+	owner string // the parameter with the name; empty if the name is in a document
 	kind  string // type of the records
 	data  string // data of the existing records, in the form of zone files
 	zone  string

@@ -12,7 +12,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// storedZone has the checks of zones, forwarders and delegations.
+// storedZone holds the checks of zones, forwarders and delegations.
 var storedZone = map[string]storedCheck{
 	"lookupZone.create": storedNewZone("/api/DnsLookupZone/"),
 	"forwarder.create":  storedNewZone("/api/DnsConditionalForwarder/"),

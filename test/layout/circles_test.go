@@ -35,7 +35,7 @@ func circles(t *testing.T, all []source) map[string]size {
 // A listed package is described by the go command.
 type listed struct {
 	export string   // built on this system
-	files  []string // that are built on this system
+	files  []string // files that are built on this system
 }
 
 // list returns all packages that are built, by path.
@@ -67,7 +67,7 @@ func byPackage(all []source, packages map[string]listed) map[string][]*ast.File 
 	return grouped
 }
 
-// graph has the files that each file refers to, by name.
+// graph holds the files that each file refers to, by name.
 type graph map[string]map[string]bool
 
 // references returns the references between the files of a package.

@@ -11,8 +11,8 @@ import (
 	"adgateway/test/manual"
 )
 
-// TestTheGlossaryIsShortAndUsed: the glossary has at most 15 words. Other pages use each, and the
-// code declares what the glossary names.
+// TestTheGlossaryIsShortAndUsed: the glossary has at most 15 words. Each is used on at least two other
+// pages, and the name in its row is declared in the code.
 func TestTheGlossaryIsShortAndUsed(t *testing.T) {
 	row := regexp.MustCompile("(?m)^\\| ([a-z]+) \\| [^|]+ \\| `([a-z]+)\\.([A-Z][A-Za-z]+)`")
 	text := manual.Text(t, "glossary")

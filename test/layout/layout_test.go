@@ -200,10 +200,10 @@ type source struct {
 
 func (s source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
 
-// line returns the number of the line of a position.
+// line returns the line number of a position.
 func (s source) line(at token.Pos) int { return sharedFiles.Position(at).Line }
 
-// sharedFiles has the positions in all sources.
+// sharedFiles holds the positions in all sources.
 var sharedFiles = token.NewFileSet()
 
 // sources returns every Go file of the project, parsed.

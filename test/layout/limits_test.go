@@ -37,7 +37,7 @@ type limit struct {
 // A size is the size of something, and the places at which to reduce it.
 type size struct {
 	n  int
-	at []string // nil: the name is enough
+	at []string // nil if the name is enough
 }
 
 var limits = []limit{

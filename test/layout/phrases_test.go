@@ -18,7 +18,7 @@ import (
 // phrase is a phrase that comments must not use, with its replacement.
 type phrase struct {
 	pattern *regexp.Regexp
-	part    string // that each match contains, which is found faster; may be empty
+	part    string // text in each match, searched first because that is faster; may be empty
 	instead string
 }
 

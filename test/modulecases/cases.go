@@ -17,7 +17,7 @@ type Case struct {
 	Name   string
 	Script string
 	Want   string // lines of output
-	Real   string // why only a real PowerShell can run the case; empty: every engine can
+	Real   string // why only a real PowerShell can run the case; empty if every engine can
 }
 
 // All returns the cases of cases.txt in their order.

@@ -127,7 +127,8 @@ func (k kind) try(s *systemtest.System, name string, shown map[string]any) {
 	assert.Equal(s.T, http.StatusNotFound, gone.Status, "%s", gone.Body)
 }
 
-// TestOddUnitsAreNamedByTheirPaths is the same test for OUs, whose only name is the distinguished name.
+// TestOddUnitsAreNamedByTheirPaths: the same is tested for OUs, whose only name is the distinguished
+// name.
 func TestOddUnitsAreNamedByTheirPaths(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
 	var units []map[string]any

@@ -19,7 +19,7 @@ import (
 	"adgateway/test/thorough"
 )
 
-// faultStatus has the statuses of a read, a write and a list during a fault. Faults missing
+// faultStatus holds the statuses of a read, a write and a list during a fault. Faults missing
 // here end the process or break the protocol; their status is 502, or 504 for a write.
 var faultStatus = map[string][3]int{
 	// The requests are for missing objects, and are answered as without the fault.

@@ -1,6 +1,6 @@
-// Package protocols_test tries the routes that speak protocols of others as their
-// clients do: what they send, and what they compare in the answers. It also replays the calls of clients of
-// the older interface family: those that its Terraform provider and its generated client send, with every
+// Package protocols_test tries the routes that speak third-party protocols. It sends what their clients
+// send, and compares in the answers what they compare. It also replays the calls of clients of the
+// older interface family: those that its Terraform provider and its generated client send, with every
 // optional argument given and empty where it is not filled in.
 package protocols_test
 

@@ -60,7 +60,7 @@ func TestCallsOfTheTerraformProvider(t *testing.T) {
 	const cn = "CN=Users,DC=corp,DC=example"
 	for _, c := range []struct {
 		about, method, path string
-		status              int            // 0: 200
+		status              int            // 0 means 200
 		fields              map[string]any // of the object
 		says                string         // expected text of the output
 	}{

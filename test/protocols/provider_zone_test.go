@@ -12,7 +12,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// zone has the members that the family's generated client decodes.
+// zone holds the members that the family's generated client decodes.
 type zone struct {
 	DistinguishedName *string `json:"distinguishedName"`
 	Type              *string `json:"type"`

@@ -31,7 +31,7 @@ const (
 // record is the stored record of a change. The change's ID consists of its object and a number.
 type record struct {
 	Process journal.Process
-	Outcome string // empty: the change is open
+	Outcome string // empty if the change is open
 	By      string // the gateway that closed the change
 	Raced   string // outcome that its gateway reported too late
 }

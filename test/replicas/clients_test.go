@@ -13,7 +13,7 @@ import (
 	"adgateway/test/histories"
 )
 
-// asked has the requests of the clients and the answers.
+// asked holds the requests of the clients and the answers.
 type asked struct {
 	w       *world
 	history histories.Recorder

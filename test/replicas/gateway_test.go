@@ -155,7 +155,7 @@ func (g *gateway) wall() time.Time {
 	return now.Add(offset)
 }
 
-// copied is the message after the file of another gateway was installed.
+// copied is the message that is logged once the file of another gateway was installed.
 const copied = "the file of another gateway is in use"
 
 // copy copies the file of another gateway.

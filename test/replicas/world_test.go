@@ -88,7 +88,7 @@ type process struct {
 
 	mu     sync.Mutex
 	starts int
-	cmd    *exec.Cmd // nil: the process is not running
+	cmd    *exec.Cmd // nil if the process is not running
 	ended  chan struct{}
 	wanted bool            // the process should be running
 	frozen []span          // all times when it was frozen

@@ -109,7 +109,7 @@ func TestComputersAreDisabledAndMoved(t *testing.T) {
 		refused(s, http.StatusConflict, "protected", putCall("", "/api/Computers/DC1"+path, params))
 		refused(s, http.StatusForbidden, "forbidden",
 			putCall(systemtest.PlainToken, "/api/Computers/DC1"+path, params))
-		if path != "/Move" { // a DN that is outside the limits by its text is reported as such
+		if path != "/Move" { // a DN whose text alone shows that it is outside the limits gets another error
 			refused(s, http.StatusNotFound, "not_found",
 				putCall(systemtest.LimitedToken, "/api/Computers/QSTALE"+path, params))
 		}

@@ -148,12 +148,12 @@ func (t *tally) failures() string {
 	return strings.Join(lines, ", ")
 }
 
-// soakKind has the requests for objects of one kind. The text of an object is a nonce: its
+// soakKind holds the requests for objects of one kind. The text of an object is a nonce: its
 // description, or the target of a record.
 type soakKind struct {
 	name   func(client, slot int) string
 	create func(name, text string) systemtest.Call
-	update func(name, text string) systemtest.Call // nil: objects of this kind cannot be changed
+	update func(name, text string) systemtest.Call // nil if objects of this kind cannot be changed
 	remove func(name, text string) systemtest.Call
 	read   func(name, text string) systemtest.Call
 	list   func(name string) systemtest.Call

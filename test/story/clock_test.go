@@ -165,8 +165,9 @@ func (s *keeping) removes(name, token string) systemtest.Answer {
 	return s.Do(removal("/api/ADUser/" + name).As(token))
 }
 
-// TestNothingExpiresByAJumpOfTheWallClock: setting the wall clock while the gateway runs neither expires
-// nor revives anything. Items expire after their time has passed. After a restart the wall clock counts.
+// TestNothingExpiresByAJumpOfTheWallClock: setting the wall clock while the gateway runs neither
+// expires nor revives anything. Items expire after their time has passed. After a restart, the wall
+// clock decides.
 func TestNothingExpiresByAJumpOfTheWallClock(t *testing.T) {
 	t.Parallel()
 	jumps := []time.Duration{time.Second, -time.Second, 30 * time.Second, -30 * time.Second, time.Hour,

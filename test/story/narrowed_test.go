@@ -22,7 +22,7 @@ type makes func(s *systemtest.System, n int) string
 // see only the second one.
 type narrowing struct {
 	limits          identity.Limits
-	scopes          []identity.Scope // none: all
+	scopes          []identity.Scope // empty means all
 	hidden, visible makes
 }
 

@@ -22,7 +22,7 @@ type remedy struct {
 	prepare func(s *systemtest.System)
 	call    systemtest.Call
 	code    string
-	remedy  []systemtest.Call // the calls that the error names; empty: the same call with other parameters
+	remedy  []systemtest.Call // calls that the error names; if empty, the same call with other parameters
 	then    map[string]any    // parameters advised by the error
 	instead systemtest.Call   // the call with the name advised by the error
 	ldif    string

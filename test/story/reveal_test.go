@@ -156,7 +156,8 @@ func TestARefusalDoesNotTellOfAPassword(t *testing.T) {
 	assert.Equal(t, want, named(s.Rejects(call, http.StatusForbidden, "forbidden"), "DC1"))
 }
 
-// TestThePasswordOfALocalAdministratorExpires at once, and the undo restores its expiry.
+// TestThePasswordOfALocalAdministratorExpires: the password expires at once, and the undo restores its
+// expiry.
 func TestThePasswordOfALocalAdministratorExpires(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for computer, kind := range map[string]string{"PC01": "windows", "PC02": "legacy", "PC03": "windows"} {

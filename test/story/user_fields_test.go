@@ -42,8 +42,8 @@ func TestAllFieldsAndSomeAreTheSame(t *testing.T) {
 	}
 }
 
-// TestATagCoversFurtherAttributes: each additional attribute that the forest has changes the
-// tag of the user, in a single read, in a list and in If-Match.
+// TestATagCoversFurtherAttributes: every additional attribute in the forest affects the tag of the
+// user, in a single read, in a list and in If-Match.
 func TestATagCoversFurtherAttributes(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	path := "/api/ADUser/" + systemtest.SampleUser

@@ -108,7 +108,7 @@ func TestZonesOfEveryType(t *testing.T) {
 // refusal is a refused call with its caller and the text of the answer.
 type refusal struct {
 	call   systemtest.Call
-	token  string // "": a token with every scope
+	token  string // "" for a token with every scope
 	status int
 	code   string
 	says   string

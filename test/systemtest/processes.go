@@ -75,7 +75,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// standIn is the executable of the processes.
+// standIn holds the path of the executable that the processes run.
 var standIn struct {
 	once         sync.Once
 	folder, path string
@@ -110,7 +110,7 @@ func standInPath() string {
 type Processes struct {
 	Server    *remote.Server     // set by NewSystem
 	Faults    func() string      // value of remotetest.FaultVariable for the next process
-	MaxOutput int64              // limit for a request, in bytes; 0: the default of sessions
+	MaxOutput int64              // limit for a request, in bytes; 0 means the default of sessions
 	Options   func(*app.Options) // adjusts the options of the system
 	World     sandbox.Options    // options of the world; the seed is always 1
 	mark      string             // value of EngineVariable, unique to these processes and their children

@@ -26,7 +26,7 @@ const GoodPassword = "Corr3ct-Horse"
 // Cultures are the languages of messages that the simulated Windows supports.
 var Cultures = []string{"en-US", "de-DE"}
 
-// RecoveryKey has the attributes of a BitLocker recovery key, for AddObject.
+// RecoveryKey holds the attributes of a BitLocker recovery key, for AddObject.
 var RecoveryKey = []string{"msFVE-RecoveryGuid", "0123456789abcdef", "msFVE-RecoveryPassword",
 	"111111-222222"}
 

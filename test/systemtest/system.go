@@ -161,7 +161,7 @@ func (s *System) Snapshot() sandboxtest.Snapshot {
 	return snapshot
 }
 
-// tokens has the tokens above, with their scopes and limits.
+// tokens holds the tokens above, with their scopes and limits.
 func tokens(t testing.TB) *authn.Static {
 	t.Helper()
 	var plain []identity.Scope
@@ -199,7 +199,7 @@ type Call struct {
 	Method, Path string
 	Params       map[string]any
 	Token        string    // "" is AllToken, "none" sends no credential
-	Raw          io.Reader // body, sent unchanged; nil: Params are sent
+	Raw          io.Reader // body, sent unchanged; if nil, Params are sent
 	Headers      map[string]string
 }
 

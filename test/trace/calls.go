@@ -74,7 +74,7 @@ func (c client) ready(ctx context.Context) error {
 	}
 }
 
-// pause waits between two progress queries, so that a run makes only few of them.
+// pause waits between two progress queries, so that a run makes only a few of them.
 func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -92,7 +92,7 @@ func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// counters has the execution counts of code blocks, by file and position.
+// counters holds the execution counts of code blocks, by file and position.
 type counters map[string]int
 
 // run runs a sandbox with its store and its audit in a new folder, and returns its counters.

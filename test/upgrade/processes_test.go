@@ -32,7 +32,7 @@ const (
 	settleDelay  = 5 * time.Second
 )
 
-// version has the two executables of a version.
+// version holds the two executables of a version.
 type version struct{ name, folder string }
 
 func (v *version) gateway() string { return filepath.Join(v.folder, "adgateway") }

@@ -102,7 +102,7 @@ func TestWhoMayReplaceWhatIsInAFolder(t *testing.T) {
 	for name, c := range map[string]struct {
 		owner  string
 		grants []grant
-		want   string // expected in the error; empty: the file is trusted
+		want   string // expected in the error; empty if the file is trusted
 	}{
 		"Program Files":           {sidTrustedInstaller, []grant{{sidTrustedInstaller, 0x1f01ff}, {sidSystem, modify}, {sidAdministrators, modify}, {"S-1-5-32-545", readAndRun}, {sidCreatorOwner, genericAll}}, ""},
 		"a folder of C:":          {sidAdministrators, []grant{{sidAdministrators, 0x1f01ff}, {"S-1-5-11", modify}}, "<S-1-5-11> may replace"},

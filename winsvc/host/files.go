@@ -10,7 +10,7 @@ import (
 // Files protects files with credentials from other accounts of this computer.
 type Files struct {
 	Service string // name of the Windows service whose account may also use them
-	Account string // account that the service is about to get; empty: its current account
+	Account string // account that the service is about to get; empty means its current account
 }
 
 // RestrictFolder creates the folder if it does not exist, and restricts access to it and to

@@ -42,8 +42,8 @@ func ownerOf(info os.FileInfo) (uid int, known bool) {
 	return int(stat.Uid), true
 }
 
-// Exposed returns who besides the owner may read the file, or list the folder, or "". It
-// returns an error if others may write it.
+// Exposed returns the accounts other than the owner that may read the file or list the folder, or "" if
+// there are none. It returns an error if others may write to it.
 func (Files) Exposed(path string) (readers string, err error) {
 	const ofGroup, ofAll = 0o040, 0o004
 	const toWrite = 0o022

@@ -5,7 +5,7 @@ import "fmt"
 // Ticket is a Kerberos ticket that a client sent.
 type Ticket struct {
 	Token           []byte // a context token of Kerberos (RFC 4121)
-	Bindings        []byte // of the client's TLS connection (RFC 5929); nil: any connection
+	Bindings        []byte // bindings of the TLS connection (RFC 5929); nil means any connection
 	MayLackBindings bool   // the client need not send bindings
 }
 

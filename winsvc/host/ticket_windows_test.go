@@ -26,7 +26,7 @@ func TestTheLayoutOfSSPI(t *testing.T) {
 	assert.Equal(t, data, text[bindingHeader:])
 }
 
-// TestEveryCallOfSSPIIsThere in the library.
+// TestEveryCallOfSSPIIsThere: the library has every function of SSPI that is called.
 func TestEveryCallOfSSPIIsThere(t *testing.T) {
 	require.NoError(t, secur32.Load())
 	for _, proc := range []interface {
@@ -50,7 +50,8 @@ func accepting(t *testing.T) {
 	free()
 }
 
-// TestTokensThatAreNoTickets are refused with a code, with bindings or without.
+// TestTokensThatAreNoTickets: a token that is not a ticket is refused with a code, with or without
+// bindings.
 func TestTokensThatAreNoTickets(t *testing.T) {
 	accepting(t)
 	// The beginning of a context token of Kerberos.

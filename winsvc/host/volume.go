@@ -22,7 +22,7 @@ type WriteCache struct {
 // Sleep contains the idle times on mains power after which this computer sleeps; 0 means never.
 type Sleep struct{ Standby, Hibernation time.Duration }
 
-// Covers reports whether folder is one of some folders of Windows or lies below one.
+// Covers reports whether folder is one of the given folders of Windows, or lies below one.
 func Covers(folders []string, folder string) bool {
 	folder = comparable(folder)
 	for _, above := range folders {

@@ -148,11 +148,11 @@ func readTicket(name, file string) (string, error) {
 
 const maxTicket = 1024
 
-// DomainFiles are the address of a domain and its ticket files.
+// DomainFiles holds the address of a domain and the paths of its ticket files.
 type DomainFiles struct {
 	Listen string
-	Ticket string // for gateways
-	Orders string // for tests; empty: orders are not accepted
+	Ticket string // ticket file for gateways
+	Orders string // ticket file for tests; if empty, orders are not accepted
 }
 
 // Domain serves a simulated domain to gateways in other processes until ctx

@@ -44,7 +44,7 @@ func (l *eventLog) ids() (ids []uint32) {
 func TestEventOfACall(t *testing.T) {
 	for _, c := range []struct {
 		operation, outcome, code string
-		want                     uint32 // 0: none
+		want                     uint32 // 0 means none
 	}{
 		{"user.create", "done", "", 200},
 		{"user.update", "done", "", 201},

@@ -16,7 +16,7 @@ import (
 
 // evidence copies and countersigns the audit logs of a cluster's gateways among them.
 type evidence struct {
-	mirror  *auditmirror.Mirror // nil: the log is not copied
+	mirror  *auditmirror.Mirror // nil if the log is not copied
 	witness *auditmirror.Witness
 }
 
@@ -92,7 +92,7 @@ func (e *evidence) stats() (auditmirror.Stats, bool) {
 	return e.mirror.Stats(), true
 }
 
-// attachCredentials gives the shared credentials the store that holds them.
+// attachCredentials sets the store that holds the shared credentials.
 func attachCredentials(ctx context.Context, o Options, db *store.Sealed) error {
 	switch {
 	case o.Shared == nil:

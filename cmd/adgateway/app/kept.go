@@ -24,14 +24,14 @@ import (
 type kept struct {
 	store *store.Sealed
 	clock *store.Clock // the clock of store
-	file  *store.File  // contains store; nil: store is in memory or in a cluster
+	file  *store.File  // contains store; nil if store is in memory or in a cluster
 	past  *changes.History
-	aside string // new name of a damaged file; empty: the file was not damaged
+	aside string // new name of a damaged file; empty if the file was not damaged
 	lasts bool   // store outlives the process
 
 	otherKey bool // the key opens none of the stored values
 
-	choices *choice.Choices // which servers all gateways of the cluster use; nil if not in a cluster with a log
+	choices *choice.Choices // servers that all gateways share; nil if not in a cluster with a log
 	joined  *peer.Gateway   // contains store; nil if not in a cluster
 	keyFile func() error    // returns an error if the key file no longer opens the ring; set if joined is
 }

@@ -84,8 +84,8 @@ type state struct {
 	store   *store.State // nil without a store
 	hooks   []webhooks.Status
 	lost    int64              // log entries that could not be written
-	mirror  *auditmirror.Stats // nil: the audit log is not copied
-	member  *memberState       // nil: the gateway is alone
+	mirror  *auditmirror.Stats // nil if the audit log is not copied
+	member  *memberState       // nil if the gateway is in no cluster
 }
 
 type laneState struct {

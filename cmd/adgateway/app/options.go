@@ -52,7 +52,7 @@ type Options struct {
 	// KeyGroup protects the key of a cluster's shared data for
 	// a group of the domain; nil if the system cannot do that.
 	KeyGroup   func(name string) (keyring.Wrapper, error)
-	Membership // zero: the gateway is in no cluster
+	Membership // zero if the gateway is in no cluster
 
 	// Shared are the credentials that Auth reads from the cluster's store; nil if it reads them from elsewhere.
 	Shared *credentials.Credentials
@@ -60,7 +60,7 @@ type Options struct {
 	Hosts []string // the names of this computer in DNS; none in the sandbox
 
 	Sandbox bool    // the domain is simulated
-	People  *People // nil: nobody signs in to the pages with an account of the domain
+	People  *People // if nil, nobody signs in to the pages with a domain account
 
 	// LostEntries returns how many log entries could not be written. It may be nil.
 	LostEntries func() int64
@@ -73,7 +73,7 @@ type Options struct {
 // Membership is the membership of a gateway in a cluster with a log.
 type Membership struct {
 	Folder   trust.Folder    // the cluster's folder
-	Identity *trust.Identity // proves the gateway's name; nil: the gateway is in no cluster
+	Identity *trust.Identity // proves the gateway's name; nil if the gateway is in no cluster
 }
 
 // People configure sign-in to the pages with accounts of the domain.

@@ -83,7 +83,7 @@ func sandboxRoles(groups map[string]string) []signin.Role {
 // worldDirectory signs people in with the accounts of a simulated domain.
 type worldDirectory struct {
 	world   simulated
-	tickets *negotiate.Acceptor // nil: tickets are not accepted
+	tickets *negotiate.Acceptor // if nil, tickets are not accepted
 }
 
 // Check implements [signin.Directory].
@@ -182,7 +182,7 @@ type windowsDirectory struct {
 	logOn  func(ctx context.Context, domain, name string, password []byte) (host.Logon, error)
 	groups func(ctx context.Context, sid string) (host.Logon, error)
 
-	tickets *negotiate.Acceptor // nil: tickets are not accepted
+	tickets *negotiate.Acceptor // if nil, tickets are not accepted
 }
 
 // The error codes of Windows for a correct password of an account that may not log on.

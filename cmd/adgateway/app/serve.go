@@ -54,7 +54,7 @@ type backend struct {
 	auth      authn.Authenticator
 	checks    []func() []gateway.Check // additional readiness checks
 	follow    []func(context.Context)  // each runs until its context is done
-	shared    *credentials.Credentials // the cluster's credentials; nil: the credentials are in a file
+	shared    *credentials.Credentials // the cluster's credentials; nil if the credentials are in a file
 	end       func() error             // called after the last session has ended; may be nil
 	endMemory func()                   // restores the garbage collector; nil if it was not tuned
 }

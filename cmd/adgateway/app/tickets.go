@@ -105,7 +105,7 @@ func (d worldDirectory) Accept(ctx context.Context, token negotiate.Token) (*sig
 	return found, ticket.Reply, nil
 }
 
-// domainOf returns the SID of the domain of an account.
+// domainOf returns the SID of an account's domain.
 func domainOf(sid string) string { return sid[:max(strings.LastIndexByte(sid, '-'), 0)] }
 
 // Accept implements [signin.Directory].

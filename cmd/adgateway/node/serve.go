@@ -104,8 +104,8 @@ func (p *commands) prepare(
 	return r.serve, fmt.Sprintf("adgateway-engine %s runs node %s on %s.", p.version, o.Node, node.URL()), nil
 }
 
-// start starts the node and logs meanwhile that it is still starting, which takes minutes if
-// there is much data (facts J21).
+// start starts the node and logs meanwhile that it is still starting, which takes minutes if there is a
+// lot of data (facts J21).
 func start(ctx context.Context, o engine.Options, log *logrus.Logger) (*engine.Node, error) {
 	type result struct {
 		node *engine.Node

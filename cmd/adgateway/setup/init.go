@@ -24,7 +24,7 @@ type Host struct {
 type Made struct {
 	Self        trust.Member
 	Invitations []trust.Invitation
-	Log         *OwnLog // nil: the cluster's own nodes create the log
+	Log         *OwnLog // nil if the cluster's own nodes create the log
 }
 
 // Init turns the gateway of the settings into the first gateway of a new cluster. The

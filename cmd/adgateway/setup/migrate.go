@@ -19,7 +19,7 @@ import (
 
 // Migration is the input of [Migrate].
 type Migration struct {
-	From     string            // path of a mirror; empty: this gateway's mirror
+	From     string            // path of a mirror; empty means this gateway's mirror
 	Journals []migrate.Journal // of the other gateways, in addition to this gateway's journal
 	Hosts    []Host            // of all gateways, this one first
 }

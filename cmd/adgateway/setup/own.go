@@ -32,7 +32,7 @@ const (
 // OwnLog tells the administrator of an external NATS how to prepare it for a new cluster.
 type OwnLog struct {
 	Account string // the account for the gateways, in nats-server syntax
-	Command string // creates the log; empty: the log exists
+	Command string // creates the log; empty if the log exists
 	Subject string // the subject to which this gateway's user must be able to publish to create the log
 	Warning string // may be empty
 }

@@ -39,7 +39,7 @@ type Options struct {
 	// store contains them. Without a path there are none.
 	Accounts authn.File
 
-	restrict func(name string) error // nil: settings.Files.Restrict
+	restrict func(name string) error // nil means settings.Files.Restrict
 }
 
 // folder returns the folder of the gateway's cluster.

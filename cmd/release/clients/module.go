@@ -77,7 +77,7 @@ func Module(table []*ops.Operation, version, manualURL string) (map[string][]byt
 	return out, nil
 }
 
-// written are the functions that are written by hand in the module's files, not generated from the table.
+// written contains the functions of the module that are written by hand, not generated from the table.
 var written = []string{
 	"Connect-AdGateway", "Disconnect-AdGateway", "Submit-AdgJob", "Wait-AdgJob", "Receive-AdgJob",
 }

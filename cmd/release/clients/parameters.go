@@ -12,7 +12,7 @@ import (
 // parameter is a parameter of a function.
 type parameter struct {
 	name, typ, doc string
-	sets           []inSet // nil: in all sets, not required
+	sets           []inSet // nil means optional in all sets
 	aliases        []string
 	byValue        bool // accepts values from the pipeline
 	byName         bool // accepts the property or column of the same name

@@ -20,7 +20,7 @@ import (
 // mirror is one gateway's view of a store that several gateways share.
 type mirror struct {
 	store.Store
-	behind atomic.Bool                 // it lacks the newest values until the other gateways are asked
+	behind atomic.Bool                 // the view lacks the newest values until the other gateways are asked
 	old    atomic.Pointer[store.Entry] // an outdated value that is read until then; nil if none
 	lost   atomic.Bool
 	asked  atomic.Int64
@@ -68,7 +68,7 @@ func (m *mirror) State() store.State {
 	return state
 }
 
-// three are three gates that share a store.
+// three holds three gates that share a store.
 type three struct {
 	t       *testing.T
 	gates   []*Gate

@@ -19,7 +19,7 @@ import (
 // Policy is the domain's data about the account with a name whose password is tried.
 type Policy struct {
 	SID       string        // of the account; empty if the domain has no account of this name
-	Account   string        // its sAMAccountName; empty if there is no account
+	Account   string        // sAMAccountName of the account; empty if there is none
 	Threshold int           // wrong passwords before a lockout, even of a missing account; 0 for never
 	Window    time.Duration // how long a wrong password counts
 }

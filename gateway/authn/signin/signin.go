@@ -14,7 +14,7 @@
 //	steps.go    data that the pages store for a session
 //	tries.go    wrong passwords
 //	tickets.go  Kerberos tickets: their uses, and invalid ones
-//	rights.go   rights of people who are not at a page
+//	rights.go   rights of people who may not be signed in, such as those whose jobs are running
 //	lookup.go   data about the accounts whose passwords are tried
 package signin
 

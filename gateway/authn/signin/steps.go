@@ -110,8 +110,8 @@ func (s *Session) ownKey(name string) string {
 	return ownerKey(s.in, s.Identity) + "." + sumOf(name).String()
 }
 
-// Remember stores a value under a name for the owner of the session, in whichever session, for more than a
-// year, if the stored one has the version at. It fails like [Session.Keep].
+// Remember stores a value under a name for more than a year. The owner of the session finds it in every
+// session. The stored value must have the version at. Remember fails like [Session.Keep].
 func (s *Session) Remember(ctx context.Context, name string, at Version, value any) error {
 	if s.in == nil { // no gate has found it
 		return ErrStore

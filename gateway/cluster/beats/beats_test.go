@@ -127,8 +127,8 @@ func TestGatewaysHearEachOther(t *testing.T) {
 	assert.Equal(t, report, got)
 }
 
-// TestWhatOthersSendCountsForNothing: messages with another key, for another cluster, in the name
-// of another gateway, or malformed, are ignored. The next message is heard all the same.
+// TestWhatOthersSendCountsForNothing: messages with another key, for another cluster, in the name of
+// another gateway, or malformed, are ignored. The next message is heard nevertheless.
 func TestWhatOthersSendCountsForNothing(t *testing.T) {
 	nodes := enginetest.Start(t, 1)
 	url := nodes.URLs()[0]

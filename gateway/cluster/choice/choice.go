@@ -64,8 +64,8 @@ type lane struct {
 	last   Choice    // as last read
 	looked bool      // whether this gateway has tried to reach the server
 	away   time.Time // since when the server is out of reach; zero if it is not
-	other  string    // another server that it could use
-	usable bool      // it could use any of the servers when it last checked
+	other  string    // another server that this gateway could use
+	usable bool      // this gateway could use at least one of the servers when it last checked
 	fault  string    // logged reason why another server could not be chosen
 }
 

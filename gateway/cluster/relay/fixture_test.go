@@ -31,7 +31,7 @@ const patience = 3 * time.Minute
 
 const tick = 5 * time.Millisecond
 
-// certificates are the certificates of the gateways of a cluster.
+// certificates holds the certificates of a cluster's gateways.
 type certificates struct {
 	t         testing.TB
 	authority *trust.Authority

@@ -151,8 +151,8 @@ func TestALeaderThatHasLeft(t *testing.T) {
 	assert.Equal(t, "1", string(found.Value))
 }
 
-// TestNobodyLeads: changes wait for at most 5 s, and have then certainly not been made. Reads work
-// all the same.
+// TestNobodyLeads: changes wait for at most 5 s, and have then certainly not been made. Reads still
+// work.
 func TestNobodyLeads(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)

@@ -55,7 +55,7 @@ const (
 	Used           Reason = "used"
 	Expired        Reason = "expired"
 	Malformed      Reason = "malformed"
-	Unavailable    Reason = "unavailable" // it may work later
+	Unavailable    Reason = "unavailable" // the request may succeed later
 )
 
 // Refusal is the error of a join that was refused.

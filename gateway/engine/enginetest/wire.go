@@ -24,7 +24,7 @@ type Wire struct {
 	mute   bool          // messages to the other end are held
 	late   time.Duration // maximum delay of a piece
 	tap    func([]byte)
-	framed bool // it connects a client and a node
+	framed bool // the wire connects a client and a node
 	closed bool
 
 	open map[net.Conn]bool

@@ -126,7 +126,7 @@ func TestOrderAtRandom(t *testing.T) {
 		for i, at := range places {
 			list[i] = joblist.Item{Line: i + 1, ID: fmt.Sprint(at)}
 			if at > 0 && random.IntN(3) > 0 {
-				list[i].After = append(list[i].After, fmt.Sprint(random.IntN(at))) // so there is no circle
+				list[i].After = append(list[i].After, fmt.Sprint(random.IntN(at))) // so there is no cycle
 			}
 		}
 		touched := make([]joblist.Touch, len(list))

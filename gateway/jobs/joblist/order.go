@@ -57,8 +57,8 @@ func Order(items []Item, touch func(i int) Touch) (units []Unit, problems, circl
 	return units, nil, nil
 }
 
-// Waits returns the items that each item waits for, as [Order] does. after holds the items that
-// each item comes after, and must not contain circles.
+// Waits returns the items that each item waits for, as [Order] does. after holds the items that each
+// item comes after, and must not contain cycles.
 func Waits(touch func(i int) Touch, after [][]int) [][]int {
 	lines := make([]int, len(after))
 	for i := range lines {
@@ -156,7 +156,7 @@ func (o *order) named(i int, ids []string) []int {
 }
 
 // findCircles finds items that come after each other: those that remain when items that come after
-// no other are removed repeatedly. Of several circles that share items, it reports one.
+// no other are removed repeatedly. Of several cycles that share items, it reports one.
 func (o *order) findCircles(after [][]int) {
 	waiting := make([]int, len(after))
 	followers := make([][]int, len(after))
@@ -179,7 +179,7 @@ func (o *order) findCircles(after [][]int) {
 			}
 		}
 	}
-	// Each remaining item waits for another one. A walk from one to the next ends in a circle, or
+	// Each remaining item waits for another one. A walk from one to the next ends in a cycle, or
 	// reaches an earlier walk.
 	walk := make([]int, len(after)) // number of the walk that met an item, from 1
 	for i := range after {
@@ -197,10 +197,10 @@ func (o *order) findCircles(after [][]int) {
 	}
 }
 
-// longestCircle is the maximum number of items of a circle that an answer names.
+// longestCircle is the maximum number of items of a cycle that an answer names.
 const longestCircle = 10
 
-// circle adds a circle in which each item comes after the next one.
+// circle adds a cycle in which each item comes after the next one.
 func (o *order) circle(path []int) {
 	first := slices.Index(path, slices.Min(path))
 	path = slices.Concat(path[first:], path[:first])

@@ -106,7 +106,7 @@ func many(n int) ([]joblist.Item, func(int) joblist.Touch) {
 }
 
 // TestOrderOfManyItems: 20,000 items on one object and in one chain, the same against the line
-// order, and as a circle.
+// order, and as a cycle.
 func TestOrderOfManyItems(t *testing.T) {
 	list, object := many(20_000)
 	units, _, _ := joblist.Order(list, object)

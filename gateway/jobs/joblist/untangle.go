@@ -4,7 +4,7 @@ import "slices"
 
 // untangled returns the items in an order in which none precedes an item that it waits for, as far
 // as after allows: where the objects demand the opposite of after, after wins. It returns nil if
-// nothing demands the opposite. after must not contain a circle.
+// nothing demands the opposite. after must not contain a cycle.
 func untangled(waits, after [][]int) []int {
 	if !upwards(after) {
 		return nil // each item only waits for lines above it

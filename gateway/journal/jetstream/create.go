@@ -26,7 +26,7 @@ type Settings struct {
 	Origin   store.Hash // hash of the content of the file that the journal continues; zero if none
 }
 
-// StreamName returns the name of the stream of a cluster.
+// StreamName returns the name of a cluster's stream.
 func StreamName(cluster string) string { return "ADGW_" + cluster + "_log" }
 
 // Subject returns the only subject of a cluster's stream.

@@ -23,7 +23,7 @@ var (
 // oldest is the first server version that compares sequences reliably.
 const oldest = "2.12"
 
-// Examined is a NATS that can have a journal.
+// Examined describes a NATS that can hold a journal.
 type Examined struct {
 	Version  string
 	Identity Identity // of its journal; zero if it has none

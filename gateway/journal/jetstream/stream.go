@@ -177,8 +177,8 @@ func (s *Stream) Publish(ctx context.Context, expect uint64, message []byte, try
 	return 0, err
 }
 
-// elsewhere connects to another node, because the present one may be cut off from the others
-// although it is still connected to this gateway (facts J8).
+// elsewhere connects to another node, because the current one may be cut off from the others although
+// it is still connected to this gateway (facts J8).
 func (s *Stream) elsewhere() {
 	s.mu.Lock()
 	due := time.Since(s.moving) >= requestFor

@@ -65,7 +65,7 @@ const (
 	Noop    Item = "noop"    // there was nothing to change
 	Refused Item = "failed"  // not made, or only in part
 	Unknown Item = "unknown" // the outcome is unknown
-	Skipped Item = "skipped" // it has mistakes, or cannot be undone
+	Skipped Item = "skipped" // the item has mistakes, or cannot be undone
 	NotRun  Item = "not_run" // the job ended first, or an item that it depends on was not made
 )
 

@@ -25,8 +25,8 @@ type Problem struct {
 	Text  Words
 }
 
-// Read returns the values of a call for what was typed, and the mistakes in it. It omits values that were not
-// edited. Problems never contain a secret.
+// Read returns the values of the call from the typed values, and the mistakes in them. It omits values
+// that were not edited. Problems never contain a secret.
 func (f *Form) Read(typed url.Values) (ops.Given, []Problem) {
 	given := ops.Given{}
 	var problems []Problem

@@ -270,7 +270,8 @@ func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// storeLost reports that the cluster's store, which contains the sessions, is unavailable.
+// storeLost sends a page that says that the cluster's store, which contains the sessions, is
+// unavailable.
 func (p *Pages) storeLost(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Retry-After", "5")
 	p.plain(w, r, http.StatusServiceUnavailable, texts.Of("store.notNow"), texts.Of(

@@ -11,7 +11,7 @@ import (
 // MostNamed is the maximum number of objects that a row names.
 const MostNamed = 3
 
-// pathSign stands between the parts of the path of an organizational unit.
+// pathSign separates the parts of the path of an organizational unit.
 const pathSign = " › "
 
 // PathText returns a distinguished name as the path to its object, from the top of the domain.

@@ -174,7 +174,7 @@ func refuseName(c *frame.Visit, a Asked, refused keptNaming) {
 	c.GoTo(a.Address(namingPart, id))
 }
 
-// notSaved says that the store is unavailable.
+// notSaved sends a page that says that the store is unavailable.
 func notSaved(c *frame.Visit, l *Listing, err error) {
 	c.Page(http.StatusServiceUnavailable, "message", frame.Page{
 		Title: l.title(), Section: cmp.Or(l.Section, l.Path),

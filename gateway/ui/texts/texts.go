@@ -122,7 +122,7 @@ func (t *text) Empty() bool { return t == nil }
 // Reader determines how texts are shown: in a language, with times in a zone.
 type Reader struct {
 	Lang
-	Zone *time.Location // nil: each time is shown in its own zone
+	Zone *time.Location // if nil, each time is shown in its own zone
 }
 
 // here returns a time in the reader's zone.

@@ -14,7 +14,7 @@ import (
 // looked up, because the API knows them. Every other name is looked up only once.
 
 const (
-	mostLookups  = 300 // limit of the names that are looked up for one list
+	mostLookups  = 300 // maximum number of names to look up for one list
 	mostProblems = 50
 )
 

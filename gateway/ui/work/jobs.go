@@ -86,7 +86,7 @@ var Modes = map[jobstate.Mode]string{
 
 func (j Job) mode() string { return cmp.Or(Modes[jobstate.Mode(j.Mode)], Modes[jobstate.Run]) }
 
-// Progress returns the progress of the job. A list with mistakes has no items that could end.
+// Progress returns the progress of the job. A rejected list has none, because its items are not run.
 func (j Job) Progress() progress {
 	if jobstate.Job(j.State) == jobstate.Rejected {
 		return progress{Text: texts.Of("job.nothing")}

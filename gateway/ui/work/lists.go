@@ -168,7 +168,7 @@ func givenList(c *frame.Visit) (name string, document []byte, err error) {
 	return "", []byte(c.R.PostForm.Get("list")), nil
 }
 
-// SubmitList submits a list as a job of the person.
+// SubmitList submits a list as a job that belongs to the person.
 func SubmitList(c *frame.Visit) {
 	given := c.R.PostForm
 	asked := &listForm{

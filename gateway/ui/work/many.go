@@ -15,7 +15,8 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// ApplyToMany submits a dry run of an operation on all selected objects, as a list of the person.
+// ApplyToMany submits a dry run of an operation on all selected objects, as a list that belongs to the
+// person.
 func ApplyToMany(c *frame.Visit, l *table.Listing) {
 	form := c.R.PostForm
 	i := slices.IndexFunc(l.Many, func(m table.Many) bool { return m.ID == form.Get("many") })

@@ -18,7 +18,7 @@ import (
 
 const (
 	notesName   = "running lists"
-	mostWatched = 20 // limit of the watched lists; beyond it the oldest is dropped
+	mostWatched = 20 // maximum number of watched lists; beyond it the oldest is dropped
 	watchTries  = 5
 )
 

@@ -20,9 +20,9 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// A procedure asks for all its blanks in one form. Its steps are then submitted as a list of the person, with
-// one preview, one start and one undo. Each step is a row of the list, and subject to the rights, guards and
-// limits of its operation.
+// A procedure asks for the values of all its blanks in one form. Its steps are then submitted as a list
+// that belongs to the person, with one preview, one start and one undo. Each step is a row of the list,
+// and subject to the rights, guards and limits of its operation.
 
 // procedurePath is the path of the procedures' pages.
 const procedurePath = "procedures"

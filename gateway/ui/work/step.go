@@ -370,7 +370,7 @@ func ShownStep(c *frame.Visit) {
 	ShowStep(c, http.StatusOK, s, said, passwordOf(c, s))
 }
 
-// tooLate says that a step is no longer stored.
+// tooLate sends a page that says that a step is no longer stored.
 func tooLate(c *frame.Visit) {
 	gone := &frame.Alert{Text: texts.Of("step.gone")}
 	c.Page(http.StatusGone, "message", frame.Page{Title: texts.Of("step.late"), Alert: gone})

@@ -61,7 +61,7 @@ func BenchmarkGetUserByFilter(b *testing.B) {
 
 // benchHost calls one command and collects its output.
 type benchHost struct {
-	engine.Host // nil: the command must not call the other methods
+	engine.Host // nil because the command must not call the other methods
 	bound       map[string]any
 	names       []string
 	written     []any

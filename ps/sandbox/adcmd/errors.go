@@ -87,7 +87,7 @@ type failure struct {
 	message  string
 	code     int
 	server   string            // ServerErrorMessage, or ServerName
-	inner    *dotnet.Exception // nil: the module itself raises the error
+	inner    *dotnet.Exception // nil if the module itself raises the error
 	id       string            // overrides the default error id
 	category *dotnet.Category  // overrides the category of the type
 	param    string            // ParamName of an ArgumentException

@@ -43,7 +43,7 @@ type journal struct {
 
 type writerKey struct{}
 
-// WithWriter names the writer for writes with the context, for the journal.
+// WithWriter returns a context whose writes the journal records under the name of a writer.
 func WithWriter(ctx context.Context, writer string) context.Context {
 	return context.WithValue(ctx, writerKey{}, writer)
 }

@@ -273,7 +273,8 @@ func (c *change) hiddenLink(t *tx, n *node, m message, v linkVal) *node {
 	return n
 }
 
-// raise restores an object that another controller has restored. The change of its place follows.
+// raise restores an object that another controller has restored. A separate change then moves it to its
+// place.
 func (c *change) raise(t *tx, n *node) *node {
 	if !n.deleted {
 		return nil

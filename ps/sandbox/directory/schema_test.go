@@ -80,7 +80,7 @@ func TestValues(t *testing.T) {
 	tests := []struct {
 		attr string
 		in   any
-		out  any // nil: refused
+		out  any // nil if refused
 	}{
 		{"title", "x", "x"}, {"title", []byte("x"), "x"}, {"title", 5, "5"}, {"title", true, "TRUE"}, {"title", guid, guid.String()},
 		{"title", "", nil}, {"title", nil, nil}, {"title", 1.5, nil}, {"title", "\xff", nil}, {"title", sid, "S-1-5-32-544"}, {"title", struct{}{}, nil},

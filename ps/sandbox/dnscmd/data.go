@@ -17,7 +17,7 @@ import (
 // properties of RecordData.
 type dataRow struct {
 	kind uint16
-	// switch of Add-DnsServerResourceRecord; empty: such records cannot be added
+	// switch of Add-DnsServerResourceRecord; empty if such records cannot be added
 	param string
 	class string                            // CIM class of RecordData
 	show  func(rr dns.RR) []any             // pairs of property name and value

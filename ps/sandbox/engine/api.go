@@ -27,7 +27,7 @@ type Options struct {
 	Culture string
 	Version string  // $PSVersionTable.PSVersion; "7.4.0" if empty
 	PID     int     // $PID
-	Account Account // the account of the processes; zero: SANDBOX\sandbox on SANDBOX
+	Account Account // the account of the processes; zero means SANDBOX\sandbox on SANDBOX
 }
 
 // Account is the account of a process, as shown by [Environment].
@@ -114,7 +114,7 @@ func (e *LimitError) Error() string {
 // Unwrap returns the cause.
 func (e *LimitError) Unwrap() error { return e.Cause }
 
-// ExitError ends a run by the exit statement.
+// ExitError is the error of a run that an exit statement has ended.
 type ExitError struct{ Code int }
 
 func (e *ExitError) Error() string { return fmt.Sprintf("exit %d", e.Code) }

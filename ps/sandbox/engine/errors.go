@@ -103,7 +103,8 @@ func locate(rec *dotnet.ErrorRecord, at *place) {
 	}
 }
 
-// addError prepends a record to $Error, unless it is already the first.
+// addError adds a record to the -ErrorVariable lists and prepends it to $Error, unless it is the newest
+// there already.
 func (s *Session) addError(rec *dotnet.ErrorRecord) {
 	for _, list := range s.running.watching {
 		if n := len(list.Items); n == 0 || list.Items[n-1] != any(rec) {

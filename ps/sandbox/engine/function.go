@@ -11,7 +11,7 @@ import (
 type function struct {
 	name string
 	code *blockCode
-	home *module // nil: it runs in the scopes of its caller
+	home *module // if nil, it runs in the scopes of its caller
 }
 
 // functionName splits a name such as global:NAME into name and scope.

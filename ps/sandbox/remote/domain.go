@@ -21,7 +21,7 @@ type DomainOptions struct {
 	Listen string // HOST:PORT, loopback only; port 0 means any free port
 
 	Ticket  string            // secret for gateways; not empty
-	Orders  string            // secret for tests that give orders; empty: orders are refused
+	Orders  string            // secret for tests that give orders; if empty, orders are refused
 	Writes  *sandbox.WriteLog // write log of the world, for orders
 	Version string            // of the program, for messages
 

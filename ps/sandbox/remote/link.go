@@ -20,7 +20,7 @@ type LinkOptions struct {
 	Address string
 	Secret  func() (string, error) // returns the ticket's secret, which changes when the domain is restarted
 	Gateway string
-	Account string        // account whose connections the directory counts; empty: sandbox.ServiceAccount
+	Account string        // account whose connections the directory counts; empty means sandbox.ServiceAccount
 	Clock   time.Duration // how far the domain's clock is ahead
 	Version string        // of the program, for messages
 

@@ -10,12 +10,12 @@ import (
 // Starter is a [session.Starter] of stand-in processes: an executable that runs [Engine].
 // Each process gets a new key for the server. It is safe for concurrent use.
 type Starter struct {
-	Server Issuer // nil: processes get no modules
+	Server Issuer // if nil, processes get no modules
 
 	// Path is the executable; empty means the running one. Arguments precede PowerShell's own.
 	Path      string
 	Arguments []string
-	Temp      string // temporary folder of the processes; empty: this process's own
+	Temp      string // temporary folder of the processes; empty means this process's own
 	// Env returns additional environment variables for the next process. It may be nil.
 	Env func() []string
 }

@@ -61,7 +61,7 @@ func (s Snapshot) Compare(later Snapshot) []string {
 type Changed struct {
 	DN         string   // before the change, or that of a new object
 	Names      []string // before and after
-	Attributes []string // that differ; none for a member
+	Attributes []string // attributes that differ; none for a member
 }
 
 // Changed returns the directory objects that differ from a later snapshot, and the members

@@ -435,8 +435,8 @@ func (z *zone) node(name string, way Reading) *node {
 	return z.nodes[fold(rel)]
 }
 
-// RemoveRecords removes all records of an owner and type (facts E60, E61) and returns them.
-// It has the errors of [Server.RemoveRecord].
+// RemoveRecords removes all records of an owner and type (facts E60, E61) and returns them. It fails
+// like [Server.RemoveRecord].
 func (s *Server) RemoveRecords(zoneName, name string, rrtype uint16) ([]Record, error) {
 	st := s.store
 	st.mu.Lock()

@@ -31,7 +31,7 @@ func TestAddRecordRules(t *testing.T) {
 	long := strings.Repeat("a", 63)
 	cases := []struct {
 		what, zone, name, rr string
-		code                 int // 0: accepted
+		code                 int // 0 if accepted
 		stored               string
 	}{
 		{"relative name", "corp.example", "new", "CNAME web1.corp.example.", 0, "new"},

@@ -17,7 +17,7 @@ type Store struct {
 
 	onChange func(Change) // may be nil
 	keepPtr  bool
-	reads    func(Op) Reading // nil: always Strips
+	reads    func(Op) Reading // nil means always Strips
 
 	mu    sync.RWMutex
 	zones map[zoneKey]*zone

@@ -79,7 +79,7 @@ type Zone struct {
 	Refresh           time.Duration // refresh interval of a primary zone
 	NoRefresh         time.Duration // no-refresh interval of a primary zone
 	ScavengeServers   []netip.Addr  // servers that may scavenge the zone; none: any
-	AvailableAt       time.Time     // time from which the zone may be scavenged; zero: aging was never enabled
+	AvailableAt       time.Time     // time from which the zone may be scavenged; zero if aging was never enabled
 	Server            string        // the server that has the zone file; empty if directory-integrated
 	Serial            uint32        // of the SOA; 0 without one
 	Records           int           // number of records, including SOA and NS

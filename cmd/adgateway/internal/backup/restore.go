@@ -27,7 +27,7 @@ import (
 type Restored struct {
 	Manifest *Manifest
 	Settings string   // path of the settings file
-	Cluster  string   // the cluster of the backed-up gateway; empty: the gateway was in no cluster
+	Cluster  string   // cluster of the backed-up gateway; empty if it was in none
 	Replaced []string // folders with the previous files
 }
 
@@ -120,7 +120,7 @@ type restoring struct {
 	manifest *Manifest
 	file     string // destination of the settings
 	mark     string // suffix of the folders for replaced files
-	cluster  string // the cluster of the backed-up gateway; empty: the gateway was in no cluster
+	cluster  string // cluster of the backed-up gateway; empty if it was in none
 	folders  []string
 	held     []func() error // release the locks that keep a gateway from starting
 	back     []func() error // undo the completed steps; the last step is undone first

@@ -35,7 +35,7 @@ func (s accountStore) CreateToken(
 type rotation struct {
 	Grace     time.Duration // how long the previous token remains valid
 	SetExpiry bool          // otherwise the account keeps its expiry
-	Expires   *time.Time    // nil: never
+	Expires   *time.Time    // nil means never
 }
 
 // Rotate replaces the token of an account and returns the new one.

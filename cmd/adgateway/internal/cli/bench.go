@@ -20,13 +20,13 @@ type benchRequest struct {
 	Name   string // read, write, list
 	Method string
 	Path   string
-	Body   func(n int64) string // returns the JSON of the n-th request; nil: no body
+	Body   func(n int64) string // returns the JSON of the n-th request; nil means no body
 }
 
 // measurement is the result for requests of one kind. Times are in milliseconds.
 type measurement struct {
 	Request   string      `json:"request"`
-	Sessions  int         `json:"sessions,omitempty"` // 0: unknown
+	Sessions  int         `json:"sessions,omitempty"` // 0 if unknown
 	Clients   int         `json:"clients"`
 	Requests  int         `json:"requests"`
 	PerSecond float64     `json:"perSecond"`
@@ -34,7 +34,7 @@ type measurement struct {
 	P50       float64     `json:"p50"`
 	P99       float64     `json:"p99"`
 	Longest   float64     `json:"longest"`
-	Parts     *benchParts `json:"parts,omitempty"` // nil: the credential may not read the metrics
+	Parts     *benchParts `json:"parts,omitempty"` // nil if the credential may not read the metrics
 }
 
 // benchParts divide the average time of a request into parts, in milliseconds.

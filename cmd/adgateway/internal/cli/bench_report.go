@@ -11,7 +11,7 @@ import (
 // benchReport is the result for one gateway.
 type benchReport struct {
 	Gateway      string        `json:"gateway"`
-	Start        float64       `json:"start,omitempty"` // milliseconds until the first session was ready; 0: unknown
+	Start        float64       `json:"start,omitempty"` // ms until the first session was ready; 0 if unknown
 	Measurements []measurement `json:"measurements"`
 }
 

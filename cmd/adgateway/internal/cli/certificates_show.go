@@ -71,10 +71,10 @@ func (d *CertificateDescription) Text(w io.Writer) error {
 // shownCertificate is the certificate of the settings, and the one currently served.
 type shownCertificate struct {
 	Source      string                  `json:"source"`            // the setting that names it
-	Configured  *CertificateDescription `json:"configured"`        // nil: it cannot be used
+	Configured  *CertificateDescription `json:"configured"`        // nil if it cannot be used
 	Problem     string                  `json:"problem,omitempty"` // why Configured is nil
 	Listen      string                  `json:"listen"`
-	Served      *CertificateDescription `json:"served"` // nil: nothing answered with TLS
+	Served      *CertificateDescription `json:"served"` // nil if nothing answered with TLS
 	ServedError string                  `json:"servedError,omitempty"`
 }
 

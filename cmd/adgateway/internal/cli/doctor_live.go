@@ -72,8 +72,8 @@ func (f *doctorFlags) runLive(
 	return report.ExitCode(), err
 }
 
-// agreed reports whether the domain may be tried. If no person can answer, the scratch
-// places in the flags count as consent.
+// agreed reports whether the user consents to test changes in the domain. If no person can answer, the
+// scratch places in the flags count as consent.
 func (f *doctorFlags) agreed(d dialogue) bool {
 	if f.yes || !d.person() {
 		return true

@@ -25,7 +25,7 @@ const wrongLine = "the command line is wrong"
 
 // exitRow explains the exit codes of commands.
 type exitRow struct {
-	commands []string // none: all commands without a row of their own
+	commands []string // nil means all commands without a row of their own
 	meaning  [codeMisuse + 1]string
 }
 

@@ -27,7 +27,7 @@ const (
 type grant struct {
 	Scopes  []string
 	On      grantPlace
-	Inherit string   // /I:T: the object and its descendants; /I:S: only descendants; empty: only the object
+	Inherit string   // /I:T: the object and its descendants; /I:S: only descendants; empty means only the object
 	Rights  []string // in dsacls notation, or the name of a group
 }
 

@@ -157,7 +157,7 @@ func probeBrowsers(_ context.Context, x *exam) verdict {
 	return v
 }
 
-// judge returns the fault of the SPN of a name.
+// judge returns the fault of a name's SPN.
 func (v *verdict) judge(x *exam, name string, found []serviceName) {
 	of := func(spn string) (all []serviceName) {
 		for _, one := range found {

@@ -43,7 +43,7 @@ type Job struct {
 	Skipped      int       `json:"skipped"`
 	NotRun       int       `json:"notRun"`
 	Rate         float64   `json:"rate"`      // items per second
-	Remaining    *int      `json:"remaining"` // in seconds; nil: unknown
+	Remaining    *int      `json:"remaining"` // in seconds; nil if unknown
 	Retries      string    `json:"retries"`
 	Undoes       string    `json:"undoes"`
 	Problems     []Problem `json:"problems"`
@@ -92,7 +92,7 @@ type Client struct {
 	URL   string
 	Token string
 	HTTP  *http.Client
-	Pause time.Duration // between attempts while the gateway does not answer; 0: one second
+	Pause time.Duration // between attempts while the gateway does not answer; 0 means one second
 }
 
 // NewClient returns a client for the gateway at a URL. Connections have a time limit.

@@ -48,8 +48,8 @@ type Flags struct {
 	LogBeside bool                         // default log.file likewise
 	Amend     func(*config.Settings) error // changes the loaded settings; may be nil
 	Sandbox   bool                         // the command serves a simulated domain
-	Service   string                       // the service whose account may write the file; empty: the gateway
-	Account   string                       // account that the service is about to get; empty: no change
+	Service   string                       // service whose account may write the file; empty means the gateway
+	Account   string                       // account that the service is about to get; empty means no change
 
 	flags     *pflag.FlagSet
 	spellings []Spelling

@@ -131,7 +131,7 @@ func (o ServiceOptions) installCommand() *cobra.Command {
 				return err
 			}
 			if fromMSI {
-				return nil // 'service resume' also reads it
+				return nil // keep the file: 'service resume' reads it later
 			}
 			return forgetService(o.keptFile())
 		},

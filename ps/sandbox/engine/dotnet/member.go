@@ -86,7 +86,7 @@ func CallMethod(v any, name string, args []any) (any, error) {
 	return n.Call(v, args)
 }
 
-// CallOwn calls a method of the value's own type. found is false if there is none with the name.
+// CallOwn calls a method of the value's own type. found is false if the type has no such method.
 func (n *Name) CallOwn(v any, args []any) (result any, found bool, err error) {
 	s := n.method(v)
 	if s == nil {

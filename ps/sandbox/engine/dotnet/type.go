@@ -90,7 +90,7 @@ type EnumValue struct {
 type Class struct {
 	Name       string   // full name
 	Aliases    []string // accelerators: "int"
-	Base       *Type    // nil: System.Object (System.ValueType, System.Enum)
+	Base       *Type    // nil for System.Object (System.ValueType, System.Enum)
 	Implements []string // full names of interfaces that the base lacks
 	Kind       Kind
 	Under      *Type // underlying type of an enumeration, nil: Int32

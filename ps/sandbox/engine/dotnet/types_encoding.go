@@ -5,7 +5,7 @@ import "unicode/utf8"
 // encoding is the Data of an Encoding instance.
 type encoding struct {
 	encode func(s string) []byte
-	decode func(b []byte) string // nil: decoding is not supported
+	decode func(b []byte) string // nil if decoding is not supported
 }
 
 // encodeUTF16 writes little-endian units. A lone surrogate becomes U+FFFD.

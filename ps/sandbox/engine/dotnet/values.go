@@ -91,7 +91,7 @@ type PSObject struct {
 type Instance struct {
 	Type  *Type
 	Props Props
-	Text  string // result of ToString; empty: the type's name
+	Text  string // result of ToString; empty means the type's name
 	Data  any    // for the type's own methods
 }
 

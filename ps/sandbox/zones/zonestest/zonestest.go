@@ -141,14 +141,14 @@ type place struct {
 	key   string
 }
 
-// view is what lines found in a zone. Nobody changes it.
+// view is the content of a zone as lines found it. It is never modified.
 type view struct {
 	zone    zones.Zone
 	records []zones.Record
 	lines   []string
 }
 
-// taken has the last view of each zone: most snapshots differ in one.
+// taken holds the last view of each zone: most snapshots differ in one.
 var taken = struct {
 	sync.Mutex
 	zones map[place]view
