@@ -59,7 +59,7 @@ type Options struct {
 	Audit      *audit.Log // records changes and refusals; nil if nothing is recorded
 	Policy     Policy
 
-	// Guarded returns protected objects in addition to those of the policy. It may be nil.
+	// Guarded returns protected objects in addition to the objects in the policy. It may be nil.
 	Guarded func() privileged.Set
 
 	Wall    func() time.Time // wall clock for jobs with a start time; nil means time.Now

@@ -16,7 +16,7 @@
 // The hash is SHA-256 in lower-case hexadecimal over the bytes of the line as they are written,
 // without the member "hash" and the comma before it (so that they end in "}), and without the line
 // feed. The first line's previous is 64 zeros. "seq" counts the lines from 1 without gaps, across
-// rotated files and restarts. With a key the hash is HMAC-SHA256, so that nobody without the key
+// rotated files and restarts. With a key the hash is HMAC-SHA256, so nobody without the key
 // can rewrite the whole chain. A chain may change from plain to keyed hashes, but not back.
 //
 // A chain whose end is cut off is still consistent. Therefore the head, which is the number and

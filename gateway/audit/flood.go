@@ -9,7 +9,7 @@ import (
 )
 
 // Limits of the lines about calls without effect that are written in full per window. Further ones
-// are counted, and one line per caller sums them up, so that nobody can fill the disk with wrong
+// are counted, and one line per caller sums them up, so nobody can fill the disk with wrong
 // passwords or with changes of objects that do not exist. Known callers have limits of their own,
 // so strangers cannot hide their lines.
 const (

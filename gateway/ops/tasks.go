@@ -30,7 +30,7 @@ var taskRows = []*Operation{
 		Sample:  Given{"Text": "anna"},
 	},
 	{
-		ID: "search.guard", Summary: "Tells whether only callers with the scope privileged may change a user, a group or a computer, and why.",
+		ID: "search.guard", Summary: "Shows whether only callers with the scope privileged may change a user, a group or a computer, and why.",
 		Method: http.MethodGet, Path: "/api/Search/Guard",
 		Scope: identity.UserRead, Or: []identity.Scope{identity.GroupRead, identity.ComputerRead}, Effect: Read,
 		Params:  []Param{{Name: "ObjectGuid", Kind: schema.GUID, Required: true, Example: "1a806dcf-5989-521c-8d8b-e67368a5eed0", Doc: "The objectGUID."}},

@@ -275,7 +275,7 @@ func logInPages(
 }
 
 // within returns nil if the log still has all entries after a position, or [ErrPosition]. kept is
-// the sequence of the oldest entry that is kept, last that of the last entry ever appended.
+// the sequence of the oldest entry that is kept, and last the sequence of the last entry appended.
 func within(after Position, creation string, kept, last uint64) error {
 	if after == (Position{}) || after.Creation == creation && after.Sequence+1 >= kept &&
 		after.Sequence <= last {

@@ -106,8 +106,8 @@ func (r *Run) ID() string {
 	return r.record.ID
 }
 
-// Shown returns the id of the change that a call with the given outcome reports: that of the first
-// change of the request. It is empty if there is none.
+// Shown returns the id of the change that a call with the given outcome reports, which is the id of
+// the first change of the request. It is empty if there is none.
 func (r *Run) Shown(outcome ps.Outcome) string {
 	if outcome == ps.OutcomeNone || r.ID() == "" {
 		return ""

@@ -49,7 +49,7 @@ func LookupClass(name string) (*Class, bool) {
 }
 
 // All lists the properties of a class and its ancestors, nearest class first. A property
-// hides those of the same name in ancestors.
+// hides properties of the same name in ancestors.
 func (c *Class) All() []Property {
 	var out []Property
 	seen := map[string]bool{}

@@ -19,8 +19,8 @@ import (
 	"adgateway/ps/session"
 )
 
-// newRegistry returns the registry of all metrics: those of the
-// Go runtime, the process and the stack, and Options.Collectors.
+// newRegistry returns a registry with the metrics of the Go runtime, the process and the stack, and
+// with Options.Collectors.
 func newRegistry(s *Stack, o Options) (*prometheus.Registry, error) {
 	registry := prometheus.NewRegistry()
 	for _, c := range slices.Concat([]prometheus.Collector{

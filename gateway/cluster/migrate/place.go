@@ -138,7 +138,7 @@ func (p *places) take() (aside string, err error) {
 // store's head file. It returns the new name, or "" if there is no such store.
 func (p *places) setAside(aside string) (string, error) {
 	if _, err := os.Stat(p.Store); errors.Is(err, os.ErrNotExist) {
-		// Otherwise its head file would be mistaken for that of the new store.
+		// Otherwise its head file would be mistaken for the new store's head file.
 		p.step("head")
 		return p.earlier(aside), absent(os.Rename(store.HeadOf(p.Store), store.HeadOf(aside)))
 	}

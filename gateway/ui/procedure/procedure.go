@@ -159,8 +159,8 @@ func (p *Procedure) used() func(func(string) bool) {
 	}
 }
 
-// fieldOf returns the field of a blank: that of the first parameter whose whole value is the blank. If the
-// blank and the parameter have different names, the label is the name of the blank.
+// fieldOf returns the field of a blank, which is the field of the first parameter whose whole value is the
+// blank. If the blank and the parameter have different names, the label is the name of the blank.
 func (p *Procedure) fieldOf(blank string) form.Field {
 	for _, s := range p.Steps {
 		for _, v := range s.Values {

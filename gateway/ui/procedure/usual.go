@@ -34,8 +34,9 @@ var usual = []Given{
 	}},
 }
 
-// All returns the usual procedures and those of the settings. A procedure in the settings replaces the usual
-// one with the same name, or removes it if it has no steps. The error describes a mistake in the settings.
+// All returns the usual procedures and the procedures in the settings. A procedure in the settings
+// replaces the usual one with the same name, or removes it if it has no steps. The error describes a
+// mistake in the settings.
 func All(given []Given) (all []*Procedure, err error) {
 	taken := map[string]bool{}
 	for _, g := range given {

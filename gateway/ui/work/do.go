@@ -85,8 +85,8 @@ func askedOperation(c *frame.Visit) *form.Form {
 	return f
 }
 
-// DoForm shows the form of an operation. Its values are those typed before, or else those in the address and
-// those of the object to change.
+// DoForm shows the form of an operation. Its values are what was typed before, or else the
+// values in the address and the values of the object to change.
 func DoForm(c *frame.Visit) {
 	f := askedOperation(c)
 	if f == nil {

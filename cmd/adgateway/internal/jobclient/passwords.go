@@ -17,7 +17,7 @@ import (
 )
 
 // Passwords is a key pair of X25519. The gateway seals the passwords that it generates
-// for the items of a job with the public key (anonymous boxes of NaCl), so that nobody
+// for the items of a job with the public key (anonymous boxes of NaCl), so nobody
 // else can read them in the result.
 type Passwords struct{ public, private *[32]byte }
 
