@@ -114,32 +114,46 @@ func TestAPasswordIsNotShown(t *testing.T) {
 	assert.Contains(t, string(denied.Body), "msFVE-RecoveryPassword")
 }
 
-// TestARefusalDoesNotTellOfAPassword: callers who may not read it get the same answer with a password,
-// with one that is encrypted for others, and without one.
-func TestARefusalDoesNotTellOfAPassword(t *testing.T) {
+// TestARefusalDoesNotTellOfASecret: callers who may not read a secret get the same answer whether it is
+// there, is encrypted for others, or does not exist.
+func TestARefusalDoesNotTellOfASecret(t *testing.T) {
+	const otherID = "00000000-3a1e-4c0b-9e57-1c2d3e4f5a6b"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	named := func(a systemtest.Answer, computer string) string {
-		return strings.ReplaceAll(a.Envelope.Output, computer, "COMPUTER")
+	named := func(a systemtest.Answer, names ...string) string {
+		text := a.Envelope.Output
+		for _, name := range names {
+			text = strings.ReplaceAll(text, name, "NAME")
+		}
+		return text
 	}
 	for name, c := range map[string]struct {
 		token, reason string
 		status        int
 		code          string
-		others        []string
 	}{
-		"the scope is missing": {systemtest.ReadToken, because, 403, "forbidden", []string{"PC04", "PC05", "PC99"}},
-		"no reason":            {systemtest.AllToken, "", 400, "invalid_request", []string{"PC04", "PC05", "PC99"}},
-		"outside the limits":   {systemtest.LimitedToken, because, 404, "not_found", []string{"PC04", "PC05", "PC99"}},
+		"the scope is missing": {systemtest.ReadToken, because, 403, "forbidden"},
+		"no reason":            {systemtest.AllToken, "", 400, "invalid_request"},
+		"outside the limits":   {systemtest.LimitedToken, because, 404, "not_found"},
 	} {
+		ask := func(t *testing.T, computer, secret string, names ...string) string {
+			t.Helper()
+			path := "/api/Computers/" + computer + secret + "/Reveal"
+			call := posting(path, map[string]any{"Reason": c.reason})
+			call.Token = c.token
+			return named(s.In(t).Rejects(call, c.status, c.code), append(names, computer)...)
+		}
 		t.Run(name, func(t *testing.T) {
-			ask := func(computer string) string {
-				call := posting("/api/Computers/"+computer+"/LocalAdmin/Reveal", map[string]any{"Reason": c.reason})
-				call.Token = c.token
-				return named(s.In(t).Rejects(call, c.status, c.code), computer)
+			want := ask(t, "PC01", "/LocalAdmin")
+			for _, computer := range []string{"PC04", "PC05", "PC99"} {
+				assert.Equal(t, want, ask(t, computer, "/LocalAdmin"), computer)
 			}
-			want := ask("PC01")
-			for _, computer := range c.others {
-				assert.Equal(t, want, ask(computer), computer)
+		})
+		t.Run(name+", BitLocker", func(t *testing.T) {
+			want := ask(t, "PC01", "/RecoveryKeys/"+recoveryID, recoveryID)
+			assert.Equal(t, want, ask(t, "PC01", "/RecoveryKeys/"+otherID, otherID), "no such key")
+			for _, computer := range []string{"PC04", "PC99"} {
+				key := "/RecoveryKeys/" + recoveryID
+				assert.Equal(t, want, ask(t, computer, key, recoveryID), "%s has no such key", computer)
 			}
 		})
 	}
