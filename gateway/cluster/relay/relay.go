@@ -165,6 +165,7 @@ func (s *Store) look(ctx context.Context, changes []store.Change) (at store.Revi
 		}
 	}
 	for mark != nil && ctx.Err() == nil {
+		present, presentErr := s.o.File().Revision() // read first, so that no later change is missed
 		found, err := s.Get(ctx, mark.Kind, mark.Key)
 		switch {
 		case err != nil && !errors.Is(err, store.ErrAbsent):
@@ -173,8 +174,7 @@ func (s *Store) look(ctx context.Context, changes []store.Change) (at store.Revi
 		default:
 			return found.Revision, bytes.Equal(found.Value, mark.Value)
 		}
-		present, err := s.o.File().Revision()
-		if err == nil {
+		if presentErr == nil {
 			_ = s.await(ctx, present+1) // wait for the next change, or for the end of ctx
 		}
 	}

@@ -97,6 +97,38 @@ func TestAnUpdateOfALeaderInDoubt(t *testing.T) {
 	}
 }
 
+// TestABatchThatTheCopyGetsDuringTheSearch: the outcome is found whenever the copy gets the batch,
+// here at each look at the copy before it waits.
+func TestABatchThatTheCopyGetsDuringTheSearch(t *testing.T) {
+	t.Parallel()
+	for look := range 3 {
+		p := pairFor(t, nil)
+		lost := make(chan []byte, 1)
+		file := p.following
+		file.Lead(losing(lost))
+		looks := 0
+		db := New(Options{
+			File: func() *store.File {
+				if len(lost) > 0 {
+					file.Follow()
+					looks++
+				}
+				if looks > look {
+					assert.NoError(t, file.ApplyBatch(t.Context(), <-lost,
+						store.Point{Journal: "x", Sequence: 1}, time.Now()))
+					looks = 0
+				}
+				return file
+			},
+			Gateway: "gw2", Leader: p.leader, Leads: func() bool { return true },
+			TLS: p.certificates.client("gw2"),
+		})
+		sealed := storetest.Seal(t, db)
+		require.NoError(t, sealed.Update(t.Context(), puts("a", "1")), "at look %d", look)
+		require.NoError(t, db.Close())
+	}
+}
+
 // losing is an appender that loses its answers.
 type losing chan []byte
 
