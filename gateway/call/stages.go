@@ -9,6 +9,7 @@ import (
 	"adgateway/gateway/bounds"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -105,11 +106,28 @@ func (r *request) runScript(c *Collector) (result *ps.Result, err error) {
 	if r.run == nil {
 		r.run = r.service.Writer.Prepare(changeOf(r))
 	}
-	made, err := r.run.Do(r.ctx, r.runRequest(c))
+	var made write.Made
+	for try := 1; ; try++ {
+		made, err = r.run.Do(r.ctx, r.runRequest(c))
+		if try == mostPasswords || !r.refusedPassword(err) || !r.Bound.Regenerate() {
+			break
+		}
+	}
 	if made.Settled {
 		c.Replace(made.Records)
 	}
 	return made.Result, err
+}
+
+// mostPasswords is the number of generated passwords that are tried for one change.
+const mostPasswords = 4
+
+// refusedPassword reports whether a run failed because of the password policy, and changed nothing.
+func (r *request) refusedPassword(err error) bool {
+	if err == nil || problem.Is(err) || ps.AsError(err).Outcome != ps.OutcomeNone {
+		return false
+	}
+	return problem.Of(Failure(r.Op, r.Bound, err)).Code == schema.Policy
 }
 
 // runRequest returns the request to the runner.

@@ -16,6 +16,8 @@ import (
 type Generated struct {
 	Member string // member of the record that shows it, in addition to the shape's fields
 	value  string
+	arg    string        // argument of the script that has it
+	random func() string // generates another value
 }
 
 // Reveal returns the secret, to put it into the answer.
@@ -28,11 +30,23 @@ func (*Generated) GoString() string { return "***" }
 
 // generate sets the parameter to a random secret.
 func (b *Bound) generate(p *Param) {
-	b.Generated = &Generated{Member: p.Generated, value: randomPassword()}
+	b.Generated = &Generated{Member: p.Generated, arg: p.arg(), random: randomPassword}
 	if b.Text(GenerateName) == inWords {
-		b.Generated.value = wordPassword()
+		b.Generated.random = wordPassword
 	}
-	b.Args[p.arg()] = ps.Secret(b.Generated.value)
+	b.Regenerate()
+}
+
+// Regenerate replaces the generated secret by another one, and reports whether there is one. The
+// directory refuses a password that happens to contain a part of the account's name.
+func (b *Bound) Regenerate() bool {
+	g := b.Generated
+	if g == nil {
+		return false
+	}
+	g.value = g.random()
+	b.Args[g.arg] = ps.Secret(g.value)
+	return true
 }
 
 // GenerateName is the parameter that selects how a password is generated. It comes before the
