@@ -144,9 +144,8 @@ func TestAKeyThatCannotBeKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		works, status, changes int
 	}{
-		"before the run":            {0, 503, 0},
-		"at the announcement":       {1, 503, 0},
-		"before the answer is sent": {2, 200, 1},
+		"at the announcement":       {0, 503, 0},
+		"before the answer is sent": {1, 200, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
@@ -175,6 +174,27 @@ func TestAKeyThatCannotBeKept(t *testing.T) {
 			assert.Equal(t, 1, directory.Changes)
 		})
 	}
+}
+
+// TestAKeyOfACallThatChangesNothing: the store gets the key only with the answer. If it cannot be
+// stored, the call is not answered as if it were.
+func TestAKeyOfACallThatChangesNothing(t *testing.T) {
+	directory := &harness.OneUser{City: "Rome", At: func(string) {}}
+	keys := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
+	failing := &failingStore{keys.Store, 0}
+	keys.Store = failing
+	s := harness.New(t, &harness.Runner{Do: directory.Run}, func(o *gateway.Options) { o.Kept = keys })
+	status, got, header := harness.ToRome(s)
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	assert.Equal(t, schema.Unavailable, got.Error.Code)
+	assert.NotEmpty(t, header.Get("Retry-After"))
+	failing.left = 1
+	for _, replayed := range []bool{false, true} {
+		status, _, header = harness.ToRome(s)
+		require.Equal(t, http.StatusOK, status)
+		assert.Equal(t, replayed, header.Get(harness.ReplayedHeader) == "true")
+	}
+	assert.Zero(t, failing.left)
 }
 
 func TestLongAnswersAreKeptWithoutTheirRecords(t *testing.T) {

@@ -1,7 +1,7 @@
-// Package idempotency stores the keys of calls. A change with an Idempotency-Key runs at most once
-// while its key is stored, even if the gateway is killed: the key is on disk before the run, the
-// intent of the script before it may begin, and the answer before it is sent. A call that repeats a
-// key gets the answer of the first call. If that call was cut off, the outcome of its change is
+// Package idempotency stores the keys of calls. A change with an Idempotency-Key is made at most
+// once while its key is stored, even if the gateway is killed: the key and the intent of the script
+// are on disk before the change begins, and the answer before it is sent. A call that repeats a key
+// gets the answer of the first call. If that call was cut off, the outcome of its change is
 // determined first.
 //
 // [Keys.Take] returns either a [Claim] on the key or the answer of an earlier call. The claim takes
@@ -205,20 +205,33 @@ func (k *Keys) Take(
 // or session, and still be made again.
 const mostAttempts = 3
 
-// decide stores the key for a call, or returns the stored state, in a single update.
+// decide returns the answer of an earlier call, or completes the claim. The beginning of its change
+// stores a new key. The key of an item is stored at once, because its attempts are counted.
 func (k *Keys) decide(
 	ctx context.Context, c *Claim, requestID string, fingerprint []byte,
 ) (earlier *Answer, err error) {
-	if err = k.mayHave(ctx, c.key); err != nil {
-		return nil, err
+	fresh := kept{
+		Account: c.key.account, Fingerprint: fingerprint,
+		Progress: Progress{RequestID: requestID, StartedAt: time.Now()}, Token: uuid.NewString(),
 	}
+	if !c.key.ofItem() {
+		c.name, _, err = c.key.find(func(name string) (kept, error) { return k.get(ctx, name) })
+		switch {
+		case errors.Is(err, store.ErrAbsent):
+			c.call = fresh
+			return nil, k.mayHaveNew(ctx, c.key)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return k.again(ctx, c, fresh)
+}
+
+// again returns the answer of an earlier call, or stores the key for this one, in a single update.
+func (k *Keys) again(ctx context.Context, c *Claim, fresh kept) (earlier *Answer, err error) {
 	var now kept
 	var present, unsure bool
 	err = k.store.Update(ctx, func(tx *store.Tx) error {
-		fresh := kept{
-			Account: c.key.account, Fingerprint: fingerprint,
-			Progress: Progress{RequestID: requestID, StartedAt: time.Now()},
-		}
 		present, unsure = true, false
 		c.name, now, err = c.key.find(func(name string) (kept, error) { return store.Load[kept](tx, kind, name) })
 		switch {
@@ -226,7 +239,7 @@ func (k *Keys) decide(
 			present, now = false, fresh
 		case err != nil:
 			return fmt.Errorf("a kept call: %w", err)
-		case !bytes.Equal(now.Fingerprint, fingerprint):
+		case !bytes.Equal(now.Fingerprint, fresh.Fingerprint):
 			return reused()
 		default:
 			if err := k.reopen(tx, &now); err != nil || now.Status != 0 {
@@ -235,11 +248,12 @@ func (k *Keys) decide(
 			if unsure = now.Intent != nil || now.Verdict != nil || now.Batch != ""; unsure {
 				break // determining the outcome is not another attempt
 			}
-			fresh.Attempts = now.Attempts + 1
-			if fresh.Attempts > mostAttempts && c.key.ofItem() {
-				return poison(fresh.Attempts)
+			attempts := now.Attempts + 1
+			if attempts > mostAttempts && c.key.ofItem() {
+				return poison(attempts)
 			}
 			now = fresh // the earlier call changed nothing
+			now.Attempts = attempts
 		}
 		now.Token = uuid.NewString()
 		return c.put(tx, now)
@@ -258,15 +272,8 @@ func (k *Keys) decide(
 // ofItem reports whether the key belongs to a job's item.
 func (k Key) ofItem() bool { return !k.expires.IsZero() }
 
-// mayHave refuses a new key if its caller has too many keys.
-func (k *Keys) mayHave(ctx context.Context, key Key) error {
-	if key.ofItem() {
-		return nil
-	}
-	_, _, err := key.find(func(name string) (kept, error) { return k.get(ctx, name) })
-	if !errors.Is(err, store.ErrAbsent) {
-		return err
-	}
+// mayHaveNew refuses a new key if its caller has too many keys.
+func (k *Keys) mayHaveNew(ctx context.Context, key Key) error {
 	refused, err := k.count.full(ctx, key)
 	if err != nil || refused == nil {
 		return err
