@@ -39,11 +39,11 @@ func TestCutOffCallsOfAnItemAreLimited(t *testing.T) {
 	expires := time.Now().Add(time.Hour)
 	for range mostAttempts + 1 {
 		p := newProcess(t, db)
-		_, _, err := p.Take(t.Context(), p.OfItem("item-1", expires), "one", []byte("call"))
+		_, _, err := p.Take(t.Context(), p.OfItem("item-1", expires, true), "one", []byte("call"))
 		require.NoError(t, err)
 	}
 	p := newProcess(t, db)
-	_, _, err := p.Take(t.Context(), p.OfItem("item-1", expires), "one", []byte("call"))
+	_, _, err := p.Take(t.Context(), p.OfItem("item-1", expires, true), "one", []byte("call"))
 	assert.Equal(t, schema.Poison, problem.Of(err).Code)
 }
 
@@ -54,7 +54,7 @@ func TestKeysOfItemsAreForgotten(t *testing.T) {
 	var given []string
 	for i := range forgottenAtOnce + 2 {
 		given = append(given, fmt.Sprintf("item-%d", i))
-		_, _, err := p.Take(t.Context(), p.OfItem(given[i], time.Now().Add(time.Hour)), "one", []byte("call"))
+		_, _, err := p.Take(t.Context(), p.OfItem(given[i], time.Now().Add(time.Hour), true), "one", []byte("call"))
 		require.NoError(t, err)
 	}
 	kept := func() (n int) {
@@ -72,7 +72,7 @@ func TestKeysOfItemsAreForgotten(t *testing.T) {
 func TestTheKeyOfAnItemKeepsWhichObjectItWas(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
 	p := newProcess(t, db)
-	key := p.OfItem("item-1", time.Now().Add(time.Hour))
+	key := p.OfItem("item-1", time.Now().Add(time.Hour), true)
 	c, _, err := p.Take(t.Context(), key, "one", []byte("call"))
 	require.NoError(t, err)
 	end := c.End(Ended{

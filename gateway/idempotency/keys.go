@@ -97,6 +97,7 @@ type Key struct {
 	rest         string
 	within       string    // identifies the caller's limits; empty for the key of a job's item
 	expires      time.Time // when an item's key expires; zero for other keys
+	counted      bool      // the key is stored before the call runs, which counts the attempt
 }
 
 // Of returns the key that a caller has sent with a call of an operation.
@@ -109,10 +110,11 @@ func (k *Keys) Of(caller *identity.Principal, operation, given string) Key {
 }
 
 // OfItem returns the key of a job's item. It is stored until expires, like the job, and does not
-// count towards the caller's limit.
-func (k *Keys) OfItem(given string, expires time.Time) Key {
+// count towards the caller's limit. If counted is true, an attempt that ends with the process counts
+// as cut off.
+func (k *Keys) OfItem(given string, expires time.Time, counted bool) Key {
 	prefix := k.prefix("job")
-	return Key{byID: prefix, byName: prefix, rest: k.sum("item", given), expires: expires}
+	return Key{byID: prefix, byName: prefix, rest: k.sum("item", given), expires: expires, counted: counted}
 }
 
 // forgottenAtOnce is the number of keys that one update removes.
@@ -124,7 +126,7 @@ func (k *Keys) ForgetItems(ctx context.Context, given []string) error {
 	for part := range slices.Chunk(given, forgottenAtOnce) {
 		err := k.store.Update(ctx, func(tx *store.Tx) error {
 			for _, item := range part {
-				key := k.OfItem(item, time.Time{})
+				key := k.OfItem(item, time.Time{}, false)
 				name := key.byID + key.rest
 				if _, err := tx.Get(kind, name); err == nil || !errors.Is(err, store.ErrAbsent) {
 					tx.Delete(kind, name)
@@ -205,8 +207,8 @@ func (k *Keys) Take(
 // or session, and still be made again.
 const mostAttempts = 3
 
-// decide returns the answer of an earlier call, or completes the claim. The beginning of its change
-// stores a new key. The key of an item is stored at once, because its attempts are counted.
+// decide returns the answer of an earlier call, or completes the claim. A new key is stored by the
+// beginning of the change or the end of the call, unless attempts are counted.
 func (k *Keys) decide(
 	ctx context.Context, c *Claim, requestID string, fingerprint []byte,
 ) (earlier *Answer, err error) {
@@ -214,12 +216,12 @@ func (k *Keys) decide(
 		Account: c.key.account, Fingerprint: fingerprint,
 		Progress: Progress{RequestID: requestID, StartedAt: time.Now()}, Token: uuid.NewString(),
 	}
-	if !c.key.ofItem() {
+	if !c.key.counted {
 		c.name, _, err = c.key.find(func(name string) (kept, error) { return k.get(ctx, name) })
 		switch {
 		case errors.Is(err, store.ErrAbsent):
 			c.call = fresh
-			return nil, k.mayHaveNew(ctx, c.key)
+			return nil, k.mayHave(ctx, c.key)
 		case err != nil:
 			return nil, err
 		}
@@ -272,8 +274,11 @@ func (k *Keys) again(ctx context.Context, c *Claim, fresh kept) (earlier *Answer
 // ofItem reports whether the key belongs to a job's item.
 func (k Key) ofItem() bool { return !k.expires.IsZero() }
 
-// mayHaveNew refuses a new key if its caller has too many keys.
-func (k *Keys) mayHaveNew(ctx context.Context, key Key) error {
+// mayHave refuses a new key if its caller has too many keys.
+func (k *Keys) mayHave(ctx context.Context, key Key) error {
+	if key.ofItem() {
+		return nil
+	}
 	refused, err := k.count.full(ctx, key)
 	if err != nil || refused == nil {
 		return err
