@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"adgateway/gateway"
+	"adgateway/gateway/changes"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 	"adgateway/gateway/store/storetest"
@@ -195,6 +196,40 @@ func TestAKeyOfACallThatChangesNothing(t *testing.T) {
 		assert.Equal(t, replayed, header.Get(harness.ReplayedHeader) == "true")
 	}
 	assert.Zero(t, failing.left)
+}
+
+// TestAJobWhoseKeyCannotBeKept: a submission under a key is answered as it was, wherever the store
+// fails: an error means that there is no job. Its repetition submits no second one.
+func TestAJobWhoseKeyCannotBeKept(t *testing.T) {
+	for works := 0; ; works++ {
+		keys := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
+		failing := &failingStore{keys.Store, 1000}
+		keys.Store = failing
+		s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}),
+			func(o *gateway.Options) { o.Kept, o.History = keys, changes.New(keys, time.Hour, 1<<20) })
+		submit := func() *httptest.ResponseRecorder {
+			return harness.Call(s, http.MethodPost, "/api/Jobs",
+				"Operation,UserName\nuser.disable,jdoe\n", "Content-Type: text/csv", harness.KeyOfRome)
+		}
+		jobs := func() int {
+			return len(harness.Read(t, harness.Call(s, http.MethodGet, "/api/Jobs", "")).Result)
+		}
+		failing.left = works
+		first := submit()
+		status := first.Code
+		complete := failing.left >= 0
+		failing.left = 1000
+		if status/100 != 2 {
+			require.Equal(t, http.StatusServiceUnavailable, status, "%d: %s", works, first.Body)
+			require.Zero(t, jobs(), works)
+		}
+		require.Equal(t, http.StatusAccepted, submit().Code, works)
+		require.Equal(t, 1, jobs(), works)
+		if complete {
+			require.Positive(t, works)
+			return
+		}
+	}
 }
 
 func TestLongAnswersAreKeptWithoutTheirRecords(t *testing.T) {
