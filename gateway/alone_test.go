@@ -357,7 +357,7 @@ func TestAStartLocksWhatIsOpen(t *testing.T) {
 		return &harness.Runner{Do: directory.Run}
 	}
 	g := harness.NewGateway(t, run)
-	g.Life.Begin(7) // while the change is being written
+	g.Life.Begin(5) // while the change is being written
 	harness.ToRome(g.Server)
 	died, during := g.Life.Dead()
 	require.True(t, died)

@@ -39,7 +39,7 @@ func TestACutOffChangeIsJudgedOnce(t *testing.T) {
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
 		return w.Code, got, w.Header()
 	}
-	g.Life.Begin(4) // after the batch that begins the change
+	g.Life.Begin(2) // after the batch that begins the change
 	apply("the-first-key")
 	died, during := g.Life.Dead()
 	require.True(t, died)
@@ -72,7 +72,7 @@ func TestAVerdictIsReadLater(t *testing.T) {
 			return &harness.Runner{Do: directory.Run}
 		}
 		g := harness.NewGateway(t, run)
-		g.Life.Begin(7) // while the change is being written
+		g.Life.Begin(5) // while the change is being written
 		harness.ToRome(g.Server)
 		died, during := g.Life.Dead()
 		require.True(t, died)
@@ -444,9 +444,7 @@ func (s *unsureStore) Update(ctx context.Context, f func(*store.Tx) error) error
 // TestADecisionThatIsStoredAllTheSame: whichever update of a change is in doubt, the gateway finds
 // out what was stored. It neither stores nor makes the change a second time.
 func TestADecisionThatIsStoredAllTheSame(t *testing.T) {
-	for name, c := range map[string]struct{ update, first int }{
-		"the key": {1, http.StatusServiceUnavailable}, "the beginning": {2, http.StatusOK}, "the end": {3, http.StatusOK},
-	} {
+	for name, update := range map[string]int64{"the beginning": 1, "the end": 2} {
 		t.Run(name, func(t *testing.T) {
 			db := &unsureStore{Store: store.NewMemory(nil)}
 			kept := storetest.Seal(t, db)
@@ -460,8 +458,8 @@ func TestADecisionThatIsStoredAllTheSame(t *testing.T) {
 				return harness.Call(s, http.MethodPut, "/api/ADUser/jdoe?City=Rome&PlanId="+plan, "",
 					harness.KeyOfRome).Result()
 			}
-			db.at.Store(int64(c.update))
-			require.Equal(t, c.first, apply().StatusCode)
+			db.at.Store(update)
+			require.Equal(t, http.StatusOK, apply().StatusCode)
 			harness.CloseOpen(s)
 			last := apply()
 			require.Equal(t, http.StatusOK, last.StatusCode)

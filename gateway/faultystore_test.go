@@ -49,6 +49,9 @@ func (d *cities) run(_ context.Context, req ps.Request) (*ps.Result, error) {
 		return &ps.Result{Effect: ps.EffectNone}, req.Records(json.RawMessage(
 			`[{"guid":"` + user + `","dn":"CN=` + user + `","age":1,"state":{"exists":"True","l":"` + present + `"},"record":` + record + `}]`))
 	}
+	if present == "Rome" {
+		return &ps.Result{Effect: ps.EffectNone, Server: "dc9"}, req.Records(json.RawMessage("[" + record + "]"))
+	}
 	intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{
 		{GUID: user, DN: "CN=" + user, Changes: []ps.IntendedChange{{Name: "l", Before: present, After: "Rome"}}}}}
 	if err := req.Announced(intent); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"adgateway/gateway"
+	"adgateway/gateway/changes"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 	"adgateway/gateway/store/storetest"
@@ -144,9 +145,8 @@ func TestAKeyThatCannotBeKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		works, status, changes int
 	}{
-		"before the run":            {0, 503, 0},
-		"at the announcement":       {1, 503, 0},
-		"before the answer is sent": {2, 200, 1},
+		"at the announcement":       {0, 503, 0},
+		"before the answer is sent": {1, 200, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
@@ -174,6 +174,61 @@ func TestAKeyThatCannotBeKept(t *testing.T) {
 				"as it was answered, and not judged again")
 			assert.Equal(t, 1, directory.Changes)
 		})
+	}
+}
+
+// TestAKeyOfACallThatChangesNothing: the store gets the key only with the answer. If it cannot be
+// stored, the call is not answered as if it were.
+func TestAKeyOfACallThatChangesNothing(t *testing.T) {
+	directory := &harness.OneUser{City: "Rome", At: func(string) {}}
+	keys := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
+	failing := &failingStore{keys.Store, 0}
+	keys.Store = failing
+	s := harness.New(t, &harness.Runner{Do: directory.Run}, func(o *gateway.Options) { o.Kept = keys })
+	status, got, header := harness.ToRome(s)
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	assert.Equal(t, schema.Unavailable, got.Error.Code)
+	assert.NotEmpty(t, header.Get("Retry-After"))
+	failing.left = 1
+	for _, replayed := range []bool{false, true} {
+		status, _, header = harness.ToRome(s)
+		require.Equal(t, http.StatusOK, status)
+		assert.Equal(t, replayed, header.Get(harness.ReplayedHeader) == "true")
+	}
+	assert.Zero(t, failing.left)
+}
+
+// TestAJobWhoseKeyCannotBeKept: a submission under a key is answered as it was, wherever the store
+// fails: an error means that there is no job. Its repetition submits no second one.
+func TestAJobWhoseKeyCannotBeKept(t *testing.T) {
+	for works := 0; ; works++ {
+		keys := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
+		failing := &failingStore{keys.Store, 1000}
+		keys.Store = failing
+		s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}),
+			func(o *gateway.Options) { o.Kept, o.History = keys, changes.New(keys, time.Hour, 1<<20) })
+		submit := func() *httptest.ResponseRecorder {
+			return harness.Call(s, http.MethodPost, "/api/Jobs",
+				"Operation,UserName\nuser.disable,jdoe\n", "Content-Type: text/csv", harness.KeyOfRome)
+		}
+		jobs := func() int {
+			return len(harness.Read(t, harness.Call(s, http.MethodGet, "/api/Jobs", "")).Result)
+		}
+		failing.left = works
+		first := submit()
+		status := first.Code
+		complete := failing.left >= 0
+		failing.left = 1000
+		if status/100 != 2 {
+			require.Equal(t, http.StatusServiceUnavailable, status, "%d: %s", works, first.Body)
+			require.Zero(t, jobs(), works)
+		}
+		require.Equal(t, http.StatusAccepted, submit().Code, works)
+		require.Equal(t, 1, jobs(), works)
+		if complete {
+			require.Positive(t, works)
+			return
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ import (
 	"adgateway/gateway/privileged"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/settle"
+	"adgateway/gateway/spool"
 	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
 	"adgateway/gateway/ui/figures"
@@ -157,7 +158,7 @@ type (
 	Check       = transport.Check
 	Connections = transport.Connections
 	Bodies      = transport.Bodies
-	Spool       = transport.Spool
+	Spool       = spool.Options
 )
 
 // sandboxEngine is the engine whose secrets are made up.

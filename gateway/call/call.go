@@ -107,6 +107,7 @@ func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 type Item struct {
 	Key     string    // idempotency key, used instead of Keys
 	Expires time.Time // time until which the key is kept
+	Resumed bool      // an earlier process began the job, and may have ended because of this item
 }
 
 // ErrAgain is in the error chain of an item's call that changed nothing because it was cut off, or

@@ -86,7 +86,7 @@ func (r *request) keyOf() (*idempotency.Key, error) {
 		if r.DryRun() {
 			return nil, nil
 		}
-		key := r.service.Keys.OfItem(item.Key, item.Expires)
+		key := r.service.Keys.OfItem(item.Key, item.Expires, item.Resumed)
 		return &key, nil
 	}
 	given := r.Keys

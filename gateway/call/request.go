@@ -93,6 +93,10 @@ func (r *request) conclude(answer Answer, err error) (Answer, error) {
 	r.failure = problem.Of(Problem(answer, err))
 	end := conclusion{request: r}
 	closed := end.close(answer, err)
+	if r.key.Unchecked() && !r.Op.Local { // a job may have been submitted
+		answer, err = Answer{}, idempotency.Unchecked()
+		r.failure = problem.Of(err)
+	}
 	switch {
 	case closed.Lost:
 		answer, err = Answer{}, write.NotStored()

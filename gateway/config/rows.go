@@ -102,7 +102,7 @@ func httpRows() []Row {
 			number(func(s *Settings) *int { return &s.HTTP.MaxConnectionsPerAddress }, 1, 100000)},
 		{"http.maxBodyMemory", "64", "Memory in MiB for the bodies of all running requests, of which one credential gets a quarter; beyond it 503 and 429. Bodies up to 16 KiB do not count.",
 			number(func(s *Settings) *int { return &s.HTTP.MaxBodyMemory }, 8, 1<<20)},
-		{"http.maxSpool", "2048", "Size in MiB of the temporary, encrypted files for what slow clients have not taken of lists above 8 MiB; one credential gets a quarter. Beyond it, and with 0, such a list holds its session until the client has read it.",
+		{"http.maxSpool", "2048", "Size in MiB of the temporary, encrypted files for what slow clients have not taken of lists above 8 MiB; one credential gets a quarter. Beyond it, and with 0, such a list holds its session until the client has read it. As much again is used to sort long lists; with 0 they are sorted in memory.",
 			number(func(s *Settings) *int { return &s.HTTP.MaxSpool }, 0, 1<<20)},
 		{"http.spoolFolder", "\"\"", "Folder of these files; if empty, the temporary folder of the gateway's account.",
 			text(func(s *Settings) *string { return &s.HTTP.SpoolFolder })},

@@ -26,6 +26,7 @@ type Claim struct {
 	name    string // name of the key in the store
 	call    kept   // stored state
 	present bool   // whether the key is in the store
+	checked bool   // the store was found not to have the key at the end of the call
 	unsure  bool   // an earlier call with the key was cut off after its announcement
 	open    bool   // the outcome of this or an earlier call's change is not known yet
 	again   bool   // the call was cut off before it changed anything, and is made again
@@ -255,6 +256,7 @@ func (k *kept) answered(e Ended) {
 func (e *End) Put(tx *store.Tx) error {
 	c := e.of
 	owns, err := c.owns(tx)
+	c.lost = !owns
 	switch {
 	case err != nil || !owns:
 		return err
@@ -268,12 +270,19 @@ func (e *End) Put(tx *store.Tx) error {
 
 // Stored notes that the update of Put was stored.
 func (e *End) Stored() {
-	if e.next == nil {
-		e.of.forget()
-		return
+	switch c := e.of; {
+	case c.lost:
+	case e.next == nil:
+		c.forget()
+		c.checked = true
+	default:
+		c.keep(*e.next)
 	}
-	e.of.keep(*e.next)
 }
+
+// Unchecked reports whether the end of a call that has begun no change was not stored, so another
+// call with the key may have been made. The call must not be answered as if it were the first.
+func (c *Claim) Unchecked() bool { return c != nil && !c.present && !c.checked }
 
 // Record returns a record for an earlier call's change that the history lacks, with its caller and
 // parameters.

@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 	"adgateway/gateway/store/storetest"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -38,11 +39,11 @@ func TestCutOffCallsOfAnItemAreLimited(t *testing.T) {
 	expires := time.Now().Add(time.Hour)
 	for range mostAttempts + 1 {
 		p := newProcess(t, db)
-		_, _, err := p.Take(t.Context(), p.OfItem("item-1", expires), "one", []byte("call"))
+		_, _, err := p.Take(t.Context(), p.OfItem("item-1", expires, true), "one", []byte("call"))
 		require.NoError(t, err)
 	}
 	p := newProcess(t, db)
-	_, _, err := p.Take(t.Context(), p.OfItem("item-1", expires), "one", []byte("call"))
+	_, _, err := p.Take(t.Context(), p.OfItem("item-1", expires, true), "one", []byte("call"))
 	assert.Equal(t, schema.Poison, problem.Of(err).Code)
 }
 
@@ -53,7 +54,7 @@ func TestKeysOfItemsAreForgotten(t *testing.T) {
 	var given []string
 	for i := range forgottenAtOnce + 2 {
 		given = append(given, fmt.Sprintf("item-%d", i))
-		_, _, err := p.Take(t.Context(), p.OfItem(given[i], time.Now().Add(time.Hour)), "one", []byte("call"))
+		_, _, err := p.Take(t.Context(), p.OfItem(given[i], time.Now().Add(time.Hour), true), "one", []byte("call"))
 		require.NoError(t, err)
 	}
 	kept := func() (n int) {
@@ -71,7 +72,7 @@ func TestKeysOfItemsAreForgotten(t *testing.T) {
 func TestTheKeyOfAnItemKeepsWhichObjectItWas(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
 	p := newProcess(t, db)
-	key := p.OfItem("item-1", time.Now().Add(time.Hour))
+	key := p.OfItem("item-1", time.Now().Add(time.Hour), true)
 	c, _, err := p.Take(t.Context(), key, "one", []byte("call"))
 	require.NoError(t, err)
 	end := c.End(Ended{
@@ -134,7 +135,51 @@ func TestTheKeysOfANamesakeDoNotCount(t *testing.T) {
 		}
 		return nil
 	}))
-	_, _, err := p.Take(t.Context(), key, "one", []byte("call"))
+	claim, _, err := p.Take(t.Context(), key, "one", []byte("call"))
 	require.NoError(t, err)
+	require.NoError(t, p.begin(claim))
 	assert.Equal(t, 1, p.Most())
+}
+
+// begin stores the beginning of a change in a key.
+func (p process) begin(c *Claim) error {
+	a := &write.Attempt{Intent: &ps.Intent{}, Token: "a token"}
+	err := p.update(func(tx *store.Tx) error { return c.Begin(tx, a) })
+	if err == nil {
+		c.Begun()
+	}
+	return err
+}
+
+// TestAKeyIsOfTheCallThatBeginsFirst: a call that found no key makes no change, and is not answered,
+// if another process has used the key meanwhile.
+func TestAKeyIsOfTheCallThatBeginsFirst(t *testing.T) {
+	for name, begins := range map[string]bool{"it begins a change": true, "it changes nothing": false} {
+		t.Run(name, func(t *testing.T) {
+			db := storetest.Seal(t, store.NewMemory(nil))
+			first, second := newProcess(t, db), newProcess(t, db)
+			key := first.Of(portal, "user.disable", "a-key")
+			early, _, err := first.Take(t.Context(), key, "one", []byte("call"))
+			require.NoError(t, err)
+			late, _, err := second.Take(t.Context(), key, "two", []byte("call"))
+			require.NoError(t, err)
+			require.NoError(t, first.begin(early))
+			if begins {
+				assert.Equal(t, schema.Unavailable, problem.Of(second.begin(late)).Code)
+			} else {
+				end := late.End(Ended{Outcome: ps.OutcomeDone, Status: 200, Body: []byte("{}")})
+				require.NoError(t, second.update(end.Put))
+				end.Stored()
+			}
+			assert.True(t, late.Unchecked())
+			assert.False(t, early.Unchecked())
+			end := early.End(Ended{Outcome: ps.OutcomeDone, Status: 200, Body: []byte(`{"first":true}`)})
+			require.NoError(t, first.update(end.Put))
+			end.Stored()
+			late.Release()
+			_, answer, err := second.Take(t.Context(), key, "two", []byte("call"))
+			require.NoError(t, err)
+			assert.JSONEq(t, `{"first":true}`, string(answer.Body))
+		})
+	}
 }

@@ -1,7 +1,7 @@
-// Package idempotency stores the keys of calls. A change with an Idempotency-Key runs at most once
-// while its key is stored, even if the gateway is killed: the key is on disk before the run, the
-// intent of the script before it may begin, and the answer before it is sent. A call that repeats a
-// key gets the answer of the first call. If that call was cut off, the outcome of its change is
+// Package idempotency stores the keys of calls. A change with an Idempotency-Key is made at most
+// once while its key is stored, even if the gateway is killed: the key and the intent of the script
+// are on disk before the change begins, and the answer before it is sent. A call that repeats a key
+// gets the answer of the first call. If that call was cut off, the outcome of its change is
 // determined first.
 //
 // [Keys.Take] returns either a [Claim] on the key or the answer of an earlier call. The claim takes
@@ -97,6 +97,7 @@ type Key struct {
 	rest         string
 	within       string    // identifies the caller's limits; empty for the key of a job's item
 	expires      time.Time // when an item's key expires; zero for other keys
+	counted      bool      // the key is stored before the call runs, which counts the attempt
 }
 
 // Of returns the key that a caller has sent with a call of an operation.
@@ -109,10 +110,11 @@ func (k *Keys) Of(caller *identity.Principal, operation, given string) Key {
 }
 
 // OfItem returns the key of a job's item. It is stored until expires, like the job, and does not
-// count towards the caller's limit.
-func (k *Keys) OfItem(given string, expires time.Time) Key {
+// count towards the caller's limit. If counted is true, an attempt that ends with the process counts
+// as cut off.
+func (k *Keys) OfItem(given string, expires time.Time, counted bool) Key {
 	prefix := k.prefix("job")
-	return Key{byID: prefix, byName: prefix, rest: k.sum("item", given), expires: expires}
+	return Key{byID: prefix, byName: prefix, rest: k.sum("item", given), expires: expires, counted: counted}
 }
 
 // forgottenAtOnce is the number of keys that one update removes.
@@ -124,7 +126,7 @@ func (k *Keys) ForgetItems(ctx context.Context, given []string) error {
 	for part := range slices.Chunk(given, forgottenAtOnce) {
 		err := k.store.Update(ctx, func(tx *store.Tx) error {
 			for _, item := range part {
-				key := k.OfItem(item, time.Time{})
+				key := k.OfItem(item, time.Time{}, false)
 				name := key.byID + key.rest
 				if _, err := tx.Get(kind, name); err == nil || !errors.Is(err, store.ErrAbsent) {
 					tx.Delete(kind, name)
@@ -205,20 +207,33 @@ func (k *Keys) Take(
 // or session, and still be made again.
 const mostAttempts = 3
 
-// decide stores the key for a call, or returns the stored state, in a single update.
+// decide returns the answer of an earlier call, or completes the claim. A new key is stored by the
+// beginning of the change or the end of the call, unless attempts are counted.
 func (k *Keys) decide(
 	ctx context.Context, c *Claim, requestID string, fingerprint []byte,
 ) (earlier *Answer, err error) {
-	if err = k.mayHave(ctx, c.key); err != nil {
-		return nil, err
+	fresh := kept{
+		Account: c.key.account, Fingerprint: fingerprint,
+		Progress: Progress{RequestID: requestID, StartedAt: time.Now()}, Token: uuid.NewString(),
 	}
+	if !c.key.counted {
+		c.name, _, err = c.key.find(func(name string) (kept, error) { return k.get(ctx, name) })
+		switch {
+		case errors.Is(err, store.ErrAbsent):
+			c.call = fresh
+			return nil, k.mayHave(ctx, c.key)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return k.again(ctx, c, fresh)
+}
+
+// again returns the answer of an earlier call, or stores the key for this one, in a single update.
+func (k *Keys) again(ctx context.Context, c *Claim, fresh kept) (earlier *Answer, err error) {
 	var now kept
 	var present, unsure bool
 	err = k.store.Update(ctx, func(tx *store.Tx) error {
-		fresh := kept{
-			Account: c.key.account, Fingerprint: fingerprint,
-			Progress: Progress{RequestID: requestID, StartedAt: time.Now()},
-		}
 		present, unsure = true, false
 		c.name, now, err = c.key.find(func(name string) (kept, error) { return store.Load[kept](tx, kind, name) })
 		switch {
@@ -226,7 +241,7 @@ func (k *Keys) decide(
 			present, now = false, fresh
 		case err != nil:
 			return fmt.Errorf("a kept call: %w", err)
-		case !bytes.Equal(now.Fingerprint, fingerprint):
+		case !bytes.Equal(now.Fingerprint, fresh.Fingerprint):
 			return reused()
 		default:
 			if err := k.reopen(tx, &now); err != nil || now.Status != 0 {
@@ -235,11 +250,12 @@ func (k *Keys) decide(
 			if unsure = now.Intent != nil || now.Verdict != nil || now.Batch != ""; unsure {
 				break // determining the outcome is not another attempt
 			}
-			fresh.Attempts = now.Attempts + 1
-			if fresh.Attempts > mostAttempts && c.key.ofItem() {
-				return poison(fresh.Attempts)
+			attempts := now.Attempts + 1
+			if attempts > mostAttempts && c.key.ofItem() {
+				return poison(attempts)
 			}
 			now = fresh // the earlier call changed nothing
+			now.Attempts = attempts
 		}
 		now.Token = uuid.NewString()
 		return c.put(tx, now)
@@ -262,10 +278,6 @@ func (k Key) ofItem() bool { return !k.expires.IsZero() }
 func (k *Keys) mayHave(ctx context.Context, key Key) error {
 	if key.ofItem() {
 		return nil
-	}
-	_, _, err := key.find(func(name string) (kept, error) { return k.get(ctx, name) })
-	if !errors.Is(err, store.ErrAbsent) {
-		return err
 	}
 	refused, err := k.count.full(ctx, key)
 	if err != nil || refused == nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
+	"time"
 
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -40,6 +41,15 @@ func Invalid(format string, args ...any) error {
 func Unavailable(err error) error {
 	return problem.StoreFault(err, "Keys cannot be kept at the moment, so that the call was not run. "+
 		"Try again later, or without %s.", ops.KeyHeader)
+}
+
+// Unchecked returns the error of a call that changed nothing, and for which [Claim.Unchecked] holds.
+func Unchecked() error {
+	failed := problem.New(schema.Unavailable, "The answer could not be kept under the %s, or another gateway "+
+		"has made the call meanwhile. This gateway has changed nothing. Send it again, with its %[1]s.",
+		ops.KeyHeader)
+	failed.RetryAfter = time.Second
+	return failed
 }
 
 func reused() error {

@@ -26,6 +26,7 @@ type Call struct {
 	Secrets map[string]string // keyed by parameter
 	DryRun  bool
 	Plan    string // plan to apply; empty if none
+	Resumed bool   // the run was loaded from the store, so an earlier process may have begun the call
 }
 
 // Answer is the outcome of a call: a result, or the reason why the item has to wait.
@@ -188,6 +189,7 @@ func (m *Manager) unload(loads int) {
 // load returns the run of a job in its stored state.
 func (m *Manager) load(ctx context.Context, job *Job) (*run, error) {
 	r := newRun(m, job)
+	r.resumed = true
 	var err error
 	if r.results, r.revisions, err = m.store.results(ctx, job); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -248,7 +249,9 @@ func TestNothingIsLostOrRepeated(t *testing.T) {
 	file := storeFile(t)
 	effects := map[string]int{} // changes made, once per key
 	var mu sync.Mutex
+	var restarted atomic.Bool
 	w := newWorld(func(c jobs.Call, _ int) jobs.Answer {
+		assert.Equal(t, restarted.Load(), c.Resumed)
 		mu.Lock()
 		defer mu.Unlock()
 		if effects[c.Spec.Key] == 0 {
@@ -269,6 +272,7 @@ func TestNothingIsLostOrRepeated(t *testing.T) {
 			return len(effects) >= n
 		}, patience, time.Millisecond)
 		g.stop()
+		restarted.Store(true)
 		g = start(t, file, w, nil)
 	}
 	job := g.await(t, id, jobstate.Done)

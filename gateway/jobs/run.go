@@ -30,6 +30,7 @@ type run struct {
 	m       *Manager
 	id      string // id of the job
 	caller  Caller // caller of the job
+	resumed bool   // an earlier process may have begun the job
 	limiter *rate.Limiter
 	wake    chan struct{}
 	calls   sync.WaitGroup
@@ -319,7 +320,8 @@ func (r *run) answer(ctx context.Context, i int) Answer {
 		return r.unreadable(ctx, err)
 	}
 	return r.m.Call(context.WithoutCancel(ctx),
-		Call{Job: &job, Spec: spec, Secrets: secrets, DryRun: job.Mode == jobstate.DryRun, Plan: plan})
+		Call{Job: &job, Spec: spec, Secrets: secrets, DryRun: job.Mode == jobstate.DryRun, Plan: plan,
+			Resumed: r.resumed})
 }
 
 // unreadable holds a job if the store cannot be read.

@@ -22,6 +22,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/required"
+	"adgateway/gateway/spool"
 )
 
 // Calls is the interface to the domain that HTTP needs. It must be safe for concurrent use.
@@ -74,7 +75,7 @@ type Settings struct {
 	OpenMetrics bool // clients on this machine may read the metrics without a credential
 
 	Bodies      Bodies
-	Spool       Spool
+	Spool       spool.Options
 	Connections Connections
 	KeepAlive   time.Duration // how long a stream of events may be silent; zero means 15 s
 }
@@ -186,10 +187,10 @@ func New(options Options) (*Server, error) {
 		meters:         newMeters(), bodies: newBodies(options.Bodies.Memory), turns: newTurns(),
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.spooler = NewSpooler(options.Spool, func(err error) {
+	s.spooler = &Spooler{spool.New(options.Spool, func(err error) {
 		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that " +
 			"read slowly hold their session")
-	})
+	})}
 	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for sizes < 1
 	return s, s.meters.register(s.Metrics)
 }

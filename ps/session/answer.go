@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"adgateway/ps"
+	"adgateway/ps/sorted"
 )
 
 // An answer collects the frames of one request.
@@ -16,11 +17,13 @@ type answer struct {
 	write   bool
 	sent    bool // at least part of the data line may have reached the process
 	records func(json.RawMessage) error
+	newList func() *sorted.Records // returns an empty list for records with keys
 	// announced receives the intent before the first change and answers the process. It reports whether the
 	// process may have been told to proceed. An error means that the change was refused. Nil for a boot.
 	announced func(*ps.Intent) (bool, error)
 
-	intent  *ps.Intent // nil unless the process was told to proceed
+	list    *sorted.Records // records with keys; nil if there are none
+	intent  *ps.Intent      // nil unless the process was told to proceed
 	steps   []ps.Step
 	secrets []ps.Value
 	ready   *Ready
@@ -71,6 +74,8 @@ func (a *answer) take(f frame) error {
 		if a.refused = a.records(f.payload); errors.Is(a.refused, ps.ErrInvalidRecords) {
 			return a.refused
 		}
+	case frameKeyed:
+		return a.takeKeyed(f)
 	case frameSecrets:
 		for packed := range bytes.SplitSeq(f.payload, []byte{' '}) {
 			secret, err := base64.StdEncoding.DecodeString(string(packed))
@@ -94,6 +99,7 @@ func (a *answer) take(f frame) error {
 		}
 		result.Steps, result.Secrets = a.steps, a.secrets
 		a.result = result
+		return a.passSorted()
 	case frameError:
 		failure := &ps.Error{}
 		if err := decode(f, failure); err != nil {
@@ -111,6 +117,50 @@ func (a *answer) take(f frame) error {
 		a.ready = ready
 	}
 	return nil
+}
+
+// takeKeyed adds records that come in no order, each with the key of its place. They are passed on
+// at the end, so a list whose reading fails has passed none.
+func (a *answer) takeKeyed(f frame) error {
+	var batch struct {
+		Keys    []string
+		Records []json.RawMessage
+	}
+	if err := decode(f, &batch); err != nil {
+		return err
+	}
+	if a.records == nil || a.refused != nil {
+		return nil
+	}
+	if a.list == nil {
+		a.list = a.newList()
+	}
+	return a.list.Add(batch.Keys, batch.Records)
+}
+
+// passSorted passes the records with keys on, in the order of their keys.
+func (a *answer) passSorted() error {
+	if a.list == nil || a.refused != nil {
+		return nil
+	}
+	err := a.list.Each(func(batch json.RawMessage) error {
+		a.refused = a.records(batch)
+		return a.refused
+	})
+	switch {
+	case errors.Is(a.refused, ps.ErrInvalidRecords):
+		return a.refused
+	case err != nil && a.refused == nil:
+		a.refused = &ps.Error{Kind: ps.KindInternal, Message: "the list could not be sorted", Cause: err}
+	}
+	return nil
+}
+
+// close releases the file of a list.
+func (a *answer) close() {
+	if a.list != nil {
+		a.list.Close()
+	}
 }
 
 // outcome returns the outcome in an error frame, or the safest one if the frame contains none.

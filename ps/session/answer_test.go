@@ -2,12 +2,14 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"adgateway/ps"
+	"adgateway/ps/sorted"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -99,6 +101,7 @@ func FuzzAnswer(f *testing.F) {
 	for kind, payload := range map[frameKind]string{
 		frameStep:    `{"label":"create user","guid":"g","dn":"CN=x"}`,
 		frameRecords: `[{"a":1}]`,
+		frameKeyed:   `{"keys":["b","a"],"records":[{"a":1},{}]}`,
 		frameEnd:     `{"effect":"created","warnings":[{"code":"c"}],"changes":[{"guid":"g","before":{"a":null},"after":{}}],"counts":{"x":1}}`,
 		frameError:   `{"step":"s","code":null,"line":3,"outcome":"partial","remains":[{"guid":"g","dn":"d"}]}`,
 		frameReady:   `{"languageMode":"FullLanguage","pid":1}`,
@@ -112,7 +115,7 @@ func FuzzAnswer(f *testing.F) {
 			return // the splitter accepts no other kind
 		}
 		passed := 0
-		a := &answer{boot: boot, records: func(batch json.RawMessage) error {
+		a := &answer{boot: boot, newList: inMemory, records: func(batch json.RawMessage) error {
 			var items []any
 			if json.Unmarshal(batch, &items) != nil {
 				return ps.ErrInvalidRecords
@@ -132,6 +135,57 @@ func FuzzAnswer(f *testing.F) {
 		require.Equal(t, frameKind(kind).last(), a.done())
 	})
 }
+
+func inMemory() *sorted.Records { return sorted.New(nil, 0) }
+
+// TestRecordsWithKeysAreSorted: records with keys are passed on at the end, in the order of their
+// keys. If reading fails, none of them is.
+func TestRecordsWithKeysAreSorted(t *testing.T) {
+	keyed := func(payload string) frame { return frame{kind: frameKeyed, payload: []byte(payload)} }
+	end := frame{kind: frameEnd, payload: []byte(`{"effect":"none"}`)}
+	var passed []string
+	start := func() *answer {
+		passed = nil
+		return &answer{newList: inMemory, records: func(batch json.RawMessage) error {
+			passed = append(passed, string(batch))
+			return nil
+		}}
+	}
+	a := start()
+	require.NoError(t, a.take(keyed(`{"keys":["C\u0000x","A\u0000y"],"records":[{"n":3},{"n":1}]}`)))
+	require.NoError(t, a.take(keyed(`{"keys":["B\u0000z"],"records":[{"n":2}]}`)))
+	assert.Empty(t, passed)
+	require.NoError(t, a.take(end))
+	assert.Equal(t, []string{`[{"n":1},{"n":2},{"n":3}]`}, passed)
+	a.close()
+
+	a = start()
+	require.NoError(t, a.take(keyed(`{"keys":["A"],"records":[{"n":1}]}`)))
+	require.NoError(t, a.take(frame{kind: frameError, payload: []byte(`{"outcome":"none"}`)}))
+	assert.Empty(t, passed)
+
+	for _, wrong := range []string{`{"keys":["A"],"records":[]}`, `[1]`, `{"keys":"A","records":[1]}`, `{"keys":[`} {
+		assert.Error(t, start().take(keyed(wrong)), wrong)
+	}
+
+	left := errors.New("the caller has left")
+	a = &answer{newList: inMemory, records: func(json.RawMessage) error { return left }}
+	require.NoError(t, a.take(keyed(`{"keys":["A"],"records":[{"n":1}]}`)))
+	require.NoError(t, a.take(end))
+	assert.ErrorIs(t, a.refused, left)
+
+	a = &answer{newList: func() *sorted.Records { return sorted.New(lostFile{}, 1) }, records: a.records}
+	require.NoError(t, a.take(keyed(`{"keys":["A"],"records":[{"n":1}]}`)))
+	require.NoError(t, a.take(end))
+	assert.Equal(t, ps.KindInternal, ps.AsError(a.refused).Kind)
+}
+
+// lostFile is a file whose blocks cannot be read.
+type lostFile struct{}
+
+func (lostFile) Put([]byte) error                { return nil }
+func (lostFile) Get(int, []byte) ([]byte, error) { return nil, os.ErrClosed }
+func (lostFile) Close()                          {}
 
 // TestSecretsComeBesideTheRecords: secrets arrive in a frame of their own, each in base64
 // and separated by spaces, and are never printed.

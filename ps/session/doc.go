@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"adgateway/ps"
+	"adgateway/ps/sorted"
 
 	"github.com/bhendo/go-powershell/backend"
 )
@@ -59,6 +60,10 @@ type Config struct {
 	// 40 times within 3 s, because a new PowerShell is several times slower until it has compiled
 	// the code that it runs. If it is empty, there is no rehearsal. A failure is only logged.
 	Rehearsal string
+
+	// Spill returns a file for most of a long list, which is sorted here. If nil, or if the file has no
+	// room, lists are kept in memory.
+	Spill func() sorted.File
 
 	// Meter collects statistics; sessions may share one. If nil, none are kept.
 	Meter *Meter

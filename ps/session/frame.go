@@ -23,6 +23,7 @@ const (
 	frameIntent  frameKind = "intent"
 	frameStep    frameKind = "step"
 	frameRecords frameKind = "records"
+	frameKeyed   frameKind = "keyed"
 	frameSecrets frameKind = "secrets"
 	frameEnd     frameKind = "end"
 	frameError   frameKind = "error"
@@ -66,7 +67,7 @@ func parseHeader(header []byte) (id string, kind frameKind, size int64, err erro
 		return bad("kind")
 	}
 	switch kind = frameKind(second); kind {
-	case frameReady, frameIntent, frameStep, frameRecords, frameSecrets, frameEnd, frameError:
+	case frameReady, frameIntent, frameStep, frameRecords, frameKeyed, frameSecrets, frameEnd, frameError:
 	default:
 		return bad("kind")
 	}

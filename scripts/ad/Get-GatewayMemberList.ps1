@@ -23,7 +23,7 @@ $limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Ser
 $group = Find-GatewayGroup -Identity $GroupName -Arg 'GroupName' @limits
 
 Set-GatewayStep -Label 'list members' -Arg 'GroupName'
-$listing = New-GatewayListing
+$listing = New-GatewayListing -Whole:($Limit -le 0)
 $types = @{}
 foreach ($type in @($MemberType)) { if ($type) { $types[$type] = $true } }
 $seen = @{}

@@ -464,11 +464,30 @@ function Get-GatewaySorted {
 }
 
 # Collects the records of a long list. It keeps the JSON text of each record and its key for the order of
-# Get-GatewaySorted, because an object of the directory takes several times as much memory.
+# Get-GatewaySorted, because an object of the directory takes several times as much memory. The records of a whole
+# list leave in batches, in the order in which they are read: the gateway sorts them by their keys.
 function New-GatewayListing {
     [CmdletBinding()]
-    param()
-    @{ keys = [System.Collections.Generic.List[string]]::new(); texts = [System.Collections.Generic.List[string]]::new() }
+    param([switch] $Whole)
+    @{
+        whole = [bool]$Whole
+        keys  = [System.Collections.Generic.List[string]]::new()
+        texts = [System.Collections.Generic.List[string]]::new()
+    }
+}
+
+# Sends the collected records of a whole list with their keys.
+function Write-GatewayKeyed {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Listing, [switch] $Hold)
+    $keys = $Listing['keys']
+    $texts = $Listing['texts']
+    if ($texts.Count -gt 0) {
+        $order = ConvertTo-Json -InputObject $keys.ToArray() -Compress
+        Write-GatewayFrame -Id $script:GatewayId -Kind 'keyed' -Payload ('{"keys":' + $order + ',"records":[' + ($texts -join ',') + ']}') -Hold:([bool]$Hold)
+    }
+    $keys.Clear()
+    $texts.Clear()
 }
 
 # Adds objects of the directory to a list, each with its record. With ByGuid the order is that of the octets of
@@ -491,14 +510,19 @@ function Add-GatewayListing {
             $keys.Add(([string]$Item[$i].Name).ToUpperInvariant() + $zero + [string]$Item[$i].DistinguishedName)
         }
         $texts.Add((ConvertTo-Json -InputObject $Record[$i] -Compress -Depth 4))
+        if ($Listing['whole'] -and $texts.Count -ge $GatewayBatchSize) { Write-GatewayKeyed -Listing $Listing }
     }
 }
 
-# Sorts a list and sends it, or the first Most of its records. It is complete by then, so nothing is sent if
-# reading fails.
+# Ends a list: sorts it and sends it, or the first Most of its records. It is complete by then, so nothing is sent
+# if reading fails.
 function Write-GatewayListing {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Listing, [int] $Most = 0)
+    if ($Listing['whole']) {
+        Write-GatewayKeyed -Listing $Listing -Hold
+        return
+    }
     $sorted = $Listing['texts'].ToArray()
     $order = $Listing['keys'].ToArray()
     [System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)

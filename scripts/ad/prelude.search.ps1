@@ -385,7 +385,7 @@ function Write-GatewaySearch {
     )
     $all = '(objectGUID=*)' + $Filter # every object has a GUID
     if ($Limit -le 0) {
-        $listing = New-GatewayListing
+        $listing = New-GatewayListing -Whole
         Read-GatewayFound -Search $Search -Filter $all -Listing $listing | Out-Null
         Write-GatewayListing -Listing $listing
         return

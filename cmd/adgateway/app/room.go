@@ -6,8 +6,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"adgateway/cmd/adgateway/app/options"
 	"adgateway/gateway/bounds"
 	"adgateway/gateway/config"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/spool"
+	"adgateway/ps/sorted"
 	"adgateway/winsvc/host"
 )
 
@@ -28,6 +32,46 @@ func spoolRoomOf(s *config.Settings) *bounds.Room {
 	free := func() (int64, error) { return leastFree([]string{folder}, host.FreeSpace) }
 	return bounds.NewRoom(free, int64(s.Store.KeptFree()), time.Now)
 }
+
+// spillOf returns a function that returns files for lists that are sorted, or nil if there are none.
+func spillOf(s *config.Settings, log func(string, map[string]any)) func() sorted.File {
+	o := options.Gateway(s).Spool
+	if o.Most <= 0 {
+		return nil
+	}
+	room := spoolRoomOf(s)
+	o.Share = func() int64 { // any list may use all of it
+		if room.Low() {
+			return 0
+		}
+		return o.Most
+	}
+	space := spool.New(o, failing(log, "no temporary file can be used to sort a list, which is kept in memory"))
+	return func() sorted.File { return &spilled{file: space.File(identity.ID{})} }
+}
+
+// spilled is the [sorted.File] of a list.
+type spilled struct {
+	file   *spool.File
+	pieces []spool.Piece
+}
+
+// Put implements [sorted.File].
+func (f *spilled) Put(block []byte) error {
+	piece, err := f.file.Put(block, make([]byte, 0, len(block)+spool.Overhead))
+	if err == nil {
+		f.pieces = append(f.pieces, piece)
+	}
+	return err
+}
+
+// Get implements [sorted.File].
+func (f *spilled) Get(number int, buffer []byte) ([]byte, error) {
+	return f.file.Get(f.pieces[number], buffer[:0])
+}
+
+// Close implements [sorted.File].
+func (f *spilled) Close() { f.file.Close() }
 
 // keptIn returns the folders of the store and the audit log.
 func keptIn(s *config.Settings) (folders []string) {

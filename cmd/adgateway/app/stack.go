@@ -253,13 +253,13 @@ func lookup(described []ps.Script) func(name string) (ps.Script, bool) {
 }
 
 func (s *Stack) poolConfig(o Options, log func(string, map[string]any)) pool.Config {
-	c := o.Settings.Pool
+	c, spill := o.Settings.Pool, spillOf(o.Settings, log)
 	lane := func(name ps.Lane, size int) pool.Lane {
 		cfg := o.Session(name)
 		cfg.Boot = session.Boot{Prelude: scripts.Prelude(name), Scripts: scripts.Sources(name),
 			Module: scripts.Modules[name]}
 		cfg.StartTimeout, cfg.MaxList = c.StartTimeout, int64(c.MaxList)<<20
-		cfg.Log, cfg.Meter = log, s.meters[name]
+		cfg.Log, cfg.Meter, cfg.Spill = log, s.meters[name], spill
 		return pool.Lane{
 			Size: size, MaxRequests: c.MaxRequests, MaxAge: c.MaxAge, MaxMemory: int64(c.MaxMemory) << 20,
 			Start: func(ctx context.Context) (pool.Session, error) { return poolSession(session.Start(ctx, cfg)) },

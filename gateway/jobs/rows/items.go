@@ -109,7 +109,7 @@ func (s Items) callAs(
 ) (jobs.Answer, error) {
 	c := call.Call{
 		ID: item.Spec.RequestID, Principal: principal, Input: values,
-		Item: &call.Item{Key: item.Spec.Key, Expires: item.Job.Expires},
+		Item: &call.Item{Key: item.Spec.Key, Expires: item.Job.Expires, Resumed: item.Resumed},
 	}
 	c.From, _ = netip.ParseAddr(item.Job.From) // stays invalid if it is unknown
 	if item.Spec.IfMatch != "" && item.Plan == "" {
