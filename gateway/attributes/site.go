@@ -163,7 +163,7 @@ func refusal(ldap string) string {
 	case slices.Contains(systemOwned, name):
 		return "the directory or another row keeps this attribute"
 	case slices.ContainsFunc(secretOwned, func(part string) bool { return strings.Contains(name, part) }):
-		return "its name is that of a secret, which records would show"
+		return "its name is the name of a secret, which records would show"
 	}
 	return ""
 }

@@ -511,7 +511,7 @@ func (s *Store) rehash(ctx context.Context, c *compiled, password string) {
 func unreadable(why error) *Refusal {
 	return &Refusal{
 		Code: schema.Unavailable, RetryAfter: 5 * time.Second,
-		Message: "The gateway's credentials cannot be read, so that nobody can be let in. The administrator " +
+		Message: "The gateway's credentials cannot be read, so nobody can sign in. The administrator " +
 			"finds the reason in the gateway's log.",
 		Reason: why.Error(),
 	}

@@ -119,7 +119,7 @@ func noKey(c *Call) error {
 		return nil
 	}
 	return problem.New(schema.NotSupported,
-		"This call changes nothing, so that it takes no %s: leave it out.", ops.KeyHeader)
+		"This call changes nothing, so it takes no %s: leave it out.", ops.KeyHeader)
 }
 
 // reading is a running read.

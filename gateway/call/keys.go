@@ -101,7 +101,7 @@ func (r *request) keyOf() (*idempotency.Key, error) {
 	}
 	if r.service.Keys == nil {
 		return nil, problem.New(schema.NotSupported,
-			"This gateway keeps no keys (store.file is off), so that it cannot promise to run a call once.")
+			"This gateway keeps no keys (store.file is off), so it cannot promise to run a call once.")
 	}
 	text, err := idempotency.Parse(given)
 	if err != nil {

@@ -17,7 +17,7 @@ var (
 	badPassword  = meaning{
 		schema.Policy,
 		"The password does not meet the length, complexity or history requirements of the domain. " +
-			"GET /api/ADUser/{UserName}/PasswordPolicy shows those of a user.",
+			"GET /api/ADUser/{UserName}/PasswordPolicy shows a user's requirements.",
 	}
 	unwilling  = meaning{schema.Unprocessable, "The directory is unwilling to do this."}
 	constraint = meaning{schema.Unprocessable, "A value violates a constraint of the directory."}

@@ -76,7 +76,7 @@ func tryOut(r *request) (Answer, error) {
 			}
 			r.service.Log.WithError(err).WithField("request_id", r.ID).Error("a plan could not be kept")
 			warnings = append(slices.Clip(warnings), ps.Warning{
-				Code: "plan_not_kept", Message: "The plan could not be kept, so that it cannot be applied by its id.",
+				Code: "plan_not_kept", Message: "The plan could not be stored, so it cannot be applied by its id.",
 			})
 		}
 	}

@@ -41,7 +41,7 @@ func clusterRows() []Row {
 			engineServers(func(s *Settings) *[]string { return &s.Cluster.Servers })},
 		{"cluster.listen", ":7443", "Address and port at which the other gateways of the cluster reach this one.",
 			address(func(s *Settings) *string { return &s.Cluster.Listen })},
-		{"cluster.ca", "\"\"", "Certificates in PEM format of the authorities that sign those of cluster.servers.",
+		{"cluster.ca", "\"\"", "Certificates in PEM format of the authorities that sign the certificates of cluster.servers.",
 			text(func(s *Settings) *string { return &s.Cluster.CA })},
 		{"cluster.nkeyFile", "\"\"", "File with the seed of the NKey that this gateway proves to cluster.servers.",
 			text(func(s *Settings) *string { return &s.Cluster.NKeyFile })},

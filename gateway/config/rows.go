@@ -82,7 +82,7 @@ func httpRows() []Row {
 			live{limit(func(s *Settings) *time.Duration { return &s.HTTP.ReadTimeout })}},
 		{"http.writeTimeout", "60s", "Time limit of a request that changes something.",
 			live{limit(func(s *Settings) *time.Duration { return &s.HTTP.WriteTimeout })}},
-		{"http.settleTimeout", "5s", "Time limit for settling a change that was cut off: finding out what became of it.",
+		{"http.settleTimeout", "5s", "Time limit for determining the outcome of a change that was cut off.",
 			live{limit(func(s *Settings) *time.Duration { return &s.HTTP.SettleTimeout })}},
 		{"http.settlePause", "1s", "How long a change that was cut off must remain invisible before it counts as not made; shorter than settleTimeout.",
 			live{limit(func(s *Settings) *time.Duration { return &s.HTTP.SettlePause })}},
@@ -98,7 +98,7 @@ func httpRows() []Row {
 			limit(func(s *Settings) *time.Duration { return &s.HTTP.IdleTimeout })},
 		{"http.maxConnections", "2000", "Maximum number of connections; further ones wait. A tenth is kept for this machine, for trusted proxies and for addresses that sent a valid credential in the last hour; when the others are taken, further ones are closed.",
 			number(func(s *Settings) *int { return &s.HTTP.MaxConnections }, 1, 100000)},
-		{"http.maxConnectionsPerAddress", "250", "Maximum number of connections from one address, except trusted proxies; further ones are closed. The addresses of an IPv6 /64 count as one, and so do those of this machine.",
+		{"http.maxConnectionsPerAddress", "250", "Maximum number of connections from one address, except trusted proxies; further ones are closed. The addresses of an IPv6 /64 count as one, and so do this machine's addresses.",
 			number(func(s *Settings) *int { return &s.HTTP.MaxConnectionsPerAddress }, 1, 100000)},
 		{"http.maxBodyMemory", "64", "Memory in MiB for the bodies of all running requests, of which one credential gets a quarter; beyond it 503 and 429. Bodies up to 16 KiB do not count.",
 			number(func(s *Settings) *int { return &s.HTTP.MaxBodyMemory }, 8, 1<<20)},
@@ -339,7 +339,7 @@ func ownRows() []Row {
 
 		{"reason.required", "[]", "Operations whose calls must say why, in the parameter Reason: ids such as user.delete, or user.* for all that begin so, or *.",
 			live{operations(func(s *Settings) *[]string { return &s.Reason.Required })}},
-		{"time.zone", "UTC", "Zone in which days end, such as that of an account's last day, and in which the pages show times to a person who chose no other: a name such as Europe/Berlin.",
+		{"time.zone", "UTC", "Zone in which days end, such as an account's last day, and in which the pages show times to a person who chose no other: a name such as Europe/Berlin.",
 			timeZone(func(s *Settings) *string { return &s.Time.Zone })},
 
 		{"docs.enabled", "true", "Serve the manual at /manual, the description of the API at /openapi.json and the page /docs, to everyone who can connect.",

@@ -415,7 +415,7 @@ func (c *Credentials) refresh(ctx context.Context, changed func()) error {
 		return err
 	}
 	if err := c.writeCopy(); err != nil {
-		c.o.Problem("the copy of the credentials cannot be written, so that the gateway cannot start without "+
+		c.o.Problem("the copy of the credentials cannot be written, so the gateway cannot start without "+
 			"the store of the cluster", err)
 	}
 	return nil

@@ -158,7 +158,7 @@ func (u *undoing) toUndo(ctx context.Context) (ops.Done, error) {
 		failed.RetryAfter = time.Second
 		return ops.Done{}, failed
 	case p.Outcome == ps.OutcomeUnknown:
-		return ops.Done{}, u.cannot("it is not known what became of it")
+		return ops.Done{}, u.cannot("its outcome is unknown")
 	}
 	if err := u.unknownField(); err != nil {
 		return ops.Done{}, err

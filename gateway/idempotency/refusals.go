@@ -39,7 +39,7 @@ func Invalid(format string, args ...any) error {
 
 // Unavailable returns the refusal of a call whose key cannot be stored.
 func Unavailable(err error) error {
-	return problem.StoreFault(err, "Keys cannot be kept at the moment, so that the call was not run. "+
+	return problem.StoreFault(err, "Keys cannot be stored at the moment, so the call was not run. "+
 		"Try again later, or without %s.", ops.KeyHeader)
 }
 
@@ -59,12 +59,12 @@ func reused() error {
 
 func poison(attempts int) error {
 	return problem.New(schema.Poison, "This call was cut off %d times, by the end of a gateway or in its "+
-		"session, so that it is not made again.", attempts)
+		"session, so it is not made again.", attempts)
 }
 
 // Undecided returns the error of a repeated call while the outcome of the earlier call is unknown.
 func (c *Claim) Undecided() error {
-	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier call with "+
+	failed := problem.New(schema.InProgress, "The outcome is being determined of an earlier call with "+
 		"this %s. Repeat it later to get its answer.", ops.KeyHeader)
 	failed.RetryAfter, failed.Outcome, failed.Server = problem.StoreRetry, ps.OutcomeUnknown, c.call.Server
 	return failed
@@ -73,11 +73,11 @@ func (c *Claim) Undecided() error {
 // Unknown returns the error of a repeated call if the outcome of the earlier call will stay
 // unknown.
 func (c *Claim) Unknown() error {
-	failed := problem.New(schema.OutcomeUnknown, "It could not be found out what became of the change '%s', "+
+	failed := problem.New(schema.OutcomeUnknown, "The outcome of the change '%s' could not be determined, "+
 		"which an earlier call has begun. Compare the object with what you asked for, and use a new %s.",
 		c.call.Change, ops.KeyHeader)
 	if c.call.Change == "" {
-		failed.Message = "It could not be found out what became of the change that an earlier call has begun. " +
+		failed.Message = "The outcome of the change that an earlier call has begun could not be determined. " +
 			"Compare the object with what you asked for, and use a new " + ops.KeyHeader + "."
 	}
 	failed.Outcome, failed.Server = ps.OutcomeUnknown, c.call.Server

@@ -438,7 +438,7 @@ func (r *run) save(ctx context.Context) {
 		r.saveAt = time.Now().Add(lookAgain)
 		if ctx.Err() == nil {
 			r.m.Log.WithError(err).WithField("job",
-				r.id).Error("what became of items of a job cannot be kept; it is tried again")
+				r.id).Error("the results of items of a job cannot be stored, which is tried again")
 		}
 		return
 	}

@@ -95,5 +95,5 @@ func (f *keyFile) Unwrap(wrapped []byte) ([]byte, error) {
 }
 
 func (f *keyFile) Remedy() string {
-	return fmt.Sprintf("the key file %s, which is that of another cluster or was changed: %s", f.path, Copy)
+	return fmt.Sprintf("the key file %s, which belongs to another cluster or was changed: %s", f.path, Copy)
 }

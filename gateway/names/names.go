@@ -221,7 +221,7 @@ func (n *Names) pending(name nameOf, by *nameHold, wait func(ctx context.Context
 		"account": "account name", "principal": "logon name", "entry": "name in its OU",
 	}[name.kind]
 	failed := problem.New(schema.NamePending, "The %s was given on the domain controller '%s' not long ago, "+
-		"of which others may not know yet, so that it could be given twice. Nothing was changed. "+
+		"of which others may not know yet, so it could be given twice. Nothing was changed. "+
 		"Use another one, or try again once it has replicated; after %s it is free again.",
 		what, by.Server, n.o.Hold)
 	failed.RetryAfter, failed.Cause = 5*time.Minute, &write.Later{Cause: errPending, Wait: wait}

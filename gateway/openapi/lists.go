@@ -38,7 +38,7 @@ func listBody(op *ops.Operation) *openapi3.RequestBodyRef {
 			example = map[string]any{"items": []any{exampleItem}}
 		case ops.MediaNDJSON:
 			example = string(exampleItem) + "\n"
-			list.Description = "One item a line: an object as those of items in application/json."
+			list.Description = "One item a line: an object like the items in application/json."
 		default:
 			list.Description = "The first row has the names of the parameters, and may have Id, Operation, After " +
 				"and IfMatch; separated by commas, semicolons or tabs. An empty cell is not given, <clear> is an " +

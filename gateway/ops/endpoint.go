@@ -334,7 +334,7 @@ func appendChange(all *[]setChange, from, to *endpoint) *schema.FieldError {
 		}
 		if change.kind != "" && (change.kind != e.RecordType || change.name != e.DNSName) {
 			return &schema.FieldError{Code: schema.InvalidRequest,
-				Message: "A record of updateNew has another name or type than that of updateOld."}
+				Message: "A record of updateNew has another name or type than the record of updateOld."}
 		}
 		change.name, change.kind = e.DNSName, e.RecordType
 	}

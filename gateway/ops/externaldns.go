@@ -23,7 +23,7 @@ const (
 
 var externalDNSRows = []*Operation{
 	{
-		ID: "externaldns.negotiate", Summary: "Agrees with ExternalDNS on the zones: those of the credential.",
+		ID: "externaldns.negotiate", Summary: "Tells ExternalDNS the zones of the credential.",
 		Method: http.MethodGet, Path: "/api/ExternalDns",
 		Scope: identity.DNSRead, Effect: Read, Lane: ps.DNS,
 		Subject: "zones",

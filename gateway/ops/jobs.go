@@ -93,7 +93,7 @@ var jobRows = []*Operation{
 		Subject: "jobs", Success: "The list was submitted as a job.",
 	},
 	{
-		ID: "job.list", Summary: "Lists jobs, the newest first: the caller's own, and with ops:read those of all.",
+		ID: "job.list", Summary: "Lists jobs, the newest first: the caller's own, and with ops:read everybody's.",
 		Method: http.MethodGet, Path: "/api/Jobs",
 		Scope: identity.JobRead, Effect: Read, Local: true,
 		Params: append([]Param{{Name: JobState, Kind: schema.OneOf("The state of a job.", jobstate.Jobs...), Unsent: true, Doc: "Jobs in this state."}}, pageParams...),
@@ -112,16 +112,16 @@ var jobRows = []*Operation{
 		Fails:  []schema.Code{schema.RateLimited},
 	}),
 	jobRow(Operation{
-		ID: "job.items", Summary: "Lists the items of a job and what became of them, in the order of the list.",
+		ID: "job.items", Summary: "Lists the items of a job with their outcomes, in the order of the list.",
 		Method: http.MethodGet, Path: "/api/Jobs/{JobId}/Items", Scope: identity.JobRead, Effect: Read,
 		Reply:  Reply{schema.JobItem, List},
 		Params: append([]Param{{Name: JobState, Kind: schema.OneOf("The state of an item.", jobstate.Items...), Unsent: true, Doc: "Items in this state."}}, pageParams...),
 		Fails:  []schema.Code{schema.TokenMismatch},
 	}),
 	jobRow(Operation{
-		ID: "job.result", Summary: "Downloads the list with what became of each item, without secrets.",
+		ID: "job.result", Summary: "Downloads the list with the outcome of each item, without secrets.",
 		Method: http.MethodGet, Path: "/api/Jobs/{JobId}/Result", Scope: identity.JobRead, Effect: Read, Answers: []string{MediaCSV, MediaNDJSON},
-		Params: []Param{{Name: JobFormat, Kind: schema.OneOf("A format.", "csv", "ndjson"), Unsent: true, Doc: "The format; if absent, that of the list."}},
+		Params: []Param{{Name: JobFormat, Kind: schema.OneOf("A format.", "csv", "ndjson"), Unsent: true, Doc: "The format; if absent, the format of the list."}},
 		Fails:  []schema.Code{schema.NotAcceptable},
 	}),
 	jobRow(Operation{

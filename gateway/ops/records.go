@@ -148,7 +148,7 @@ var hostTypes = Param{Name: "Type", Kind: schema.RecordTypeList, Doc: "Only reco
 var nameServerRows = []*Operation{
 	{
 		ID:      "nameServer.create",
-		Summary: "Adds a name server to those of a zone. Asks for the scope `privileged`, too.",
+		Summary: "Adds a name server to a zone. Asks for the scope `privileged`, too.",
 		Method:  http.MethodPost, Path: "/api/DnsNameServer",
 		Scope: identity.DNSWrite, Effect: Create, Disrupts: true,
 		Params: []Param{
@@ -168,7 +168,7 @@ var nameServerRows = []*Operation{
 	},
 	{
 		ID:      "nameServer.delete",
-		Summary: "Removes a name server from those of a zone. Asks for the scope `privileged`, too.",
+		Summary: "Removes a name server from a zone. Asks for the scope `privileged`, too.",
 		Method:  http.MethodDelete, Path: "/api/DnsNameServer",
 		Scope: identity.DNSDelete, Effect: Delete,
 		Params: []Param{

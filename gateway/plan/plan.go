@@ -208,7 +208,7 @@ func usedBy(p *Plan) error {
 func mismatch(p *Plan, a Applying) error {
 	failed := problem.New(schema.PlanMismatch,
 		"The plan belongs to another call: of another operation, or with "+
-			"other parameters. Send those of the dry run again, secrets included.")
+			"other parameters. Send the parameters of the dry run again, secrets included.")
 	op := a.Bound.Op
 	if p.Operation != op.ID {
 		failed.Details = []problem.Detail{{Field: ops.PlanID, Message: "is for the operation " + p.Operation}}
@@ -219,14 +219,14 @@ func mismatch(p *Plan, a Applying) error {
 		was, had := p.Parameters[param.Name]
 		if now, has := a.Parameters[param.Name]; param.Plans() && (had != has || was != now) {
 			failed.Details = append(failed.Details, problem.Detail{
-				Field: param.Name, Message: "is not that of the dry run",
+				Field: param.Name, Message: "differs from the dry run",
 			})
 		}
 	}
 	if len(failed.Details) == 0 {
 		for _, name := range op.Secrets() {
 			failed.Details = append(failed.Details, problem.Detail{
-				Field: name, Message: "is not that of the dry run, or only one of the calls had it",
+				Field: name, Message: "differs from the dry run, or only one of the calls had it",
 			})
 		}
 	}

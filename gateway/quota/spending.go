@@ -97,7 +97,7 @@ func accountOf(p *identity.Principal) string {
 // Unavailable returns the refusal of a call whose spending cannot be stored.
 func Unavailable(err error) error {
 	return problem.StoreFault(err, "What the credential has spent of its hourly limits cannot be kept at the "+
-		"moment, so that nothing was changed. Try again later.")
+		"moment, so nothing was changed. Try again later.")
 }
 
 // Most returns the maximum number of objects that the run may affect.

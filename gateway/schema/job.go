@@ -59,7 +59,7 @@ var Job = &Shape{Name: "Job", Fields: []Field{
 	{Name: "done", Type: NumberField},
 	{Name: "noop", Type: NumberField, Doc: "there was nothing to change"},
 	{Name: "failed", Type: NumberField},
-	{Name: "unknown", Type: NumberField, Doc: "it is not known what became of them"},
+	{Name: "unknown", Type: NumberField, Doc: "their outcome is unknown"},
 	{Name: "skipped", Type: NumberField, Doc: "they have mistakes, or cannot be undone"},
 	{Name: "notRun", Type: NumberField, Doc: "the job ended first, or what they come after was not done"},
 	{Name: "percent", Type: NumberField, Doc: "of the items that have ended"},

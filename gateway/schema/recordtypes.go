@@ -249,7 +249,7 @@ var RecordTypes = []*RecordType{
 			Example: "shop2.example", Another: "web1.corp.example", Changed: "shop3.example",
 		}},
 	},
-	{Name: "NS", Fields: []RecordField{{Property: "NameServer", Form: NameForm}}, Refused: "use DnsDelegation for the name servers of a name below the zone; those of the zone itself are made by its servers"},
+	{Name: "NS", Fields: []RecordField{{Property: "NameServer", Form: NameForm}}, Refused: "use DnsDelegation for the name servers of a name below the zone; the zone's servers make the zone's own"},
 	{Name: "HINFO", Fields: readOnly(TextForm, "Cpu", "OperatingSystem"), Refused: byCmdlet},
 	{Name: "RP", Fields: readOnly(NameForm, "ResponsiblePerson", "Description"), Refused: byCmdlet},
 	{Name: "AFSDB", Fields: []RecordField{{Property: "SubType", Form: NumberForm}, {Property: "ServerName", Form: NameForm}}, Refused: byCmdlet},

@@ -51,7 +51,7 @@ func (a attempts) Lock(open []cluster.Attempt) {
 		c, err := a.w.History.Get(context.Background(), one.ID)
 		if err != nil {
 			a.w.Log.WithError(err).WithField("change", one.ID).
-				Error("an open change cannot be read, so that its objects are not locked")
+				Error("an open change cannot be read, so its objects are not locked")
 			c = &changes.Record{ID: one.ID}
 		}
 		a.w.lockAwaited(c)

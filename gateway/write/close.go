@@ -79,11 +79,11 @@ func (w *Writer) Close(r *Run, how CallEnd, parts ...EndPart) (closed Closed) {
 	case w.Member != nil && begun && !errors.Is(err, ErrClosed):
 		closed.Open = true
 	case !begun || errors.Is(err, ErrClosed):
-		how.Log.WithError(err).Error("what became of a call could not be kept")
+		how.Log.WithError(err).Error("the outcome of a call could not be stored")
 	default:
 		closed.Open, r.unkept = true, true
 		w.unrecorded()
-		how.Log.WithError(err).Error("what became of a change could not be stored, and is stored later")
+		how.Log.WithError(err).Error("the outcome of a change could not be stored, and is stored later")
 		w.late.add(&lateEnd{parts, how.Key, how.Log})
 	}
 	closed.Record, closed.Raced, closed.Unkept = r.record, r.raced, r.unkept
@@ -160,7 +160,7 @@ func (w *Writer) StoreLate(ctx context.Context) error {
 		}
 		err := w.storeEnd(ctx, next.parts)
 		if errors.Is(err, ErrClosed) || neverStored(err) {
-			next.log.WithError(err).Error("what became of a call could not be kept")
+			next.log.WithError(err).Error("the outcome of a call could not be stored")
 			err = nil
 		}
 		if err != nil {
@@ -238,7 +238,7 @@ func (r *Run) ended(how CallEnd, c *changes.Record, stored error) (lost bool) {
 		r.w.unrecorded()
 		lost = how.Verdict.Outcome != ps.OutcomeNone
 		r.change.Log.WithError(stored).WithField("change", c.ID).
-			Error("what became of a change could not be stored, and is told to the gateway that leads")
+			Error("the outcome of a change could not be stored, and is sent to the gateway that leads")
 	}
 	r.endRun()
 	verdict := how.Verdict
@@ -259,7 +259,7 @@ func (r *Run) doubtful(err error) {
 // closed.
 func NotStored() error {
 	failed := problem.New(schema.Timeout, "The change was begun, but another gateway leads the cluster by now, "+
-		"and what became of the change could not be stored. That gateway finds it out: look at the change that "+
+		"and the outcome of the change could not be stored. That gateway determines it: look at the change that "+
 		"%s names, or repeat the call with its %s.", ops.ChangeHeader, ops.KeyHeader)
 	failed.Outcome = ps.OutcomeUnknown
 	return failed

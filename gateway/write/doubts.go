@@ -205,7 +205,7 @@ func (w *Writer) settleDoubts(ctx context.Context) (err error) {
 // awaitedBefore returns the refusal of a change of objects that a change of an earlier term may
 // still write to.
 func awaitedBefore() error {
-	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier change of the "+
+	failed := problem.New(schema.InProgress, "The outcome of an earlier change is being determined of the "+
 		"object. Nothing was changed. Send it again.")
 	failed.RetryAfter = 5 * time.Second
 	return failed

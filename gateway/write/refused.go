@@ -13,11 +13,11 @@ import (
 // err is the cause.
 func NotLeading(err error) error {
 	failed := problem.New(schema.NotLeader, "This gateway does not lead the cluster, or not any more, "+
-		"so that nothing was changed. Send it again.")
+		"so nothing was changed. Send it again.")
 	switch {
 	case errors.Is(err, cluster.ErrLate):
 		failed = problem.New(schema.Unavailable, "The host of the gateway stood still while the change was "+
-			"prepared, so that it was not begun. Send it again.")
+			"prepared, so it was not begun. Send it again.")
 	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, store.ErrFollows),
 		errors.Is(err, store.ErrNotSent):
 	default:
@@ -31,9 +31,9 @@ func NotLeading(err error) error {
 func clusterUnavailable(err error) error {
 	if errors.Is(err, store.ErrRewound) {
 		return problem.StoreFault(err, "The nodes of the cluster have lost a part of the log that they "+
-			"had stored, so that nothing is changed until an administrator has run 'adgateway cluster recover'. "+
+			"had stored, so nothing is changed until an administrator has run 'adgateway cluster recover'. "+
 			"GET /readyz tells more; "+problem.AskWhy)
 	}
-	return problem.StoreFault(err, "The store of the cluster cannot be written at the moment, so that nothing "+
+	return problem.StoreFault(err, "The store of the cluster cannot be written at the moment, so nothing "+
 		"was changed. Try again later; GET /readyz tells when it can.")
 }

@@ -194,7 +194,7 @@ func TestJobWithMistakes(t *testing.T) {
 		"a job in a job":          {jsonLines, `{"operation":"job.cancel","parameters":{"JobId":"x"}}`, nil, []string{"1:0:Operation:names an operation that cannot be in a list"}},
 		"a dry run of its own":    {jsonLines, `{"operation":"user.unlock","parameters":{"UserName":"mwagner","DryRun":true}}`, nil, []string{"1:0:DryRun:does not belong in a list"}},
 		"a password":              {csvMedia, "UserName,NewPassword\nmwagner," + systemtest.GoodPassword + "\n", []string{"Operation", "user.resetPassword"}, []string{"2:2:newPassword:is a secret, which lists must not hold here"}},
-		"a generated password":    {csvMedia, "UserName\nmwagner\n", []string{"Operation", "user.resetPassword"}, []string{"2:0:newPassword:is missing, so that a password would be generated"}},
+		"a generated password":    {csvMedia, "UserName\nmwagner\n", []string{"Operation", "user.resetPassword"}, []string{"2:0:newPassword:is missing, so a password would be generated"}},
 		"a boolean in German":     {csvMedia, "OUPath,IsProtected\n\"OU=Corp,DC=corp,DC=example\",WAHR\n", []string{"Operation", "ou.update"}, []string{"2:2:IsProtected:must be true or false"}},
 		"a date in German":        {csvMedia, "UserName,AccountExpires\naschmidt,31.12.2026\n", []string{"Operation", "user.expiry"}, []string{"2:2:AccountExpires:must be"}},
 		"a line of 31 MiB":        {csvMedia, "UserName\n" + strings.Repeat("x", 31<<20) + "\n", []string{"Operation", "user.unlock"}, []string{"2:0:<nil>:The row is longer than 262144 bytes."}},

@@ -214,7 +214,7 @@ func (s *kept) checks() []gateway.Check {
 			store.ErrOtherKey.Error()+". Stop the gateway, restore the key file (store.file with .key) from "+
 			"the backup, and start it again."
 	case failed != nil:
-		check.Degraded, check.Reason = true, "The store cannot be written, so that calls with an "+
+		check.Degraded, check.Reason = true, "The store cannot be written, so calls with an "+
 			"Idempotency-Key and plans are refused, and changes are not recorded in the history: "+failed.Error()
 	case s.aside != "":
 		check.Degraded, check.Reason = true, "The store was damaged when the gateway started, and was renamed to "+

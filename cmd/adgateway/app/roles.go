@@ -150,7 +150,7 @@ func domainPeople(s config.SignIn) (*People, error) {
 	if system.Domain == "" {
 		_, err := rolesOf(s.Roles, asGiven)
 		return nil, errors.Join(errors.New(
-			"signIn.mode: this computer is in no domain, so that nobody can sign in with an account of one"), err)
+			"signIn.mode: this computer is in no domain, so nobody can sign in with an account of one"), err)
 	}
 	roles, err := rolesOf(s.Roles, host.SIDOf)
 	if err != nil {

@@ -99,7 +99,7 @@ func (d worldDirectory) Accept(ctx context.Context, token negotiate.Token) (*sig
 	case ticket.SID == person.SID:
 		found.Groups = ticket.Groups
 	case domainOf(ticket.SID) == domainOf(person.SID):
-		const another = "the name in the ticket is that of another account than its SID"
+		const another = "the name and the SID in the ticket belong to different accounts"
 		return nil, nil, negotiate.Refuse(negotiate.NotAllowed, another)
 	}
 	return found, ticket.Reply, nil
@@ -118,7 +118,7 @@ func (d windowsDirectory) Accept(ctx context.Context, token negotiate.Token) (*s
 	case err != nil:
 		return nil, nil, err
 	case ticket.SID == "":
-		const nameless = "the ticket does not name the SID of its account, as those of Active Directory do"
+		const nameless = "the ticket does not name the SID of its account, as tickets of Active Directory do"
 		return nil, nil, negotiate.Refuse(negotiate.Invalid, nameless)
 	}
 	return &signin.Person{

@@ -87,7 +87,7 @@ func separate(ctx context.Context, o Options, folder trust.Folder) (err error) {
 	}
 	switch err := keyring.Rewrap(ctx, file, w, storeKey); {
 	case errors.Is(err, keyring.ErrNone):
-		return errors.New("this gateway has not copied the store of the cluster yet, so that it has nothing to " +
+		return errors.New("this gateway has not copied the store of the cluster yet, so it has nothing to " +
 			"go on with: " +
 			"run this on another one, or remove the folder " + folder.Path + " to begin anew")
 	case err != nil:

@@ -268,7 +268,7 @@ func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
 	t := &try{gate: g, holder: holder, host: authn.Host(a.client), at: g.o.Now()}
 	switch err := t.take(ctx, allowed); {
 	case allowed.most == 0:
-		return "", a.refused("the domain locks the account out at the first wrong password, so that none is tried",
+		return "", a.refused("the domain locks the account out at the first wrong password, so none is tried",
 			err)
 	case errors.Is(err, ErrTooMany):
 		return "", a.refused("too many tries; the directory was not asked", err)

@@ -116,7 +116,7 @@ func (g *Gate) decide(
 	case g.o.Store == g.own:
 		return err
 	}
-	g.o.Problem(fmt.Errorf("sessions cannot be kept, so that they end with the gateway: %w", err))
+	g.o.Problem(fmt.Errorf("sessions cannot be stored, so they end with the gateway: %w", err))
 	return decideIn(ctx, g.own, compose)
 }
 

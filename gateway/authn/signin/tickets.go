@@ -44,7 +44,7 @@ func useTicket(ctx context.Context, g *Gate, use []byte) error {
 	case g.o.Store.Remote():
 		return fmt.Errorf("%w: %w", ErrStore, err)
 	}
-	g.o.Problem(fmt.Errorf("the uses of tickets cannot be kept, so that they end with the gateway: %w", err))
+	g.o.Problem(fmt.Errorf("the uses of tickets cannot be stored, so they end with the gateway: %w", err))
 	return nil
 }
 

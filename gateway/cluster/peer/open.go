@@ -168,7 +168,7 @@ func (g *Gateway) open() (*store.File, error) {
 	file, aside, err := store.Open(store.Options{Path: g.o.File, Clock: g.clock, Follows: !g.alone,
 		Erase: g.o.Erase})
 	if aside != "" {
-		g.o.Note("the copy of the store was damaged, and is replaced by that of another gateway",
+		g.o.Note("the copy of the store was damaged, and is replaced by the copy of another gateway",
 			errors.New("it is now "+aside))
 	}
 	return file, err

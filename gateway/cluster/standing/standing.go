@@ -151,7 +151,7 @@ func Wrong(s cluster.Status) (reasons []string) {
 		reasons = append(reasons, "the log cannot be used: "+s.Fault.Error()+remedyOf(s.Fault))
 	}
 	if s.ClockUnset && s.Leader != "" {
-		reasons = append(reasons, "the leader cannot tell how long all gateways were down, so that nothing expires")
+		reasons = append(reasons, "the leader cannot tell how long all gateways were down, so nothing expires")
 	}
 	if len(s.Strangers) > 0 {
 		names := strings.Join(s.Strangers, ", ")

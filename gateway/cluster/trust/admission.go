@@ -154,7 +154,7 @@ func (r *Register) judge(i *invitation, q request, key string, proves func(secre
 		return refuse(TooManyTries, "the invitation of gateway %s was tried with %d wrong secrets and is void: "+
 			"run %s", q.Gateway, i.Tries, invite(q))
 	case !proves(i.Key):
-		return refuse(WrongSecret, "the secret is not that of the last invitation of gateway %s: check --secret "+
+		return refuse(WrongSecret, "the secret is not from the last invitation of gateway %s: check --secret "+
 			"and --gateway of the command, or run %s", q.Gateway, invite(q))
 	case i.Used != "" && i.Used != key:
 		return refuse(Used, "the invitation of gateway %s was used at %s by another host, or by this one before "+

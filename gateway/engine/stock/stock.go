@@ -120,7 +120,7 @@ func (o Options) Faults() []Fault {
 	o.checkPeers(&f)
 	o.checkListeners(&f)
 	if len(o.Peers) > 0 && o.Certificate != "" && len(o.users()) == 0 {
-		f.add("gateways", "the list of the cluster has no gateway, so that whoever has a certificate of its "+
+		f.add("gateways", "the list of the cluster has no gateway, so anyone who has a certificate of its "+
 			"authority "+
 			"could write to the log")
 	}

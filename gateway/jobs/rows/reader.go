@@ -33,7 +33,7 @@ func (r reader) withheld(ctx context.Context, spec *jobs.Spec, result jobs.Resul
 	op := ops.Find(r.Operations, spec.Operation)
 	switch {
 	case op == nil && !r.owner:
-		return "This gateway does not have the operation of the item any more, so that nobody else is shown it."
+		return "This gateway does not have the operation of the item any more, so nobody else is shown it."
 	case op == nil:
 		return ""
 	case r.owner && !r.sight.Answered(op), !r.owner && !r.sight.Reads(op):

@@ -208,7 +208,7 @@ func (sub *submission) bindItem(i int) {
 		}
 	}
 	if bound.Generated != nil && !sub.a.Bound.Has(ops.JobResultKey) {
-		sub.problem(i, generatedBy(op, bound), "is missing, so that a password would be generated, which only a "+
+		sub.problem(i, generatedBy(op, bound), "is missing, so a password would be generated, which only a "+
 			"result sealed to your key may show: send ResultKey, as adgateway job submit --passwords-to does")
 	}
 	sub.guard(i, op, item.IfMatch)

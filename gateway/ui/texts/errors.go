@@ -164,7 +164,7 @@ var errors = table{
 		"Was geändert wurde, ließ sich nicht noch einmal lesen.",
 	},
 	"warning.never_expires": {
-		"The password never expires, so that its change was not demanded.",
+		"The password never expires, so its change was not demanded.",
 		"Das Kennwort läuft nie ab. Darum wird keine Änderung verlangt.",
 	},
 	"warning.no_catalog": {

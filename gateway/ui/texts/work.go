@@ -45,7 +45,7 @@ var work = table{
 		"{failed} würden fehlschlagen, {unknown} unbekannt",
 	},
 	"job.follows": {
-		"Needs what an earlier row makes, so that it is checked when it runs.",
+		"Needs an object that an earlier row creates, so it is checked when it runs.",
 		"Braucht, was eine frühere Zeile anlegt, und wird darum erst bei der Ausführung geprüft.",
 	},
 	"job.count":     {"{n}", "{n}"},

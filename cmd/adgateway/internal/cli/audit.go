@@ -27,7 +27,7 @@ func (f *auditFlags) add(c *cobra.Command) {
 		program.Spelling{Flag: "key-file", Key: "audit.keyFile", Placeholder: "FILE",
 			Doc: "the key of its hash chain"},
 		program.Spelling{Flag: "anchor-file", Key: "audit.anchorFile", Placeholder: "FILE",
-			Doc: "the record of its end elsewhere; without it, that of the settings unless --file is given"})
+			Doc: "the record of its end elsewhere; without it, the file in the settings unless --file is given"})
 }
 
 // check returns the path, the key and the anchor of the audit log to verify or read. The

@@ -23,7 +23,7 @@ func changesRebuildCommand() *cobra.Command {
 		Short: "Read lost changes back from the audit log",
 		Long: "Adds the changes in the audit log, rotated files included, to the history (store.file),\n" +
 			"but those that it has and those older than changes.keep. The log has no images of what\n" +
-			"was there before, so that these changes are shown and cannot be undone. The gateway\n" +
+			"was there before, so these changes are shown and cannot be undone. The gateway\n" +
 			"must not run meanwhile: it has the store open.",
 		Example: "  adgateway changes rebuild\n  adgateway changes rebuild --json backup/audit-*.jsonl",
 		RunE: func(c *cobra.Command, files []string) error {
@@ -32,7 +32,7 @@ func changesRebuildCommand() *cobra.Command {
 				return err
 			}
 			if live.Now().Store.File == "" {
-				return errors.New("the settings name no store.file, so that there is no history to add to: without " +
+				return errors.New("the settings name no store.file, so there is no history to add to: without " +
 					"it, it is in memory")
 			}
 			o, err := clusterOptions(c.ErrOrStderr(), live.Now())

@@ -71,7 +71,7 @@ func clusterVerifyCommand() *cobra.Command {
 	c.Flags().BoolVar(&noStore, "no-store", false,
 		"compare just the files, without the copies that the cluster keeps")
 	c.Flags().StringArrayVar(&keys, "key-of", nil,
-		"the key of the log of one gateway, as `NAME=FILE`, if it is not that of --key-file (repeatable)")
+		"the key of the log of one gateway, as `NAME=FILE`, if it is not in --key-file (repeatable)")
 	jsonFlag(c, &asJSON)
 	return c
 }

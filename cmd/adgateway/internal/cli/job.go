@@ -52,7 +52,7 @@ func jobCommand() *cobra.Command {
 		jobStartCommand(f), jobRetryCommand(f), jobUndoCommand(f), jobResultCommand(f))
 	c.Long = "Runs lists of changes, such as a spreadsheet saved as CSV, as jobs of a running gateway.\n" +
 		"It is named by --url or ADGATEWAY_URL; without them it is the one of the settings, on\n" +
-		"this computer. The token is that of --token-file or ADGATEWAY_TOKEN."
+		"this computer. The token comes from --token-file or ADGATEWAY_TOKEN."
 	flags := c.PersistentFlags()
 	flags.StringVar(&f.url, "url", "", "`URL` of the gateway")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token")
@@ -190,7 +190,7 @@ type stopFlags struct {
 func (f *stopFlags) add(c *cobra.Command) {
 	c.Flags().IntVar(&f.after, "stop-after", 20, "stop when `N` items have failed; 0: never")
 	c.Flags().StringVar(&f.onUnknown, "on-unknown", "",
-		"`WHAT` to do when it is not known what became of an item: stop (default) or continue")
+		"`WHAT` to do when the outcome of an item is unknown: stop (default) or continue")
 }
 
 // query returns the flags as parameters of a call.
@@ -340,7 +340,7 @@ func jobRetryCommand(f *jobFlags) *cobra.Command {
 		Short: "Try the items of a job again that were not done, as a new job",
 		Long: "Tries items of a job again, as a new job: those that failed and those that were not run,\n" +
 			"or those in the states of --state. They keep their first keys: what was done is not done\n" +
-			"again, and with --state unknown it is found out first what became of them.",
+			"again, and with --state unknown their outcome is determined first.",
 		Example: "  adgateway job retry jb_019ab3f0-0000-7000-8000-000000000000 --state unknown --watch",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -50,7 +50,7 @@ func jobSubmitCommand(common *jobFlags) *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&f.operation, "operation", "",
 		"`OPERATION` of the items that name none, such as user.update")
-	flags.StringVar(&f.name, "name", "", "`NAME` of the job (default: that of FILE)")
+	flags.StringVar(&f.name, "name", "", "`NAME` of the job (default: the name of FILE)")
 	flags.StringVar(&f.format, "format", "",
 		"`FORMAT` of the list: csv, ndjson or json (default: by the extension)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "dry run each item; 'adgateway job start' runs them then")
@@ -346,7 +346,7 @@ func jobResultCommand(f *jobFlags) *cobra.Command {
 			return filefault.Explain("--out", atomicfile.Write(out, text, nil))
 		},
 	}
-	c.Flags().StringVar(&format, "format", "", "`FORMAT`: csv or ndjson (default: that of the list)")
+	c.Flags().StringVar(&format, "format", "", "`FORMAT`: csv or ndjson (default: the format of the list)")
 	c.Flags().StringVar(&out, "out", "", "write to this `FILE` instead of standard output")
 	c.Flags().StringVar(&passwords, "passwords-to", "",
 		"`FILE` of the submission, for the result with the generated passwords")

@@ -57,7 +57,7 @@ func rightsCommand() *cobra.Command {
 	flags.BoolVar(&script, "script", false, "print the PowerShell script instead")
 	flags.StringSliceVar(&scopes, "scope", nil, "`SCOPES` that the service is to serve; without it, all")
 	flags.StringVar(&target.Account, "account", `CORP\adgateway-rights`, "`ACCOUNT` or group that gets the rights")
-	flags.StringVar(&target.Domain, "domain", "", "`DN` of the domain; without it, that of the first OU")
+	flags.StringVar(&target.Domain, "domain", "", "`DN` of the domain; without it, the domain of the first OU")
 	flags.StringArrayVar(&target.OUs, "ou", nil, "`DN` of an OU that is to be managed (repeatable)")
 	flags.StringArrayVar(&target.Zones, "zone", nil, "`NAME` of a DNS zone that is to be managed (repeatable)")
 	jsonFlag(c, &asJSON)

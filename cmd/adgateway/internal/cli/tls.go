@@ -99,7 +99,7 @@ func tlsSelfSignedCommand() *cobra.Command {
 			return f.print(c, written, settingLines(written))
 		},
 	}
-	f.add(c, "DNS `NAME` or address that clients use; without it, those of this computer",
+	f.add(c, "DNS `NAME` or address that clients use; without it, the names and addresses of this computer",
 		"replace files that are there")
 	c.Flags().IntVar(&days, "days", tlscert.MaxDays, "life in `DAYS`")
 	return c
@@ -130,7 +130,7 @@ func tlsRequestCommand() *cobra.Command {
 			return f.print(c, written, next)
 		},
 	}
-	f.add(c, "DNS `NAME` or address that clients use; without it, those of this computer",
+	f.add(c, "DNS `NAME` or address that clients use; without it, the names and addresses of this computer",
 		"replace a request that is there")
 	c.Flags().StringVar(&template, "template", "WebServer",
 		"`NAME` of the certificate template of AD CS, which must let the requester supply the subject; '' for "+

@@ -70,7 +70,7 @@ func systemChecks() []Check {
 		{
 			Name: "account", Page: "account#choose",
 			About: "the doctor runs as the account of the service", Windows: true,
-			How: "compares the account of this process with that of the service",
+			How: "compares the account of this process with the account of the service",
 			Faults: []Fault{
 				{"another", Warning, "This is {account}, but the service runs as {service}: what the other checks say about rights is only true for {account}.",
 					"Run 'adgateway doctor' as the service's account; for a group managed one with 'psexec -u {service} -p ~ cmd', or a scheduled task."},

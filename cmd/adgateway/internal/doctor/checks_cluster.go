@@ -17,7 +17,7 @@ func clusterChecks() []Check {
 			{"closed", Warning, "This gateway does not answer the others: {error}", "Start it (adgateway service start), or read in its log why it has stopped."},
 			{"away", Warning, "No answer of {gateway}: {error}", "Start the gateway there, and let TCP from this host through the firewall to the port of its cluster.listen."},
 			{"no-node", Failure, "No node of the log is reached: {error}", "Start the gateways of the hosts that have the nodes, and let TCP through the firewall to the port of their engine.listen; with cluster.servers, correct it."},
-			{"no-leader", Failure, "No gateway leads, so that changes wait: {error}", "Start the gateways, and the nodes of most hosts; 'adgateway cluster status' shows what they know of each other."},
+			{"no-leader", Failure, "No gateway leads, so changes wait: {error}", "Start the gateways, and the nodes of most hosts; 'adgateway cluster status' shows what they know of each other."},
 		},
 		probe: probeCluster,
 	}}

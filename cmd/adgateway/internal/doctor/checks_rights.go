@@ -35,7 +35,7 @@ func rightsChecks() []Check {
 			Faults: []Fault{
 				{"off", Warning, "The Recycle Bin is not enabled: a deleted object is lost, and so are its memberships.",
 					"An Enterprise Admin can enable it, once and for all: 'Enable-ADOptionalFeature \"Recycle Bin Feature\" -Scope ForestOrConfigurationSet -Target FOREST' with the forest's DNS name."},
-				{"unseen", Warning, "{account} cannot see deleted objects, so that the gateway neither lists nor restores them.",
+				{"unseen", Warning, "{account} cannot see deleted objects, so the gateway neither lists nor restores them.",
 					"If it should: 'gateway/manual/reference/scopes.md' has the two dsacls lines for bin:read, and the one more for bin:restore. If it should not, do nothing."},
 			},
 			probe: probeBin,

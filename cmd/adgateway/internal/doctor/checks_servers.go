@@ -74,8 +74,8 @@ func serverChecks() []Check {
 			About: "the clocks agree as Kerberos requires",
 			How:   "reads the time of a domain controller (rootDSE currentTime)", Needs: []string{"adws"},
 			Faults: []Fault{
-				{"wrong", Failure, "This clock is {skew} {direction} that of {server}: Kerberos accepts at most 5 minutes.", "Run 'w32tm /resync /rediscover'; 'w32tm /query /status' shows the time source."},
-				{"off", Warning, "This clock is {skew} {direction} that of {server}.", "Run 'w32tm /resync'; 'w32tm /query /status' shows the time source."},
+				{"wrong", Failure, "This clock is {skew} {direction} the clock of {server}: Kerberos accepts at most 5 minutes.", "Run 'w32tm /resync /rediscover'; 'w32tm /query /status' shows the time source."},
+				{"off", Warning, "This clock is {skew} {direction} the clock of {server}.", "Run 'w32tm /resync'; 'w32tm /query /status' shows the time source."},
 				{"refused", Failure, "{account} may not read from {server}: {error}", "Run the gateway as a domain account."},
 			},
 			probe: probeClock,

@@ -143,7 +143,7 @@ var reasons = map[string]string{
 	"engine":     "the store does not answer",
 	"lane":       "no server or session can be used",
 	"errors":     "too many items failed",
-	"unknown":    "it is not known what became of an item",
+	"unknown":    "the outcome of an item is unknown",
 }
 
 // remarks counts the items that did not succeed: 12 failed, 3 unknown.

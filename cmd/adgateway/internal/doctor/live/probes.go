@@ -101,7 +101,7 @@ func directoryProbes() []Probe {
 		row("userParameters", "Test-GatewayUserParameters", "how userParameters gets to the directory and back",
 			"Remote Desktop fields could be damaged in reads or writes: do not grant the fields until it is corrected; report what was found.", "F20", "#2"),
 		row("remote-desktop", "Test-GatewayRemoteDesktop", "what Windows itself reads of the Remote Desktop fields",
-			"Remote Desktop fields are written so that Windows reads something else: do not use them until it is corrected; report what was found.", "F2", "F4", "F11", "#2"),
+			"Windows would read other Remote Desktop values than were written. Do not use these fields until that is corrected, and report the findings.", "F2", "F4", "F11", "#2"),
 		row("groups", "Test-GatewayGroupRules", "what groups refuse, and with which error", reportMapping, "E31", "E35", "#5"),
 		row("protection", "Test-GatewayProtection", "what protection from accidental deletion stops",
 			"The gateway checks and lifts protections itself, so its answers stay right; report what was found.", "E40", "E43", "X6", "#5", "#7"),
