@@ -6,6 +6,7 @@ import (
 	"html"
 	"regexp"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,17 +22,20 @@ import (
 type long struct {
 	given
 	records int
+	mu      *sync.Mutex
 	calls   *int
 }
 
 func (l long) Call(ctx context.Context, operation string, c call.Call) (call.Answer, error) {
+	l.mu.Lock()
 	*l.calls++
+	l.mu.Unlock()
 	values, _ := c.Input.(call.Values)
 	first := 0
 	if after, is := values["After"].(string); is {
 		first, _ = strconv.Atoi(after)
 	}
-	limit, _ := strconv.Atoi(values["Limit"].(string))
+	limit, _ := strconv.Atoi(fmt.Sprint(values["Limit"]))
 	last := min(first+limit, l.records)
 	var page []map[string]any
 	for i := first; i < last; i++ {
@@ -53,7 +57,7 @@ func TestEachPageOfAListIsOneCall(t *testing.T) {
 			calls, l := 0, listingAt(path)
 			show := func(at string) string {
 				calls = 0
-				shown := shownAt(t, long{nil, records, &calls}, at, func(v *frame.Visit) { table.ShowListing(v, l) })
+				shown := shownAt(t, long{nil, records, &sync.Mutex{}, &calls}, at, func(v *frame.Visit) { table.ShowListing(v, l) })
 				assert.Equal(t, 1, calls, at)
 				return shown
 			}
@@ -89,4 +93,18 @@ func TestEachPageOfAListIsOneCall(t *testing.T) {
 			assert.Empty(t, linked(last, "prev"))
 		}
 	}
+}
+
+// TestChangesOfTodayAreCounted: the quick view has the number of changes. If there are more than one call
+// reads, it says so.
+func TestChangesOfTodayAreCounted(t *testing.T) {
+	tile := regexp.MustCompile(`data-count-of="changes\.today">([^<]*)<`)
+	shown := func(records int) string {
+		calls := 0
+		page := shownAt(t, long{nil, records, &sync.Mutex{}, &calls}, "/ui/?counts=1", home)
+		return tile.FindStringSubmatch(page)[1]
+	}
+	assert.Equal(t, "3", shown(3))
+	assert.Equal(t, "1,000", shown(1000))
+	assert.Equal(t, "1,000 or more", shown(1001))
 }

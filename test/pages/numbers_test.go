@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/test/systemtest"
 )
 
 var (
@@ -33,6 +35,9 @@ func TestNumbersAreThoseOfTheAPI(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
 	b.signIn("operator")
+	for _, change := range []string{"Disable", "Enable", "Disable"} {
+		s.OK(systemtest.Call{Method: "PUT", Path: "/api/ADUser/lweber/" + change}, 200)
+	}
 	require.Equal(t, 200, b.get("/ui/?counts=1"))
 	lists := map[string]string{
 		"people": "/api/ADUser/ListUsers/All", "groups": "/api/ADGroups/All", "computers": "/api/Computers/All",
@@ -61,6 +66,8 @@ func TestNumbersAreThoseOfTheAPI(t *testing.T) {
 			assert.Contains(t, b.page, r["guid"], "%s: %v", id, r)
 		}
 	}
+	require.Equal(t, 200, b.get("/ui/changes?view=today"))
+	assert.Len(t, rowOf.FindAllString(b.page, -1), number(t, shown["changes.today"]))
 
 	counts := func(path string) map[string]int {
 		require.Equal(t, 200, b.get(path), path)

@@ -110,8 +110,8 @@ func (a Asked) Address(pairs ...string) string {
 	return a.List.Address() + "?" + q.Encode()
 }
 
-// values returns the parameters of the call for the list.
-func (a Asked) values(c *frame.Visit) call.Values {
+// Values returns the parameters of the call for the list.
+func (a Asked) Values(c *frame.Visit) call.Values {
 	values := call.Values{}
 	for name, value := range a.List.Fixed {
 		values[name] = value
@@ -263,7 +263,7 @@ func showListing(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
 // ReadListing reads the part of a list that contains the page, in one call for each role. whole reports
 // whether it is the complete list.
 func ReadListing(c *frame.Visit, a Asked) (found *frame.Answer, whole bool) {
-	l := frame.List{Operation: a.List.Operation, Key: a.List.Key, Before: a.List.Before, Values: a.values(c)}
+	l := frame.List{Operation: a.List.Operation, Key: a.List.Key, Before: a.List.Before, Values: a.Values(c)}
 	if !a.List.Pages {
 		return c.Listed(l), true
 	}
@@ -506,7 +506,7 @@ const mostInFile = 10_000
 // writeCSV sends the whole list as a CSV file with the columns of the page.
 func writeCSV(c *frame.Visit, a Asked) {
 	lang := c.LookOf(c.R).Lang
-	l := frame.List{Operation: a.List.Operation, Key: a.List.Key, Before: a.List.Before, Values: a.values(c)}
+	l := frame.List{Operation: a.List.Operation, Key: a.List.Key, Before: a.List.Before, Values: a.Values(c)}
 	if a.List.AsRead {
 		l.Most = firstMax
 	}
