@@ -54,6 +54,10 @@ type Call struct {
 	// image. If nil, it names none.
 	Prefers func(media string) bool
 
+	// Started is called when the call was accepted and its script is about to run. It is never called for a
+	// call that is refused, and only for calls that [Reads]. It may be nil.
+	Started func()
+
 	For    Outer   // the call that this one is part of; nil if none
 	Undoes Undoing // zero if it undoes nothing
 	Guards []Guard // in addition to If-Match and the plan

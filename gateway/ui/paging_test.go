@@ -4,15 +4,22 @@ import (
 	"context"
 	"fmt"
 	"html"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/table"
@@ -107,4 +114,71 @@ func TestChangesOfTodayAreCounted(t *testing.T) {
 	assert.Equal(t, "3", shown(3))
 	assert.Equal(t, "1,000", shown(1000))
 	assert.Equal(t, "1,000 or more", shown(1001))
+}
+
+// starting is an API whose calls start, and then answer or fail. During a call it passes on what the browser
+// has received of the page.
+type starting struct {
+	given
+	failed   error
+	received func()
+}
+
+func (s starting) Call(ctx context.Context, operation string, c call.Call) (call.Answer, error) {
+	if c.Started != nil {
+		c.Started()
+		s.received()
+	}
+	if s.failed != nil {
+		return call.Answer{}, s.failed
+	}
+	return s.given.Call(ctx, operation, c)
+}
+
+// TestTheFrameIsSentBeforeTheRecordsAreRead: a browser shows the frame of a list or a search while the
+// directory works. If that fails, the page says so. A request that is refused before has its own status.
+func TestTheFrameIsSentBeforeTheRecordsAreRead(t *testing.T) {
+	record := []map[string]any{{"guid": "g", "type": "user", "name": "Lea Weber", "displayName": "Lea Weber"}}
+	found := given{"user.listAll": record, "search.find": record}
+	people := func(v *frame.Visit) { table.ShowListing(v, listingAt("people")) }
+	for _, c := range []struct {
+		at   string
+		show func(*frame.Visit)
+	}{{"/ui/people", people}, {"/ui/people?q=weber", people}, {"/ui/search?q=weber", searchAll}} {
+		shown := func(method string, api func(received func()) frame.API) (w *httptest.ResponseRecorder, early string) {
+			w = httptest.NewRecorder()
+			received := func() {
+				assert.True(t, w.Flushed)
+				early = w.Body.String()
+			}
+			c.show(&frame.Visit{
+				Pages: New(frame.Options{API: api(received), Gate: signin.NewGate(signin.Options{}), Client: somewhere}),
+				W:     w, R: httptest.NewRequest(method, c.at, nil), Session: &signin.Session{Name: "somebody"},
+				Principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}},
+			})
+			return w, early
+		}
+		whole, _ := shown(http.MethodGet, func(func()) frame.API { return found })
+		w, early := shown(http.MethodGet, func(received func()) frame.API { return starting{found, nil, received} })
+		assert.Contains(t, early, `<nav id="nav"`, c.at)
+		assert.NotContains(t, early, "Lea Weber", c.at)
+		form := regexp.MustCompile(`name="form" value="[^"]*"`) // differs between requests
+		plain := func(w *httptest.ResponseRecorder) string {
+			return strings.TrimSpace(form.ReplaceAllString(w.Body.String(), ""))
+		}
+		assert.True(t, plain(whole) == plain(w), "%s: it is the same page", c.at)
+
+		busy := problem.New(schema.Overloaded, "Busy.")
+		w, early = shown(http.MethodGet, func(received func()) frame.API { return starting{found, busy, received} })
+		assert.NotEmpty(t, early, c.at)
+		assert.Equal(t, http.StatusOK, w.Code, c.at)
+		assert.Contains(t, w.Body.String(), `role="alert"`, c.at)
+		assert.Equal(t, 1, strings.Count(w.Body.String(), "</html>"), c.at)
+
+		w, early = shown(http.MethodGet, func(func()) frame.API { return refusing{} })
+		assert.Empty(t, early, c.at)
+		assert.Equal(t, http.StatusForbidden, w.Code, c.at)
+		_, early = shown(http.MethodHead, func(received func()) frame.API { return starting{found, nil, received} })
+		assert.Empty(t, early, c.at)
+	}
 }

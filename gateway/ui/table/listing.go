@@ -38,6 +38,8 @@ type Asked struct {
 	back   []string // cursors of the previous pages
 	from   int      // index of the first row in what is read without a cursor
 	Object string   // the object whose changes are listed
+
+	started func() // called when the records are about to be read; may be nil
 }
 
 // mostBack limits the number of previous pages that a page's links lead back to.
@@ -227,8 +229,12 @@ func showListing(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
 		c.Page(http.StatusForbidden, "list", shown)
 		return
 	}
+	file := c.R.URL.Query().Get("format") == "csv"
+	if !file {
+		a.started = c.Opening("list", shown)
+	}
 	found, whole := ReadListing(c, a)
-	if c.R.URL.Query().Get("format") == "csv" && found.Ok() {
+	if file && found.Ok() {
 		writeCSV(c, a)
 		return
 	}
@@ -271,7 +277,7 @@ func ReadListing(c *frame.Visit, a Asked) (found *frame.Answer, whole bool) {
 	if a.after == "" && (!a.List.AsRead || a.sort != "") {
 		l.Most = firstMax
 	}
-	l.Values["After"] = a.after
+	l.Values["After"], l.Started = a.after, a.started
 	found = c.Listed(l)
 	return found, a.after == "" && found.Next == ""
 }
