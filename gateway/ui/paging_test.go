@@ -56,15 +56,16 @@ func (l long) Call(ctx context.Context, operation string, c call.Call) (call.Ans
 	return answer, err
 }
 
-// TestEachPageOfAListIsOneCall: each page makes one call, and no other, whether the list is short or long. The
-// pages lead through the whole list and back, and show each record once.
+// TestEachPageOfAListIsOneCall: each page makes one call, whether the list is short or long. The pages lead
+// through the whole list and back, and show each record once.
 func TestEachPageOfAListIsOneCall(t *testing.T) {
 	for _, path := range []string{"people", "groups", "computers"} {
 		for _, records := range []int{1, table.PerPage, 250, 500, 501, 730} {
 			calls, l := 0, listingAt(path)
 			show := func(at string) string {
 				calls = 0
-				shown := shownAt(t, long{nil, records, &sync.Mutex{}, &calls}, at, func(v *frame.Visit) { table.ShowListing(v, l) })
+				api := long{nil, records, &sync.Mutex{}, &calls}
+				shown := shownAt(t, api, at, func(v *frame.Visit) { table.ShowListing(v, l) })
 				assert.Equal(t, 1, calls, at)
 				return shown
 			}
@@ -145,7 +146,9 @@ func TestTheFrameIsSentBeforeTheRecordsAreRead(t *testing.T) {
 		at   string
 		show func(*frame.Visit)
 	}{{"/ui/people", people}, {"/ui/people?q=weber", people}, {"/ui/search?q=weber", searchAll}} {
-		shown := func(method string, api func(received func()) frame.API) (w *httptest.ResponseRecorder, early string) {
+		shown := func(
+			method string, api func(received func()) frame.API,
+		) (w *httptest.ResponseRecorder, early string) {
 			w = httptest.NewRecorder()
 			received := func() {
 				assert.True(t, w.Flushed)

@@ -124,7 +124,9 @@ func TestColumnsOfAList(t *testing.T) {
 // TestSecretsInAListAreNoExamples: a column whose name is like that of a secret has no example values, in any
 // form. Other columns have them, also if their names contain such a word.
 func TestSecretsInAListAreNoExamples(t *testing.T) {
-	secrets := []string{"Initial Password", "Start-Passwort", "KENNWORT", "pwd", "PIN", "client secret", "Neues Kennwort (alt)"}
+	secrets := []string{
+		"Initial Password", "Start-Passwort", "KENNWORT", "pwd", "PIN", "client secret", "Altes Kennwort",
+	}
 	for _, f := range All() {
 		for _, field := range f.Fields {
 			if field.Control == Secret {
@@ -145,7 +147,8 @@ func TestSecretsInAListAreNoExamples(t *testing.T) {
 			}
 		}
 	}
-	for _, called := range []string{"PasswordNeverExpired", "The password never expires", "Department", "Pinboard"} {
+	others := []string{"PasswordNeverExpired", "The password never expires", "Department", "Pinboard"}
+	for _, called := range others {
 		all := Of("user.create").Columns(ReadSheet([]byte("Username," + called + "\na,b\n")))
 		assert.Equal(t, []string{"b"}, all[1].Values, called)
 	}

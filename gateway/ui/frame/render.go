@@ -247,13 +247,13 @@ func (p Page) Tells() bool { return len(p.Notes) > 0 || p.More }
 
 // Write renders a page.
 func (p *Pages) Write(w http.ResponseWriter, r *http.Request, status int, name string, shown Page) {
-	text := p.rendered(r, name, "layout.html", shown)
+	text := rendered(p, r, name, "layout.html", shown)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	send(w, r, func() { w.WriteHeader(status) }, text)
 }
 
 // rendered returns a part of a page.
-func (p *Pages) rendered(r *http.Request, name, part string, shown Page) []byte {
+func rendered(p *Pages, r *http.Request, name, part string, shown Page) []byte {
 	shown.Assets, shown.Sandbox, shown.Manual = assetsVersion, p.Sandbox, p.Manual
 	wanted := p.LookOf(r)
 	wanted.framed(&shown, r, p.DayZone())
@@ -291,7 +291,7 @@ func (c *Visit) Opening(name string, shown Page) func() {
 	return func() {
 		c.opened = true
 		c.framed(&shown)
-		text := c.rendered(c.R, name, "opening", shown)
+		text := rendered(c.Pages, c.R, name, "opening", shown)
 		c.W.Header().Set("Content-Type", "text/html; charset=utf-8")
 		c.W.Header().Set("X-Accel-Buffering", "no") // otherwise nginx waits for the rest
 		send(c.W, c.R, func() { c.W.WriteHeader(http.StatusOK) }, text)
@@ -316,7 +316,7 @@ func (c *Visit) Page(status int, name string, shown Page) {
 		shown.Notes, shown.More = c.Notes(c)
 	}
 	if c.opened {
-		send(c.W, c.R, func() {}, c.rendered(c.R, name, "rest", shown))
+		send(c.W, c.R, func() {}, rendered(c.Pages, c.R, name, "rest", shown))
 		return
 	}
 	c.Write(c.W, c.R, status, name, shown)
