@@ -138,3 +138,21 @@ func TestEveryComputerAndGroupIsAsTheAPISays(t *testing.T) {
 		}
 	}
 }
+
+// TestTheFrameOfAListComesFirst: the gateway sends the frame of a list once it has accepted the call for the
+// records. A request that it refuses gets its own status instead.
+func TestTheFrameOfAListComesFirst(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	const first = "X-Accel-Buffering" // proxies pass such an answer on in parts
+	for _, path := range []string{"/ui/people", "/ui/groups?q=sales", "/ui/computers", "/ui/search?q=weber"} {
+		require.Equal(t, 200, b.get(path))
+		assert.Equal(t, "no", b.answer.Header.Get(first), path)
+		assert.Equal(t, 1, strings.Count(b.page, "</html>"), path)
+	}
+	for _, path := range []string{"/ui/people?after=nowhere", "/ui/people?f=nonsense+eq+1"} {
+		assert.Equal(t, 400, b.get(path), path)
+		assert.Empty(t, b.answer.Header.Get(first), path)
+	}
+}
