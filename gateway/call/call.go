@@ -48,15 +48,24 @@ type Call struct {
 
 	// Again looks up the caller again, with its current rights. If nil, the rights do not change.
 	Again func() (*identity.Principal, error)
+	Wants
+
+	// Started is called when the call was accepted and its script is about to run. It is never called for a
+	// call that is refused, and only for calls that [Reads]. It may be nil.
+	Started func()
+
+	For    Outer   // the call that this one is part of; nil if none
+	Undoes Undoing // zero if it undoes nothing
+	Guards []Guard // in addition to If-Match and the plan
+}
+
+// Wants are the formats of answers that a caller can take.
+type Wants struct {
 	// Accepts reports whether the caller accepts a media type. If nil, it accepts all.
 	Accepts func(media string) bool
 	// Prefers reports whether the caller names a media type or its kind, as a web page does for an
 	// image. If nil, it names none.
 	Prefers func(media string) bool
-
-	For    Outer   // the call that this one is part of; nil if none
-	Undoes Undoing // zero if it undoes nothing
-	Guards []Guard // in addition to If-Match and the plan
 }
 
 // Outer is a running call that makes other calls as its parts. The parts share its policy, key and

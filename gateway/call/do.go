@@ -182,6 +182,9 @@ func (r *reading) run(ctx context.Context, c *Collector) error {
 		defer r.revealed(spending)
 	}
 	r.end.started = true
+	if r.call.Started != nil {
+		r.call.Started()
+	}
 	ctx, cancel := limitRead(ctx, op)
 	defer cancel()
 	r.end.result, r.end.runErr = r.Runner.Run(ctx, req)

@@ -109,9 +109,11 @@ func (s *Server) callOf(x *exchange) call.Call {
 		Keys: header.Values(ops.KeyHeader), Match: header.Values(ops.IfMatch),
 		NoneMatch:       header.Values(ops.IfNoneMatch),
 		UnmodifiedSince: header.Values("If-Unmodified-Since"), LastEvents: header.Values(ops.LastEventHeader),
-		Again:   x.again,
-		Accepts: func(media string) bool { return accepts(header.Values("Accept"), media) },
-		Prefers: func(media string) bool { return names(header.Values("Accept"), media) },
+		Again: x.again,
+		Wants: call.Wants{
+			Accepts: func(media string) bool { return accepts(header.Values("Accept"), media) },
+			Prefers: func(media string) bool { return names(header.Values("Accept"), media) },
+		},
 	}
 }
 

@@ -56,13 +56,17 @@ func hitOf(r say.Record) hitRow {
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // hits searches all kinds of objects, or only one if hitType is not empty.
-func hits(c *frame.Visit, text, hitType, most string) *frame.Answer {
+// started is called when the search begins; it may be nil.
+func hits(c *frame.Visit, text, hitType, most string, started func()) *frame.Answer {
 	values := call.Values{"Text": text, "Limit": most}
 	if hitType != "" {
 		values["Type"] = hitType
 	}
 	return c.Listed(
-		frame.List{Operation: "search.find", Key: "guid", Before: frame.BestFor(table.Typed(text)), Values: values},
+		frame.List{
+			Operation: "search.find", Key: "guid", Before: frame.BestFor(table.Typed(text)), Values: values,
+			Started: started,
+		},
 	)
 }
 
@@ -71,10 +75,12 @@ const mostPlaces = 10
 
 // everywhere searches all kinds of objects. It also returns the zones and units whose names contain the text,
 // shortest names first.
-func everywhere(c *frame.Visit, text, most string) (found *frame.Answer, places []hitRow) {
+func everywhere(
+	c *frame.Visit, text, most string, started func(),
+) (found *frame.Answer, places []hitRow) {
 	var units, zones []hitRow
 	small := strings.ToLower(text)
-	frame.SideBySide(func() { found = hits(c, text, "", most) }, func() {
+	frame.SideBySide(func() { found = hits(c, text, "", most, started) }, func() {
 		all := frame.List{Operation: "ou.list", Key: "guid", Before: frame.ByName}
 		for _, r := range listedHere(c, "ous", all) {
 			if name := r.Text("name"); strings.Contains(strings.ToLower(name), small) {
@@ -121,7 +127,7 @@ func searchAll(c *frame.Visit) {
 		shown.Empty = examples
 	} else {
 		shown.Title = texts.Of("search.title", "query", body.Query, "what", texts.Of("search.all"))
-		found, places := everywhere(c, body.Query, "50")
+		found, places := everywhere(c, body.Query, "50", c.Opening("search", shown))
 		if found.Status == http.StatusForbidden && len(places) > 0 {
 			found = &frame.Answer{Status: http.StatusOK} // the person may not see accounts, but found places
 		}
@@ -180,9 +186,9 @@ func suggest(c *frame.Visit) {
 		var found *frame.Answer
 		var places []hitRow
 		if hitType == "" {
-			found, places = everywhere(c, text, "8")
+			found, places = everywhere(c, text, "8", nil)
 		} else {
-			found = hits(c, text, hitType, "8")
+			found = hits(c, text, hitType, "8", nil)
 		}
 		for _, r := range frame.Records[say.Record](found) {
 			row := hitOf(r)

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
@@ -85,21 +85,35 @@ func counted(c *frame.Visit, tiles []tile) {
 	all.Wait()
 }
 
+// mostCounted limits the changes that are read to count them.
+const mostCounted = 1000
+
 // countOf returns the number of results of a quick view as text, or nil if it is unknown. With several roles
 // it is unknown, because roles are not merged and all records would have to be read.
 func countOf(c *frame.Visit, id string) texts.Text {
 	for i := range listings {
 		l := &listings[i]
 		for _, v := range l.Views {
-			if l.Path+"."+v.ID != id || !l.Searches || len(c.Principals) != 1 {
+			if l.Path+"."+v.ID != id || len(c.Principals) != 1 {
 				continue
 			}
-			values := call.Values{"Filter": v.Filter, "Limit": "1", "Count": "true"}
-			if l.Path == "people" {
-				values["ShowFields"] = "guid"
-			}
-			if a := c.Call(l.Operation, values); a.Ok() {
-				return texts.Of("job.count", "n", a.Total)
+			values := table.Asked{List: l, View: v}.Values(c)
+			switch {
+			case l.Searches:
+				values["Limit"], values["Count"] = "1", "true"
+				if l.Path == "people" {
+					values["ShowFields"] = "guid"
+				}
+				if a := c.Call(l.Operation, values); a.Ok() {
+					return texts.Of("job.count", "n", a.Total)
+				}
+			case l.Operation == "change.list": // it has no Count
+				values["Limit"] = strconv.Itoa(mostCounted)
+				if a := c.Call(l.Operation, values); a.Ok() && a.Next == "" {
+					return texts.Of("job.count", "n", len(frame.Records[json.RawMessage](a)))
+				} else if a.Ok() {
+					return texts.Of("home.atLeast", "n", len(frame.Records[json.RawMessage](a)))
+				}
 			}
 		}
 	}

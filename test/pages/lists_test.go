@@ -28,6 +28,28 @@ func events(b *browser, page string) string {
 	return string(text)
 }
 
+// TestSecretsOfAListAreNotShown: the page that asks for the columns shows no value of a column that is named
+// like a secret, or that was mapped to one.
+func TestSecretsOfAListAreNotShown(t *testing.T) {
+	s := start(t, "jobs.rate=0")
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	const list = "Wer;Start-Passwort;Wert;Ort\nlweber;Tr0ub4dor&3;Corr3ct-horse;Rom\n"
+	status := upload(b, "new.csv", list, "operation", "user.resetPassword", "mode", "dryRun")
+	require.Equal(t, 303, status, b.page)
+	page := b.answer.Header.Get("Location")
+	require.Equal(t, 200, b.get(page))
+	assert.NotContains(t, b.page, "Tr0ub4dor", "it is named like a secret")
+	assert.Contains(t, b.page, "Not shown: they may be passwords")
+	assert.Contains(t, b.page, "Rom")
+
+	require.Equal(t, 303, b.submitFrom(page, page, "c0", "", "c1", "", "c2", "newPassword", "c3", ""))
+	require.Equal(t, 422, b.get(page))
+	assert.NotContains(t, b.page, "Corr3ct", "it was mapped to a secret")
+	assert.NotContains(t, b.page, "Tr0ub4dor", "it is still named like one")
+}
+
 // TestColumnsOfAListAreChosen: the page suggests the field of each column by its name in either language,
 // names the ignored columns, keeps the choices, and shows mistakes at the column. The list is then previewed,
 // run with its progress shown, and undone.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/test/systemtest"
 )
 
 var (
@@ -33,6 +35,9 @@ func TestNumbersAreThoseOfTheAPI(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
 	b.signIn("operator")
+	for _, change := range []string{"Disable", "Enable", "Disable"} {
+		s.OK(systemtest.Call{Method: "PUT", Path: "/api/ADUser/lweber/" + change}, 200)
+	}
 	require.Equal(t, 200, b.get("/ui/?counts=1"))
 	lists := map[string]string{
 		"people": "/api/ADUser/ListUsers/All", "groups": "/api/ADGroups/All", "computers": "/api/Computers/All",
@@ -61,6 +66,8 @@ func TestNumbersAreThoseOfTheAPI(t *testing.T) {
 			assert.Contains(t, b.page, r["guid"], "%s: %v", id, r)
 		}
 	}
+	require.Equal(t, 200, b.get("/ui/changes?view=today"))
+	assert.Len(t, rowOf.FindAllString(b.page, -1), number(t, shown["changes.today"]))
 
 	counts := func(path string) map[string]int {
 		require.Equal(t, 200, b.get(path), path)
@@ -129,5 +136,23 @@ func TestEveryComputerAndGroupIsAsTheAPISays(t *testing.T) {
 		for _, m := range members {
 			assert.Contains(t, html.UnescapeString(part), m["name"], r["name"])
 		}
+	}
+}
+
+// TestTheFrameOfAListComesFirst: the gateway sends the frame of a list once it has accepted the call for the
+// records. A request that it refuses gets its own status instead.
+func TestTheFrameOfAListComesFirst(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	const first = "X-Accel-Buffering" // proxies pass such an answer on in parts
+	for _, path := range []string{"/ui/people", "/ui/groups?q=sales", "/ui/computers", "/ui/search?q=weber"} {
+		require.Equal(t, 200, b.get(path))
+		assert.Equal(t, "no", b.answer.Header.Get(first), path)
+		assert.Equal(t, 1, strings.Count(b.page, "</html>"), path)
+	}
+	for _, path := range []string{"/ui/people?after=nowhere", "/ui/people?f=nonsense+eq+1"} {
+		assert.Equal(t, 400, b.get(path), path)
+		assert.Empty(t, b.answer.Header.Get(first), path)
 	}
 }

@@ -19,9 +19,10 @@ type Sheet struct {
 // Column is a column of a list.
 type Column struct {
 	Called string   // name in the list
-	Values []string // first values, as examples for people who map the column
+	Values []string // first values, as examples for people who map the column; nil if Secret
 	Field  string   // parameter that the column may contain; empty if none matches
 	Sure   bool     // the name equals the name or the label of the parameter
+	Secret bool     // the values may be secrets, judging by the name
 	Own    bool     // not a parameter but part of the list itself, such as Id; it is kept as it is
 }
 
@@ -121,6 +122,16 @@ func (f *Form) Columns(s Sheet) (all []Column) {
 			}
 		}
 	})
+	for i := range all {
+		if field := f.Field(all[i].Field); all[i].Sure && field != nil {
+			all[i].Secret = field.Control == Secret // such as PasswordNeverExpired, which is none
+		} else {
+			all[i].Secret = soundsSecret(all[i].Called)
+		}
+		if all[i].Secret {
+			all[i].Values = nil
+		}
+	}
 	for len(all) > 0 && all[len(all)-1].Called == "" && all[len(all)-1].Values == nil {
 		all = all[:len(all)-1] // trailing separators
 	}
@@ -136,6 +147,31 @@ func (f *Form) Columns(s Sheet) (all []Column) {
 		}
 	}
 	return all
+}
+
+// secretWords are words in the names of columns that contain secrets; the last ones only as the whole name.
+var secretWords, secretNames = []string{
+	"password", "passwort", "kennwort", "passphrase", "passcode", "pwd", "secret", "geheim",
+}, []string{"pass", "pw", "pin"}
+
+// soundsSecret reports whether a column with a name may contain secrets.
+func soundsSecret(called string) bool {
+	name := simple(called)
+	within := func(word string) bool { return strings.Contains(name, word) }
+	if slices.ContainsFunc(secretWords, within) || slices.Contains(secretNames, name) {
+		return true
+	}
+	for _, other := range forms {
+		for i := range other.Fields {
+			field := &other.Fields[i]
+			if field.Control == Secret && slices.ContainsFunc(
+				[]string{simple(field.Name), simple(field.Label[0]), simple(field.Label[1])}, within,
+			) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // columnOf returns the column with a name.

@@ -113,10 +113,43 @@ func TestColumnsOfAList(t *testing.T) {
 		}
 		assert.Equal(t, want, string(sheet.Renamed(names)), "%q", list)
 	}
-	all := f.Columns(ReadSheet([]byte("Person,Password,Town\n\"a, b\",\"say \"\"x\"\"\",\nc,d,e\nf,g,h\n")))
+	all := f.Columns(ReadSheet([]byte("Person,Nonsense,Town\n\"a, b\",\"say \"\"x\"\"\",\nc,d,e\nf,g,h\n")))
 	require.Len(t, all, 3)
 	assert.Equal(t, []string{"a, b", "c"}, all[0].Values)
 	assert.Equal(t, []string{`say "x"`, "d"}, all[1].Values)
 	assert.True(t, all[0].Sure)
 	assert.Empty(t, all[2].Field)
+}
+
+// TestSecretsInAListAreNoExamples: a column whose name is like that of a secret has no example values, in any
+// form. Other columns have them, also if their names contain such a word.
+func TestSecretsInAListAreNoExamples(t *testing.T) {
+	secrets := []string{
+		"Initial Password", "Start-Passwort", "KENNWORT", "pwd", "PIN", "client secret", "Altes Kennwort",
+	}
+	for _, f := range All() {
+		for _, field := range f.Fields {
+			if field.Control == Secret {
+				secrets = append(secrets, field.Name, field.Label[0], field.Label[1])
+			}
+		}
+	}
+	for _, id := range []string{"user.create", "user.update", "user.resetPassword"} {
+		f := Of(id)
+		require.NotNil(t, f, id)
+		for _, called := range secrets {
+			all := f.Columns(ReadSheet([]byte("Person;" + called + ";" + called + "\nlweber;Tr0ub4dor;Tr0ub4dor\n")))
+			require.Len(t, all, 3)
+			assert.Equal(t, []string{"lweber"}, all[0].Values)
+			for _, one := range all[1:] {
+				assert.True(t, one.Secret, "%s %s", id, called)
+				assert.Nil(t, one.Values, "%s %s", id, called)
+			}
+		}
+	}
+	others := []string{"PasswordNeverExpired", "The password never expires", "Department", "Pinboard"}
+	for _, called := range others {
+		all := Of("user.create").Columns(ReadSheet([]byte("Username," + called + "\na,b\n")))
+		assert.Equal(t, []string{"b"}, all[1].Values, called)
+	}
 }

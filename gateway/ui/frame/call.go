@@ -42,6 +42,7 @@ type Visit struct {
 	Session    *signin.Session
 	Principals []*identity.Principal
 	Sees       map[*identity.Principal]bool // whether each role can see the object of the page
+	opened     bool                         // the frame of the page has been sent
 }
 
 // May reports whether any of the person's roles has the scope.

@@ -247,6 +247,13 @@ func (p Page) Tells() bool { return len(p.Notes) > 0 || p.More }
 
 // Write renders a page.
 func (p *Pages) Write(w http.ResponseWriter, r *http.Request, status int, name string, shown Page) {
+	text := rendered(p, r, name, "layout.html", shown)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	send(w, r, func() { w.WriteHeader(status) }, text)
+}
+
+// rendered returns a part of a page.
+func rendered(p *Pages, r *http.Request, name, part string, shown Page) []byte {
 	shown.Assets, shown.Sandbox, shown.Manual = assetsVersion, p.Sandbox, p.Manual
 	wanted := p.LookOf(r)
 	wanted.framed(&shown, r, p.DayZone())
@@ -257,16 +264,40 @@ func (p *Pages) Write(w http.ResponseWriter, r *http.Request, status int, name s
 		shown.Form = p.Gate.FormToken(p.Cookie(r))
 	}
 	var text bytes.Buffer
-	if err := wanted.template(name).Execute(&text, shown); err != nil {
+	if err := wanted.template(name).ExecuteTemplate(&text, part, shown); err != nil {
 		panic(fmt.Errorf("page %s: %w", name, err)) // the server recovers, logs it and answers with 500
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = http.NewResponseController(
-		w,
-	).SetWriteDeadline(time.Now().Add(time.Minute)) // fails if the connection has no deadlines
-	w.WriteHeader(status)
+	return text.Bytes()
+}
+
+// send sends text within a minute, after begin.
+func send(w http.ResponseWriter, r *http.Request, begin func(), text []byte) {
+	deadline := time.Now().Add(time.Minute)
+	_ = http.NewResponseController(w).SetWriteDeadline(deadline) // fails if the connection has no deadlines
+	begin()
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(text.Bytes()) // fails only if the browser has disconnected
+		_, _ = w.Write(text) // fails only if the browser has disconnected
+	}
+}
+
+// Opening returns a function that sends the frame of a page, which the browser shows while the records of the
+// page are read. [Visit.Page] then sends the rest. From then on the status is 200, whatever follows, so it
+// may only be called once the request cannot be refused. Opening returns nil for a request whose status
+// counts.
+func (c *Visit) Opening(name string, shown Page) func() {
+	if c.R.Method != http.MethodGet {
+		return nil
+	}
+	return func() {
+		c.opened = true
+		c.framed(&shown)
+		text := rendered(c.Pages, c.R, name, "opening", shown)
+		c.W.Header().Set("Content-Type", "text/html; charset=utf-8")
+		c.W.Header().Set("X-Accel-Buffering", "no") // otherwise nginx waits for the rest
+		send(c.W, c.R, func() { c.W.WriteHeader(http.StatusOK) }, text)
+		out := http.NewResponseController(c.W)
+		_ = out.Flush()                       // fails only if the browser has disconnected
+		_ = out.SetWriteDeadline(time.Time{}) // the read may take longer
 	}
 }
 
@@ -275,22 +306,31 @@ func (p *Pages) plain(w http.ResponseWriter, r *http.Request, status int, title,
 	p.Write(w, r, status, "message", Page{Title: title, Body: text})
 }
 
-// Page renders a page for the signed-in person.
+// Page renders a page for the signed-in person, or its rest if the frame has been sent.
 func (c *Visit) Page(status int, name string, shown Page) {
-	shown.Name, shown.Version, shown.Nav = c.Session.Name, c.Version, Nav(c, shown.Section)
-	shown.Initials = Initials(shown.Name)
+	c.framed(&shown)
 	if shown.Said == nil {
 		shown.Said = c.Said(c)
 	}
 	if c.R.Method == http.MethodGet {
 		shown.Notes, shown.More = c.Notes(c)
 	}
+	if c.opened {
+		send(c.W, c.R, func() {}, rendered(c.Pages, c.R, name, "rest", shown))
+		return
+	}
+	c.Write(c.W, c.R, status, name, shown)
+}
+
+// framed adds what the frame of a page says about the person.
+func (c *Visit) framed(shown *Page) {
+	shown.Name, shown.Version, shown.Nav = c.Session.Name, c.Version, Nav(c, shown.Section)
+	shown.Initials = Initials(shown.Name)
 	if len(c.Principals) == 0 {
 		shown.Role = texts.Of("frame.noRights")
 	} else if c.Session.Kind != identity.KindPerson {
 		shown.Role = texts.Raw(c.Session.Kind)
 	}
-	c.Write(c.W, c.R, status, name, shown)
 }
 
 // Failed explains why a page cannot be shown.

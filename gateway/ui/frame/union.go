@@ -23,6 +23,9 @@ type List struct {
 	Before    func(a, b say.Record) bool
 	Values    call.Values
 	Most      int // records per page; 0 if there are no pages and the values limit the list
+	// Started is called when the list will not be refused, and its records are about to be read. With several
+	// roles, of which another one may be refused, it is not called. It may be nil.
+	Started func()
 }
 
 // Newest is the order of records whose ids ascend with time, newest first.
@@ -77,7 +80,7 @@ func BestFor(text string) func(a, b say.Record) bool {
 func (c *Visit) Listed(l List) *Answer {
 	after := c.text(l.Values["After"])
 	if len(c.Principals) < 2 {
-		return c.Call(l.Operation, l.paged(after))
+		return Send(c, l.Operation, call.Call{Input: l.paged(after), Started: l.Started})
 	}
 	at, ok := openPlace(after, len(c.Principals))
 	if !ok {

@@ -24,7 +24,7 @@ import (
 
 const (
 	PerPage  = 100 // rows per page
-	wholeMax = 500 // up to this many rows, a list is read completely, to be counted and sorted
+	firstMax = 500 // rows that the first call reads; a list that has no more is counted and sorted as a whole
 )
 
 // Asked is the request in the address of a list.
@@ -36,8 +36,10 @@ type Asked struct {
 	sort   string   // column to sort by; a leading minus means descending
 	after  string   // cursor of the page; empty means the first page
 	back   []string // cursors of the previous pages
-	from   int      // index of the first row, if the list is read completely
+	from   int      // index of the first row in what is read without a cursor
 	Object string   // the object whose changes are listed
+
+	started func() // called when the records are about to be read; may be nil
 }
 
 // mostBack limits the number of previous pages that a page's links lead back to.
@@ -110,8 +112,8 @@ func (a Asked) Address(pairs ...string) string {
 	return a.List.Address() + "?" + q.Encode()
 }
 
-// values returns the parameters of the call for the list.
-func (a Asked) values(c *frame.Visit) call.Values {
+// Values returns the parameters of the call for the list.
+func (a Asked) Values(c *frame.Visit) call.Values {
 	values := call.Values{}
 	for name, value := range a.List.Fixed {
 		values[name] = value
@@ -227,8 +229,12 @@ func showListing(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
 		c.Page(http.StatusForbidden, "list", shown)
 		return
 	}
+	file := c.R.URL.Query().Get("format") == "csv"
+	if !file {
+		a.started = c.Opening("list", shown)
+	}
 	found, whole := ReadListing(c, a)
-	if c.R.URL.Query().Get("format") == "csv" && found.Ok() {
+	if file && found.Ok() {
 		writeCSV(c, a)
 		return
 	}
@@ -243,7 +249,10 @@ func showListing(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
 		c.Page(found.Status, "list", shown)
 		return
 	}
-	rows := a.Sorted(a.found(c, frame.Records[say.Record](found)))
+	rows := a.found(c, frame.Records[say.Record](found))
+	if whole {
+		rows = a.Sorted(rows)
+	}
 	body.Warnings = slices.DeleteFunc(found.Warnings, func(w frame.Warning) bool { return w.Code == slowFilter })
 	body.Fill(a, rows, whole, found.Next)
 	if len(rows) == 0 {
@@ -257,20 +266,18 @@ func showListing(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
 	c.Page(status, "list", shown)
 }
 
-// ReadListing reads a page of a list. whole reports whether it is the complete list.
+// ReadListing reads the part of a list that contains the page, in one call for each role. whole reports
+// whether it is the complete list.
 func ReadListing(c *frame.Visit, a Asked) (found *frame.Answer, whole bool) {
-	l := frame.List{Operation: a.List.Operation, Key: a.List.Key, Before: a.List.Before, Values: a.values(c)}
+	l := frame.List{Operation: a.List.Operation, Key: a.List.Key, Before: a.List.Before, Values: a.Values(c)}
 	if !a.List.Pages {
 		return c.Listed(l), true
 	}
-	if a.after == "" && (!a.List.AsRead || a.sort != "") {
-		l.Most = wholeMax
-		if found = c.Listed(l); !found.Ok() || found.Next == "" {
-			return found, true
-		}
-	}
 	l.Most = cmp.Or(a.List.Rows, PerPage)
-	l.Values["After"] = a.after
+	if a.after == "" && (!a.List.AsRead || a.sort != "") {
+		l.Most = firstMax
+	}
+	l.Values["After"], l.Started = a.after, a.started
 	found = c.Listed(l)
 	return found, a.after == "" && found.Next == ""
 }
@@ -390,31 +397,35 @@ func SaidCondition(condition string) texts.Text {
 	)
 }
 
-// Fill adds the rows of the page, and links to other pages.
+// Fill adds the rows of the page, and links to other pages. All is the part of the list that was read: in
+// order if it is the whole list, else the page is put in order.
 func (b *ListPage) Fill(a Asked, all []say.Record, whole bool, next string) {
-	total := len(all)
+	total, from := len(all), 0
+	if a.after == "" {
+		from = min(a.from, max(0, total-1)/PerPage*PerPage)
+	}
+	all = all[from:min(from+PerPage, total)]
+	switch {
+	case from > 0:
+		b.Prev = a.Address("from", strconv.Itoa(max(0, from-PerPage)))
+	case a.after != "":
+		b.Prev = a.backward()
+	}
+	switch {
+	case from+PerPage < total:
+		b.Next = a.Address("from", strconv.Itoa(from+PerPage))
+	case next != "":
+		b.Next = a.onward(next)
+	}
 	if whole {
-		from := min(a.from, total)
-		all = all[from:min(from+PerPage, total)]
-		if from > 0 {
-			b.Prev = a.Address("from", strconv.Itoa(max(0, from-PerPage)))
-		}
-		if from+PerPage < total {
-			b.Next = a.Address("from", strconv.Itoa(from+PerPage))
-		}
 		b.Counted = texts.Count("list.all."+a.List.Path, total)
 		if total > PerPage {
 			b.Note = texts.Of("list.part", "from", from+1, "to", from+len(all), "of", total)
 		}
 	} else {
+		all = a.Sorted(all)
 		b.Counted = texts.Of("list.page", "n", len(all))
 		b.Note = texts.Of("list.more")
-		if next != "" {
-			b.Next = a.onward(next)
-		}
-		if a.after != "" {
-			b.Prev = a.backward()
-		}
 	}
 	for _, r := range all {
 		row := ListRow{ID: r.Text(a.List.Key)}
@@ -444,13 +455,19 @@ func (a Asked) onward(next string) string {
 	return a.Address("after", next) + backs(back[max(0, len(back)-mostBack):])
 }
 
-// backward returns the address of the previous page, or of the first page.
+// backward returns the address of the page before a page with a cursor.
 func (a Asked) backward() string {
-	if len(a.back) == 0 || a.back[len(a.back)-1] == "first" {
+	if len(a.back) == 0 {
 		return a.Address()
 	}
 	last := len(a.back) - 1
-	return a.Address("after", a.back[last]) + backs(a.back[:last])
+	if a.back[last] != "first" {
+		return a.Address("after", a.back[last]) + backs(a.back[:last])
+	}
+	if a.List.AsRead && a.sort == "" {
+		return a.Address()
+	}
+	return a.Address("from", strconv.Itoa(firstMax-PerPage)) // the last page of what the first call reads
 }
 
 func backs(all []string) string {
@@ -495,9 +512,9 @@ const mostInFile = 10_000
 // writeCSV sends the whole list as a CSV file with the columns of the page.
 func writeCSV(c *frame.Visit, a Asked) {
 	lang := c.LookOf(c.R).Lang
-	l := frame.List{Operation: a.List.Operation, Key: a.List.Key, Before: a.List.Before, Values: a.values(c)}
+	l := frame.List{Operation: a.List.Operation, Key: a.List.Key, Before: a.List.Before, Values: a.Values(c)}
 	if a.List.AsRead {
-		l.Most = wholeMax
+		l.Most = firstMax
 	}
 	found := c.Listed(l)
 	rows := frame.Records[say.Record](found)

@@ -7,6 +7,7 @@ var home = table{
 		"Name, Anmeldename, Telefon, Gruppe, Computer, OU oder Zone",
 	},
 	"home.views":      {"Quick views", "Schnellansichten"},
+	"home.atLeast":    {"{n} or more", "ab {n}"},
 	"home.count":      {"Count", "Zählen"},
 	"home.mine":       {"My last changes", "Meine letzten Änderungen"},
 	"home.allChanges": {"All changes", "Alle Änderungen"},

@@ -104,6 +104,7 @@ var work = table{
 	"sheet.left":     {"Left out: {columns}.", "Weggelassen: {columns}."},
 	"sheet.called":   {"In the file", "In der Datei"},
 	"sheet.values":   {"First values", "Erste Werte"},
+	"sheet.secret":   {"Not shown: they may be passwords", "Nicht angezeigt: Es können Kennwörter sein"},
 	"sheet.field":    {"Field", "Feld"},
 	"sheet.for":      {"Field of the column {column}", "Feld der Spalte {column}"},
 	"sheet.out":      {"Leave out", "Weglassen"},

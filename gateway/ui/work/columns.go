@@ -119,6 +119,7 @@ type sheetColumn struct {
 	ID, Called, Values string
 	Number             int
 	Own                bool
+	Secret             bool // the values are not shown
 	Choices            []frame.Choice
 	Error              texts.Text
 }
@@ -161,10 +162,9 @@ func showSheet(c *frame.Visit, kept keptSheet, document []byte, refused *frame.A
 	for i, one := range columns {
 		shown := sheetColumn{ID: fmt.Sprint("c", i), Number: i + 1, Called: one.Called, Own: one.Own}
 		field := f.Field(fields[i])
-		if field != nil && field.Control == form.Secret {
-			one.Values = nil
+		if shown.Secret = one.Secret || field != nil && field.Control == form.Secret; !shown.Secret {
+			shown.Values = strings.Join(one.Values, ", ")
 		}
-		shown.Values = strings.Join(one.Values, ", ")
 		if field != nil && slices.Index(fields, fields[i]) < i && kept.Fields != nil {
 			shown.Error = texts.Of(
 				"sheet.twice", "field", texts.Each(field.Label), "n", slices.Index(fields, fields[i])+1,
