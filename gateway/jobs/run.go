@@ -27,10 +27,8 @@ const (
 // run is a job that has not ended. One goroutine, its loop, starts items and saves. Each item that
 // is being called has a goroutine of its own.
 type run struct {
+	subject
 	m       *Manager
-	id      string // id of the job
-	caller  Caller // caller of the job
-	resumed bool   // an earlier process may have begun the job
 	limiter *rate.Limiter
 	wake    chan struct{}
 	calls   sync.WaitGroup
@@ -55,13 +53,20 @@ type run struct {
 	abandoned bool              // the job no longer belongs to this run, see [Manager.Load]
 }
 
+// subject is what a run knows of its job that never changes.
+type subject struct {
+	id      string // id of the job
+	caller  Caller
+	resumed bool // an earlier process may have begun the job
+}
+
 func newRun(m *Manager, job *Job) *run {
 	limit, burst := rate.Inf, 0
 	if m.Rate > 0 {
 		limit, burst = rate.Limit(m.Rate), max(1, m.Rate/4)
 	}
 	return &run{
-		m: m, id: job.ID, caller: job.Caller, job: *job, limiter: rate.NewLimiter(limit, burst),
+		m: m, subject: subject{id: job.ID, caller: job.Caller}, job: *job, limiter: rate.NewLimiter(limit, burst),
 		wake: make(chan struct{}, 1), ready: map[ps.Lane][]int{},
 		lanes: make([]ps.Lane, job.Total), waiting: make([]int, job.Total), followers: make([][]int, job.Total),
 		needs:   make([][]int, job.Total),

@@ -475,8 +475,8 @@ func renamedTo(about string) Param {
 // The script compares it with the names of guarded accounts.
 func unmistakable(name, arg string) Rule {
 	return Rule{
-		Doc: "A name must not look like the name of a guarded account: differ from it by blanks, width or invisible " +
-			"characters only",
+		Doc: "A name must not look like the name of a guarded account: differ from it by blanks, width or " +
+			"invisible characters only",
 		Apply: func(b *Bound) []schema.FieldError {
 			if plain := schema.Plain(b.Text(name)); plain != "" {
 				b.Args[arg] = ps.Text(plain)

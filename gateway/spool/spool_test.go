@@ -42,7 +42,8 @@ func TestPiecesAreEncryptedAndReturned(t *testing.T) {
 // space. Room is free again once a file is closed.
 func TestASpaceIsBounded(t *testing.T) {
 	content := make([]byte, 100-Overhead)
-	s := New(Options{Folder: t.TempDir(), Most: 500, Share: func() int64 { return 300 }}, func(err error) { t.Error(err) })
+	o := Options{Folder: t.TempDir(), Most: 500, Share: func() int64 { return 300 }}
+	s := New(o, func(err error) { t.Error(err) })
 	first, second := s.File(identity.ID{ID: "a"}), s.File(identity.ID{ID: "b"})
 	put := func(f *File) (pieces int) {
 		for {

@@ -60,7 +60,8 @@ func TestSpooledFilesAreEncryptedAndReleased(t *testing.T) {
 	assert.ErrorIs(t, full.Add(make([]byte, 8<<20)), io.ErrClosedPipe,
 		"whoever waits for room learns that the client has left")
 	full.Stop(func() {})
-	none := &Spooler{spool.New(spool.Options{Folder: folder, Most: 16 << 20, Share: func() int64 { return 0 }}, nil)}
+	nothing := func() int64 { return 0 }
+	none := &Spooler{spool.New(spool.Options{Folder: folder, Most: 16 << 20, Share: nothing}, nil)}
 	waits := none.Start(identity.ID{ID: "d"}, func([]byte) error { return io.ErrClosedPipe }, func() {})
 	assert.ErrorIs(t, waits.Add(make([]byte, 8<<20)), io.ErrClosedPipe)
 	assert.Zero(t, none.Held(), "little is left on the disk")

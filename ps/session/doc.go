@@ -73,6 +73,14 @@ type Config struct {
 	Log func(message string, fields map[string]any)
 }
 
+// list returns an empty list for records that have keys.
+func (c *Config) list() *sorted.Records {
+	if c.Spill == nil {
+		return sorted.New(nil, 0)
+	}
+	return sorted.New(c.Spill(), 0)
+}
+
 // Ready describes a started session: the payload of its ready frame.
 type Ready struct {
 	PowerShell    string `json:"powershell"` // such as "7.4.0"

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"adgateway/ps"
-	"adgateway/ps/sorted"
 )
 
 const (
@@ -57,12 +56,13 @@ func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		stop := context.AfterFunc(ctx, func() { s.failRun(r, CauseCancelled, cancelled(ctx)) })
 		defer stop()
 	}
-	a := &answer{write: req.Write, records: req.Records, newList: s.newList, announced: func(intent *ps.Intent) (bool, error) {
+	a := &answer{write: req.Write, records: req.Records, newList: s.cfg.list}
+	a.announced = func(intent *ps.Intent) (bool, error) {
 		return s.announce(req, intent, func(limit time.Duration) {
 			timer.Stop()
 			timer = s.endAfter(limit, r, req.Script)
 		})
-	}}
+	}
 	defer a.close()
 	select {
 	case s.lines <- line:
@@ -73,14 +73,6 @@ func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	maskAnswer(a, secrets)
 	s.flush(req.ID)
 	return s.finish(a)
-}
-
-// newList returns an empty list for records that have keys.
-func (s *Session) newList() *sorted.Records {
-	if s.cfg.Spill == nil {
-		return sorted.New(nil, 0)
-	}
-	return sorted.New(s.cfg.Spill(), 0)
 }
 
 // endAfter interrupts a run when its limit has passed.

@@ -24,7 +24,7 @@ const module = "adgateway/"
 // its tests. A pattern that ends in /... covers all packages below.
 var mayImport = map[string][]string{
 	"cmd/adgateway":                         {"cmd/adgateway/internal/cli"},
-	"cmd/adgateway/app":                     {"cmd/adgateway/app/options", "cmd/adgateway/internal/doctor", "cmd/adgateway/internal/program", "gateway", "gateway/...", "ps", "ps/pool", "ps/servers", "ps/session", "ps/sandbox", "ps/sandbox/proxies", "ps/sandbox/remote", "scripts", "winsvc", "winsvc/events", "winsvc/host"},
+	"cmd/adgateway/app":                     {"cmd/adgateway/app/options", "cmd/adgateway/internal/doctor", "cmd/adgateway/internal/program", "gateway", "gateway/...", "ps", "ps/pool", "ps/servers", "ps/session", "ps/sorted", "ps/sandbox", "ps/sandbox/proxies", "ps/sandbox/remote", "scripts", "winsvc", "winsvc/events", "winsvc/host"},
 	"cmd/adgateway/app/options":             {"gateway", "gateway/call", "gateway/jobs", "gateway/jobs/rows", "gateway/authn/signin", "gateway/config", "gateway/identity", "gateway/ops", "gateway/privileged", "ps"},
 	"cmd/adgateway/setup":                   {"cmd/adgateway/internal/program", "gateway/atomicfile", "gateway/authn", "gateway/identity", "gateway/cluster/migrate", "gateway/cluster/peer", "gateway/cluster/relay", "gateway/cluster/trust", "gateway/config", "gateway/credentials", "gateway/engine/stock", "gateway/filefault", "gateway/journal/jetstream", "gateway/store", "gateway/keyring"},
 	"cmd/adgateway/node":                    {"gateway/visible", "cmd/adgateway/internal/doctor", "cmd/adgateway/internal/output", "cmd/adgateway/internal/program", "gateway/cluster/trust", "gateway/config", "gateway/engine", "gateway/every", "gateway/engine/stock", "gateway/journal/jetstream", "gateway/store", "winsvc", "winsvc/events", "winsvc/host", "winsvc/supervisor"},
@@ -41,7 +41,8 @@ var mayImport = map[string][]string{
 	"gateway":                               {"gateway/...", "ps"},
 	"gateway/accesslog":                     {},
 	"gateway/required":                      {},
-	"gateway/transport":                     {"gateway/required", "gateway/accesslog", "gateway/authn", "gateway/authn/negotiate", "gateway/call", "gateway/identity", "gateway/manual/site", "gateway/nearest", "gateway/openapi", "gateway/ops", "gateway/problem", "gateway/schema", "ps"},
+	"gateway/transport":                     {"gateway/required", "gateway/accesslog", "gateway/authn", "gateway/authn/negotiate", "gateway/call", "gateway/identity", "gateway/manual/site", "gateway/nearest", "gateway/openapi", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/spool", "ps"},
+	"gateway/spool":                         {"gateway/identity"},
 	"gateway/call":                          {"gateway/required", "gateway/audit", "gateway/change", "gateway/changes", "gateway/cursor", "gateway/etag", "gateway/filter", "gateway/idempotency", "gateway/identity", "gateway/names", "gateway/nearest", "gateway/ops", "gateway/plan", "gateway/privileged", "gateway/problem", "gateway/quota", "gateway/schema", "gateway/settle", "gateway/store", "gateway/write", "ps", "gateway/bounds"},
 	"gateway/privileged":                    {"gateway/identity"},
 	"gateway/ops":                           {"gateway/attributes", "gateway/schema", "gateway/schema/jobstate", "gateway/identity", "gateway/filter", "ps"},
@@ -121,7 +122,8 @@ var mayImport = map[string][]string{
 	"ps":                                    {},
 	"ps/servers":                            {"ps"},
 	"ps/pool":                               {"ps"},
-	"ps/session":                            {"ps"},
+	"ps/session":                            {"ps", "ps/sorted"},
+	"ps/sorted":                             {},
 	"ps/session/sessiontest":                {"ps", "ps/session"},
 	"ps/syntax":                             {},
 	"ps/cmdlets":                            {},
