@@ -101,7 +101,7 @@ func bind(op *ops.Operation, given Given) (*ops.Bound, error) {
 	return bound, nil
 }
 
-// say completes the problem of a parameter with the value that was sent, unless it is secret, and
+// say completes the problem with a parameter with the value that was sent, unless it is secret, and
 // the name that it was sent under.
 func (g Given) say(op *ops.Operation, p *schema.FieldError) {
 	param := op.Param(p.Field)

@@ -107,7 +107,7 @@ type crowd struct {
 	token     string
 	done      atomic.Int64
 	replayed  atomic.Int64 // repeated keys, of these:
-	elsewhere atomic.Int64 // at a gateway of another version than the one that made the change
+	elsewhere atomic.Int64 // at a gateway of a different version from the one that made the change
 	retried   atomic.Int64
 
 	mu      sync.Mutex

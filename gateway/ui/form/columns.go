@@ -138,7 +138,7 @@ func (f *Form) Columns(s Sheet) (all []Column) {
 	return all
 }
 
-// columnOf returns the column with a name.
+// columnOf returns a column with the given heading, and the field that the heading suggests, if any.
 func (f *Form) columnOf(called string) Column {
 	c := Column{Called: called}
 	name := simple(called)
