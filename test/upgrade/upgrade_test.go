@@ -155,8 +155,8 @@ func (c *crowd) work(ctx context.Context, user string, stop <-chan struct{}) {
 	}
 }
 
-// settle sends a change to one gateway after the other until it is made. It avoids the
-// gateway not if there is another one.
+// settle sends a change to one gateway after another until it is made. It avoids the
+// gateway not if there are others.
 func (c *crowd) settle(ctx context.Context, user, key, value string, not *member) (*answer, *member) {
 	last := "no gateway answers"
 	for end := time.Now().Add(patience); ctx.Err() == nil && time.Now().Before(end); c.retried.Add(1) {
