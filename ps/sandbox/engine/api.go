@@ -46,7 +46,7 @@ type Console struct {
 // to each request. A zero field gets its value from [DefaultLimits].
 //
 // AllocBytes limits the allocations of one request. The live memory of one request cannot be measured,
-// so HeapBytes is the last resort: it ends a request once it has allocated that much itself and the live
+// so HeapBytes is the last resort. It ends a request once it has allocated that much itself and the live
 // heap of the process has grown by that much. No request is ended for the memory of another session.
 type Limits struct {
 	Steps         int64 // statements, calls and loop iterations
