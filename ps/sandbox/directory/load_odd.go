@@ -86,7 +86,7 @@ func (l *loader) forget(m loadMarks) {
 	l.refs, l.locals, l.protect, l.passwords = l.refs[:m.refs], l.locals[:m.locals], l.protect[:m.protect], l.passwords[:m.passwords]
 }
 
-// name completes the account name of a principal. It skips an entry if another one has the same name.
+// name completes the account name of a principal. It skips an entry if another has the same name.
 func (l *loader) name(e *entry) {
 	n, k := e.node, l.t.rep.sch
 	if !n.isPrincipal() || e.bad != "" {
