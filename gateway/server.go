@@ -368,5 +368,5 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// operationOf returns the operation with an id, or nil if there is none.
+// operationOf returns the operation with the given id, or nil if there is none.
 func (s *Server) operationOf(id string) *ops.Operation { return ops.Find(s.Operations, id) }

@@ -96,8 +96,8 @@ func (serviceManager) DomainController() bool {
 
 func (serviceManager) GrantLogon(account string) error { return host.AllowServiceLogon(account) }
 
-// The times within which a starting or stopping service reports progress. A start may take
-// long on a computer that has just been switched on.
+// The times within which a starting or stopping service reports progress. A start may be
+// slow on a computer that has just been switched on.
 const (
 	startHint = 30 * time.Second
 	stopHint  = 5 * time.Second

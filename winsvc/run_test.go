@@ -90,7 +90,7 @@ func TestTheManagerHearsOfAServiceThatStops(t *testing.T) {
 	assert.Equal(t, []uint32{1, 2, 3}, heard[:3])
 }
 
-// A start may take long, as it does for a node with a lot of data.
+// A start may take a long time, as it does for a node with a lot of data.
 func TestTheManagerHearsOfAServiceThatStarts(t *testing.T) {
 	for name, result := range map[string]error{"it starts": nil, "it fails": errors.New("the disk is gone")} {
 		release := make(chan struct{})

@@ -23,7 +23,7 @@ import (
 func open(t testing.TB, o Options) *Log {
 	t.Helper()
 	if o.open == nil {
-		o.open = (&disk{unsynced: true}).open // syncing a busy disk takes long
+		o.open = (&disk{unsynced: true}).open // syncing a busy disk takes a long time
 	}
 	l, err := Open(o)
 	require.NoError(t, err)

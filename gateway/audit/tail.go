@@ -162,7 +162,7 @@ func (t *Tail) readFile(path string, after, through uint64, most int) (lines []T
 	return lines, nil
 }
 
-// Find returns the line with a number, or false if the files do not have it.
+// Find returns the line with the given number, or false if the files do not have it.
 func (t *Tail) Find(seq uint64) (Text, bool, error) {
 	if seq == 0 {
 		return Text{}, false, nil

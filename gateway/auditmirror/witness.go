@@ -119,7 +119,8 @@ func (w *Witness) Look(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// Judge records, from time to time, that no other gateway witnesses the end of the chain.
+// Judge records, at most once per aloneEvery, when no other gateway witnesses the end of the chain.
+// err is the error of the last exchange. Judge reports it when it first occurs.
 func (w *Witness) Judge(now time.Time, err error) {
 	if failed := err != nil; failed != w.failed {
 		w.failed = failed

@@ -6,7 +6,7 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// People returns the current rights of the person with a SID, signed in or not: one principal for
+// People returns the current rights of the person with the given SID, signed in or not: one principal for
 // each role, or none if the account may no longer log on. It fails if the directory could not
 // answer.
 type People func(ctx context.Context, sid string) ([]*identity.Principal, error)

@@ -16,7 +16,7 @@ type Tickets interface {
 	// the gateway's identity to the client; it is nil if the client did not ask for it. The error is a
 	// [*Refusal].
 	Caller(ctx context.Context, token negotiate.Token) (roles []*identity.Principal, reply []byte, err error)
-	// Rights returns the current rights of the person with a SID, like Caller but without a ticket.
+	// Rights returns the current rights of the person with the given SID, like Caller but without a ticket.
 	Rights(ctx context.Context, sid string) ([]*identity.Principal, error)
 }
 

@@ -101,8 +101,8 @@ func bind(op *ops.Operation, given Given) (*ops.Bound, error) {
 	return bound, nil
 }
 
-// say completes the problem of a parameter with the value that was sent, unless it is secret, and
-// the name that it was sent under.
+// say adds to the problem with a parameter the value that was sent, unless it is secret, and the name
+// under which it was sent.
 func (g Given) say(op *ops.Operation, p *schema.FieldError) {
 	param := op.Param(p.Field)
 	if param == nil {

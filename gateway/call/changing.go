@@ -24,7 +24,7 @@ func changeOf(r *request) write.Change {
 		Undoes: undoes.Change, Fields: undoes.Fields, Batch: undoes.Batch,
 	}
 	record.Parameters, record.Secret = r.Texts()
-	if why := r.whole().Bound.Text(ops.ReasonName); why != "" { // each part has the reason of the whole call
+	if why := r.whole().Bound.Text(ops.ReasonName); why != "" { // each part has the reason for the whole call
 		record.Parameters[ops.ReasonName] = why
 	}
 	record.Plan, record.Key = r.applying.ID(), r.claimed().Name()

@@ -63,7 +63,7 @@ func (r *request) replay(earlier *idempotency.Answer) (answer *Answer, err error
 	}, nil
 }
 
-// made returns the change with an id from the history, or false if there is none.
+// made returns the change with the given id from the history, or false if there is none.
 func (s *Service) made(ctx context.Context, id string) (change.Made, bool) {
 	if s.History == nil {
 		return change.Made{}, false

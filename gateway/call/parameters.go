@@ -44,7 +44,7 @@ func (c *Parameters) Wrong(field, message string) {
 // NameLimit is more than the length of any parameter's name, in bytes.
 const NameLimit = 128
 
-// Param returns the parameter with a name on the wire. If the name is unknown, it adds a problem
+// Param returns the parameter with the given name on the wire. If the name is unknown, it adds a problem
 // and returns nil.
 func (c *Parameters) Param(name string) *ops.Param { return c.param(name, !isWord(name)) }
 
@@ -95,7 +95,7 @@ func (c *Parameters) param(name string, mayBeValue bool) *ops.Param {
 	return nil
 }
 
-// field returns the record's field with a name, or nil if it has none.
+// field returns the record's field with the given name, or nil if it has none.
 func (c *Parameters) field(name string) *schema.Field {
 	shape := c.Op.Reply.Shape
 	if shape == nil {

@@ -94,7 +94,7 @@ var contextArgs = map[string]func(of circumstances) ps.Value{
 	"CreatableType": func(of circumstances) ps.Value { return ps.List(creatable(of.call.Principal)) },
 }
 
-// supply returns the argument with a name, if it describes the caller.
+// supply returns the argument with the given name, if it describes the caller.
 func (of circumstances) supply(name string) (ps.Value, bool) {
 	value := contextArgs[name]
 	if value == nil {

@@ -19,7 +19,7 @@ type Made struct {
 	bin   bool             // the removed objects can be restored from the Recycle Bin
 }
 
-// MadeBy returns a change at a gateway with the rows of a table.
+// MadeBy returns done as a change made by a gateway whose operations are table.
 func MadeBy(table []*ops.Operation, done ops.Done, zone string) Made {
 	return Made{Done: done, Zone: zone, table: table, bin: restorable(table, done)}
 }

@@ -39,8 +39,8 @@ func (s Sight) ReadsAll() bool { return s.caller.Has(identity.All) }
 // the row. All objects of the change must lie within the caller's limits.
 func (s Sight) See(m Made) bool { return s.Reads(m.Op) && s.Include(m) }
 
-// Answered reports whether the answer to one of the caller's own calls may be shown to it again,
-// because it may still make such a call, or read its objects.
+// Answered reports whether the answer to an earlier call of the caller may be shown to the caller
+// again. The caller must still be allowed to make such a call, or to read the objects of the row.
 func (s Sight) Answered(op *ops.Operation) bool {
 	return s.Reads(op) || op.Scope == "" || s.caller.Has(op.Scope)
 }

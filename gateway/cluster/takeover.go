@@ -14,7 +14,7 @@ type Attempt struct {
 	Limit   time.Duration   // time limit of the script, from its first write on
 }
 
-// Attempts are the open changes in the store. It must be safe for concurrent use.
+// Attempts accesses the open changes in the store. Implementations must be safe for concurrent use.
 type Attempts interface {
 	// Open returns all open attempts.
 	Open(ctx context.Context) ([]Attempt, error)

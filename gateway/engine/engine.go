@@ -247,7 +247,7 @@ func (n *Node) SetMembers(members []stock.Member, peers []string) error {
 }
 
 // Expel closes the routes to nodes that [Node.SetMembers] has removed. It misses a route that the
-// node was just creating, so the caller should repeat it from time to time.
+// node was still creating, so the caller should repeat it from time to time.
 func (n *Node) Expel() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -331,7 +331,7 @@ func (n *Node) LeadsCluster() (leads bool, nodes int) {
 	return n.server.JetStreamIsLeader(), len(n.server.JetStreamClusterPeers())
 }
 
-// LeadsStream reports whether the node leads the stream with a name.
+// LeadsStream reports whether the node leads the stream with the given name.
 func (n *Node) LeadsStream(name string) bool {
 	if n.single {
 		return n.server.Healthz(&server.HealthzOptions{Account: stock.Account, Stream: name}).Error == ""

@@ -38,7 +38,7 @@ func inOurs(class *Class, text string, wrong *Error) {
 	}
 }
 
-// known returns the field with a name, here or in the directory, or nil if there is none.
+// known returns the field with the given name, here or in the directory, or nil if there is none.
 func (c *Class) known(name string) *field {
 	for i := range c.fields {
 		if strings.EqualFold(c.fields[i].name, name) || strings.EqualFold(c.fields[i].attr, name) {

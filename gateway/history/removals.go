@@ -29,9 +29,9 @@ type Removals struct {
 	Log     *logrus.Logger
 }
 
-// In adds the ids of the removing changes to a batch of records of deleted objects. It returns
-// other batches, and batches that cannot be parsed, unchanged. Without a history it returns every
-// batch unchanged.
+// In adds the ids of the changes that removed the objects to a batch of records of deleted objects.
+// It returns other batches, and batches that cannot be parsed, unchanged. Without a history it
+// returns every batch unchanged.
 func (m Removals) In(ctx context.Context, shape *schema.Shape, batch json.RawMessage) json.RawMessage {
 	if m.History == nil || shape != schema.DeletedObject && shape != schema.DeletedDetails {
 		return batch

@@ -101,7 +101,7 @@ func (s *Service) pastOf(c *changes.Record) (*past, bool) {
 	return &past{c, change.MadeBy(s.Operations, done, c.Zone)}, true
 }
 
-// Made returns the change with an id from the history. It returns false if there is none, it cannot
+// Made returns the change with the given id from the history. It returns false if there is none, it cannot
 // be read, or its row no longer exists.
 func (s *Service) Made(ctx context.Context, id string) (change.Made, bool) {
 	if s.History == nil {

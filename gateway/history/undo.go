@@ -322,8 +322,8 @@ func (t *tally) add(answer call.Answer, err error, several bool) {
 	t.server = cmp.Or(server, t.server)
 }
 
-// passedOn lists the warnings of its calls that an undo passes on. They concern the changes
-// themselves; all others concern only the calls.
+// passedOn lists the codes of the warnings that an undo passes on from its calls. They concern the
+// changes themselves; all others concern only the calls.
 var passedOn = []string{call.Raced, call.NotReadBack, call.NotInHistory}
 
 // shown returns the warnings that the undo passes on, each once.

@@ -64,8 +64,8 @@ type bucket struct {
 // mostBuckets is the maximum number of remembered rates per caller.
 const mostBuckets = 64
 
-// bucket returns the bucket for a rate. A new bucket lacks as many requests as the most used of the
-// others, because the caller has already sent them.
+// bucket returns the bucket for a rate. A new bucket starts with as many tokens taken as the
+// most used existing bucket, because the caller has already sent those requests.
 func (m *meter) bucket(full allowance) *bucket {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -109,7 +109,7 @@ func (i Impact) String() string { return impactNames[i] }
 
 var impactNames = [impacts]string{"deletion", "passwordReset", "change", "reveal"}
 
-// ImpactNamed returns the impact with a name, and whether there is one.
+// ImpactNamed returns the impact with the given name, and whether there is one.
 func ImpactNamed(name string) (of Impact, known bool) {
 	i := slices.Index(impactNames[:], name)
 	return Impact(max(i, 0)), i >= 0

@@ -50,8 +50,8 @@ type Stream interface {
 	// be in the stream. If try is not 0, it uses another node if there is one.
 	Publish(ctx context.Context, expect uint64, message []byte, try int) (uint64, error)
 
-	// Read returns the message with a sequence. It fails with [ErrNotYet] if the answering node has
-	// no such message yet, and with [ErrGone] if the message is no longer kept.
+	// Read returns the message with the given sequence number. It fails with [ErrNotYet] if the
+	// answering node has no such message yet, and with [ErrGone] if the message is no longer kept.
 	Read(ctx context.Context, sequence uint64) ([]byte, error)
 
 	// Last returns the sequences of the oldest message that is kept and of the last one, as the
@@ -75,11 +75,11 @@ var (
 	// ErrRewound means that the stream ends before the last applied entry, or differs there.
 	ErrRewound = errors.New("the log is older than what was applied, or differs from it")
 
-	// ErrReplaced is an [ErrRewound]: another stream has the name of the one that was followed.
+	// ErrReplaced is an [ErrRewound]. It means that another stream has the name of the followed stream.
 	ErrReplaced = fmt.Errorf("%w: another stream has taken its place", ErrRewound)
 
-	// ErrBehind means that the stream no longer has the entries after the last applied one: the
-	// file of another gateway is needed.
+	// ErrBehind means that the stream no longer has the entries after the last applied one, so
+	// the file of another gateway is needed.
 	ErrBehind = errors.New("the log does not reach back to what was applied")
 
 	// ErrNewer means that an entry has a format that this version cannot read.

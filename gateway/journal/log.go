@@ -272,7 +272,7 @@ func (l *Log) open(sealed []byte) (*message, error) {
 	return decode(plain)
 }
 
-// take applies the message with a sequence, unless another one must be read next.
+// take applies the message with the given sequence number, unless another one must be read next.
 func (l *Log) take(ctx context.Context, sequence uint64, sealed []byte) error {
 	if err := enter(ctx, l.taking); err != nil {
 		return err

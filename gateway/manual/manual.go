@@ -86,7 +86,7 @@ var pages = sync.OnceValue(func() map[string]Page {
 // Names returns the names of all pages in alphabetical order.
 func Names() []string { return slices.Sorted(maps.Keys(pages())) }
 
-// Find returns the page with a name. The folder may be omitted.
+// Find returns the page with the given name. The folder may be omitted.
 func Find(name string) (Page, bool) {
 	for _, candidate := range []string{name, "reference/" + name, name + "/README"} {
 		if page, ok := pages()[candidate]; ok {

@@ -195,7 +195,7 @@ func entryOf(leaf, above string) nameOf {
 	return nameOf{"entry", dn}
 }
 
-// areOf reports whether a hold belongs to the object with a GUID, which may get back a former name
+// areOf reports whether a hold belongs to the object with the given GUID, which may get back a former name
 // of its own. If the change created the object, the history has its GUID.
 func (n *Names) areOf(tx *store.Tx, hold *nameHold, guid string) bool {
 	if guid == "" || hold.GUID != "" || hold.Change == "" {

@@ -226,7 +226,7 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 	return o
 }
 
-// xExample is an example of a change, which pages do not fill in.
+// xExample is the extension that holds the example of a change. Pages do not fill it in.
 const xExample = "x-example"
 
 // placeholder returns the name of a parameter in the document's path.

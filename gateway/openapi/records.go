@@ -197,7 +197,7 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 }
 
 // events returns the answer that is a stream of events. The schema of a stream cannot describe the
-// data of each event, so that data has a separate schema.
+// data of each event, so the data has a separate schema.
 func (b *builder) events(op *ops.Operation) *openapi3.ResponseRef {
 	b.record(op)
 	name := op.Reply.Shape.Name

@@ -242,7 +242,7 @@ type Rule struct {
 // changed.
 func Table() []*Operation { return table }
 
-// Find returns the operation with an id in a table, or nil if there is none.
+// Find returns the operation with the given id in a table, or nil if there is none.
 func Find(table []*Operation, id string) *Operation {
 	for _, op := range table {
 		if op.ID == id {
@@ -315,7 +315,7 @@ func (op *Operation) Methods() []string {
 	return []string{op.Method, op.Also}
 }
 
-// Param returns the parameter with a name, in any case, or nil if there is none. A parameter in the
+// Param returns the parameter with the given name, in any case, or nil if there is none. A parameter in the
 // path may also be called by its placeholder.
 func (op *Operation) Param(name string) *Param {
 	for i := range op.Params {

@@ -121,7 +121,7 @@ func (p *Plans) includes(caller *identity.Principal, of *Plan) bool {
 	return bounds.None() || op != nil && bounds.Include(change.MadeBy(p.table, planned, of.Zone))
 }
 
-// operation returns the operation with an id, or nil if there is none.
+// operation returns the operation with the given id, or nil if there is none.
 func (p *Plans) operation(id string) *ops.Operation {
 	i := slices.IndexFunc(p.table, func(op *ops.Operation) bool { return op.ID == id })
 	if i < 0 {

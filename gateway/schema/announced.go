@@ -14,7 +14,7 @@ type Announced struct {
 	Attribute, Before, After string
 }
 
-// FieldChange is a change of a field, with values in the form of records.
+// FieldChange is a change of a field, with values as they appear in records.
 type FieldChange struct {
 	Field, Attribute string
 	Before, After    json.RawMessage
@@ -65,7 +65,7 @@ func (s *Shape) announcedBy(announced Announced) []*Field {
 	return fields
 }
 
-// announced returns an announced value in the form of records.
+// announced returns an announced value as it appears in records.
 func (f *Field) announced(text string) json.RawMessage {
 	switch {
 	case f.Packed != nil:

@@ -10,7 +10,7 @@ import (
 const mostSaid = 100
 
 // Kept returns a kind that also accepts values which k refuses, because an update may leave such a
-// value unchanged. The script gets the reason of the refusal, or "", as a second argument with the
+// value unchanged. The script gets the reason for the refusal, or "", as a second argument with the
 // suffix Odd, and refuses the value unless it is the stored one. A third argument, with the suffix
 // Back, reports that the undo of a change restores the value.
 func Kept(k Kind) Kind { return keptKind{k.(patternKind)} }

@@ -329,7 +329,7 @@ func HowToWrite(name string) string {
 	return "use Add-DnsServerResourceRecord with -Type and -RecordData on the server"
 }
 
-// RecordTypeNamed returns the type with a name in the table's spelling, or nil if there is none.
+// RecordTypeNamed returns the type with the given name in the table's spelling, or nil if there is none.
 func RecordTypeNamed(name string) *RecordType {
 	for _, t := range RecordTypes {
 		if t.Name == name {

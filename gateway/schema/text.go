@@ -127,7 +127,7 @@ type misuse struct {
 	must  string // problem; $1 is the first group of looks
 }
 
-// misused returns the problem of a text that is a different kind of name, or nil.
+// misused returns the problem with a text that is a different kind of name, or nil.
 func (k patternKind) misused(s string) *FieldError {
 	for _, form := range k.meant {
 		found := form.looks.FindStringSubmatchIndex(s)

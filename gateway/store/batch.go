@@ -40,7 +40,7 @@ const (
 	removes
 	appends
 	cuts
-	compares // only in calls that are sent to another gateway: a decided batch has none
+	compares // only in calls that are sent to another gateway, because a decided batch has none
 )
 
 // Encode returns the encoded batch. Equal batches have equal encodings.

@@ -56,7 +56,7 @@ func (d *durable) see(ctx context.Context, read func(view) error) error {
 	return closed(d.db.View(func(tx *bbolt.Tx) error { return read(view{tx, []*recent{d.recent}}) }))
 }
 
-// viewAll calls read with a transaction that covers the whole store. It may take long: the store
+// viewAll calls read with a transaction that covers the whole store. It may be slow: the store
 // can be written meanwhile.
 func (d *durable) viewAll(read func(*bbolt.Tx) error) error {
 	d.pages.RLock()

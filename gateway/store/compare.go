@@ -96,7 +96,7 @@ func (c *compared) scan(kind Kind, prefix string, visit func(Entry) bool) error 
 	})
 }
 
-// holds reports whether the values that were read by Get are unchanged, so that there was a moment
+// holds reports whether the values that were read by Get are unchanged, so there was a moment
 // when all of them were current.
 func (c *compared) holds() bool {
 	if len(c.seen) < 2 {

@@ -50,7 +50,7 @@ func (s *Sealed) certainly(ctx context.Context, changes []Change) (Revision, err
 	return revision, err
 }
 
-// settled reports whether trying again is useless: the answer is certain, or the driver has already
+// settled reports whether trying again is useless because the answer is certain, or the driver has already
 // retried.
 func settled(err error) bool {
 	for _, one := range []error{ErrConflict, ErrClosed, ErrNotSent, ErrUnreachable, ErrRewound, ErrFollows} {

@@ -2,5 +2,5 @@
 
 package store
 
-// systemProtection protects nothing: the file's mode keeps others from reading it.
+// systemProtection protects nothing, because the file's mode keeps others from reading it.
 var systemProtection protection

@@ -1,6 +1,6 @@
 package store
 
-// Renew gives the file a new identity, which makes it another store than its copies. The file must
+// Renew gives the file a new identity, which makes it a different store from its copies. The file must
 // decide changes and not be in use otherwise.
 func (f *File) Renew() error {
 	f.mu.Lock()

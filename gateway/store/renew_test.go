@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRenew: a renewed store has other positions than before, also after a restart. A follower
+// TestRenew: a renewed store has different positions from before, also after a restart. A follower
 // cannot be renewed.
 func TestRenew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")

@@ -32,7 +32,7 @@ func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.
 	return call.Settled(c, answer, err)
 }
 
-// pathOf returns the values of a call that belong into the path of its row.
+// pathOf returns the values of a call that belong in the path of its row.
 func pathOf(op *ops.Operation, input call.Input) map[string]string {
 	values, _ := input.(call.Values)
 	path := map[string]string{}

@@ -219,8 +219,8 @@ func offerActions(c *frame.Visit, o *object) {
 	}
 }
 
-// related returns the row of a group or member. It includes the action that removes it, if the person may use
-// it and it fits.
+// related returns the row of a group or member, including the action that removes the group or member if it
+// applies and the person may use it.
 func related(c *frame.Visit, o *object, r say.Record, remove string) relatedRow {
 	row := relatedRow{
 		Name: r.Text("name"), Description: r.Text("description"), Kind: say.WordOf("type", r["type"]).Text,

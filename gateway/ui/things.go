@@ -95,7 +95,7 @@ func writable(r say.Record) bool { return r["zoneType"] == "Primary" && r["readO
 func forward(r say.Record) bool { return writable(r) && r["lookup"] == "Forward" }
 func reverse(r say.Record) bool { return writable(r) && r["lookup"] == "Reverse" }
 
-// recordSetAt returns the address of the page that shows the records with a name and type.
+// recordSetAt returns the address of the page that shows the records with the given name and type.
 func recordSetAt(zone, name, kind string) string {
 	return say.Address("zones", zone, "records", name, kind)
 }
@@ -129,7 +129,7 @@ func identityOf(f *form.Form, of *schema.RecordType, r say.Record) (pairs []stri
 // newValue is the prefix of parameters with the new values of a record.
 const newValue = "New"
 
-// showRecordSet shows the records with a name and type.
+// showRecordSet shows the records with the given name and type.
 func showRecordSet(c *frame.Visit) {
 	zone, name, kind := c.R.PathValue("zone"), c.R.PathValue("name"), c.R.PathValue("type")
 	of := schema.RecordTypeNamed(strings.ToUpper(kind))

@@ -38,7 +38,7 @@ func Hidden(r rune) bool {
 func Blank(r rune) bool { return r != ' ' && unicode.Is(unicode.Zs, r) }
 
 // Directs reports whether a character changes the direction of the text after it, or starts a new
-// line within it, so that the text can be misread.
+// line within it, so the text can be misread.
 func Directs(r rune) bool {
 	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u2028' || r == '\u2029'
 }

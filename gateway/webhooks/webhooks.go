@@ -123,7 +123,7 @@ type Status struct {
 	Failing   time.Time // when the current series of failures began; zero if the last attempt succeeded
 	Tries     int       // number of failures in that series
 	Stopped   bool      // the target has answered 410
-	Reason    string    // reason of the last failure; never contains the URL, which may hold a secret
+	Reason    string    // reason for the last failure; never contains the URL, which may hold a secret
 }
 
 // Status returns the state of the targets, in the order of the settings.

@@ -15,10 +15,10 @@ import (
 	"adgateway/ps"
 )
 
-// A change stays open while its outcome is unknown, because its objects could not be read when its
-// run was interrupted or when the gateway was restarted. Its objects stay locked, so that it is not
-// judged by the writes of later changes, but only for a minute. After that, the next change of one
-// of its objects closes it as unknown, in its own first update.
+// A change stays open if its outcome is unknown because its objects could not be read when its run
+// was interrupted or when the gateway was restarted. For up to a minute, the objects stay locked so
+// that later changes do not distort the verdict. After that, the first update of the next change of
+// one of these objects closes the open change as unknown.
 
 // doubt is an open change whose run has ended, or is awaited.
 type doubt struct {
@@ -27,7 +27,7 @@ type doubt struct {
 	hold  *hold     // nil if the objects are not locked
 	next  time.Time // time of the next attempt to judge it
 
-	awaited bool // its run of an earlier term may still write: it is not judged before that has ended
+	awaited bool // its run of an earlier term may still write, and must end before the change is judged
 	own     bool // its run was in this process
 }
 

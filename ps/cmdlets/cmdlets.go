@@ -69,7 +69,8 @@ type Cmdlet struct {
 
 	// SupportsShouldProcess means that Params include -WhatIf and -Confirm.
 	SupportsShouldProcess bool
-	// PromptsByDefault means that its ConfirmImpact is High, so that it prompts unless -Confirm:$false is given.
+	// PromptsByDefault means that the ConfirmImpact of the cmdlet is High, so it prompts unless
+	// -Confirm:$false is given.
 	PromptsByDefault bool
 	// ForceSkipsPrompt means that -Force is documented to suppress the prompt.
 	ForceSkipsPrompt bool

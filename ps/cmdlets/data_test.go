@@ -276,7 +276,7 @@ func codes(p docParam) []int64 {
 	return out
 }
 
-// shortType drops the namespace: pages print String and System.String alike.
+// shortType drops the namespace, because some pages print System.String and others String.
 func shortType(s string) string { return s[strings.LastIndexByte(s, '.')+1:] }
 
 func TestEveryCmdletIsReadAsTheContractSaysIt(t *testing.T) {

@@ -65,7 +65,7 @@ func (e *entry) cmdlet() *Cmdlet {
 	e.once.Do(func() {
 		var w wireCmdlet
 		if err := json.Unmarshal([]byte(e.text), &w); err != nil {
-			// This cannot happen: the data are embedded, and a test decodes every line.
+			// This cannot happen, because the data are embedded, and a test decodes every line.
 			panic(fmt.Sprintf("cmdlets: data of %s: %v", e.name, err))
 		}
 		e.value = w.cmdlet(e.name, e.module)

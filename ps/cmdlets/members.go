@@ -115,10 +115,10 @@ func LookupType(name string) (*Type, bool) {
 	return t, ok
 }
 
-// InstanceMembers lists the instance members with a name, ignoring case, of all types.
+// InstanceMembers lists the instance members with the given name, ignoring case, of all types.
 func InstanceMembers(name string) []Member { return loadMembers().instance[strings.ToLower(name)] }
 
-// StaticMembers lists the static members with a name, ignoring case.
+// StaticMembers lists the static members with the given name, ignoring case.
 func (t *Type) StaticMembers(name string) []Member {
 	var out []Member
 	for _, m := range t.Static {

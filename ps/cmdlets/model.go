@@ -34,7 +34,7 @@ var classes = sync.OnceValue(func() map[string]*Class {
 		name, text, _ := strings.Cut(line, "\t")
 		var w wireClass
 		if err := json.Unmarshal([]byte(text), &w); err != nil {
-			// This cannot happen: the data are embedded, and a test decodes every line.
+			// This cannot happen, because the data are embedded, and a test decodes every line.
 			panic(fmt.Sprintf("cmdlets: class %s: %v", name, err))
 		}
 		out[strings.ToLower(name)] = &Class{Name: name, Parent: w.Parent, Properties: w.Properties}

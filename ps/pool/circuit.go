@@ -41,7 +41,7 @@ func (c *circuit) allow() (before int, ok bool) {
 	return c.ended, true
 }
 
-// open reports whether the circuit is open, so that waiting for a start is futile
+// open reports whether the circuit is open, so waiting for a start is futile
 // unless one is in progress.
 func (c *circuit) open() bool { return c.pauses > 0 }
 

@@ -18,7 +18,7 @@ type Pool struct {
 
 	starting context.Context // ends when no more sessions are started
 	stop     context.CancelFunc
-	kept     sync.WaitGroup // the goroutines of the lanes' keep
+	kept     sync.WaitGroup // goroutines that run lane.keep
 	once     sync.Once
 	closed   chan struct{} // closed when everything has ended
 }

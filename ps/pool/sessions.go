@@ -17,7 +17,7 @@ type held struct {
 	retireAt  time.Time // zero means never
 	retireOn  int       // number of requests; zero means never
 	requests  int
-	why       string // reason of its end; empty until it is told to end
+	why       string // reason why it ends; empty until it is told to end
 	retired   bool   // the session ends because it was due
 }
 
@@ -36,7 +36,7 @@ const (
 // startMissing starts sessions for the waiting requests and, one after another, those that
 // are to be kept warm. The caller holds mu.
 func (l *lane) startMissing() {
-	// A start that takes long does not count, because the requests may not be able to wait for it.
+	// A slow start does not count, because the requests may not be able to wait for it.
 	promised := 0
 	for a := range l.starts {
 		if time.Since(a.at) < l.pool.cfg.MaxWait/2 {

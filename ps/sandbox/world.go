@@ -82,8 +82,8 @@ type World struct {
 // ServiceAccount is the default account of the sandbox's sessions.
 const ServiceAccount = `svc-adgateway$`
 
-// NewWorld builds a world. The error lists all faults of all files: the zone files are read
-// even if the directory cannot be built.
+// NewWorld builds a world. The zone files are read even if the directory cannot be built, so the
+// error lists all faults of all files.
 func NewWorld(ctx context.Context, o Options) (*World, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}

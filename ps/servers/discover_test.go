@@ -214,7 +214,7 @@ func TestAPartialDiscoveryForgetsNoServer(t *testing.T) {
 	})
 }
 
-// The first session may take long to start. A discovery waits for it, and a request during
+// The first session may take a long time to start. A discovery waits for it, and a request during
 // the discovery waits as long as it may wait for a session.
 func TestDiscoveryWaitsForTheFirstSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -68,7 +68,7 @@ type Config struct {
 	// Meter collects statistics; sessions may share one. If nil, none are kept.
 	Meter *Meter
 
-	// Log receives output that is not part of an answer: noise on stdout, text on stderr, and the reason of
+	// Log receives output that is not part of an answer: noise on stdout, text on stderr, and the reason for
 	// an unexpected end. Secrets are masked. It must be safe for concurrent use. Nil discards the messages.
 	Log func(message string, fields map[string]any)
 }

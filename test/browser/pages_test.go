@@ -1,5 +1,5 @@
-// Package browser tests the pages for people with headless Chromium. Run it with `make pages`. It is a module
-// of its own, so the gateway does not depend on its libraries.
+// Package browser tests the pages for people with headless Chromium. Run it with `make pages`. It is a
+// separate module, so the gateway does not depend on the libraries of the tests.
 package browser
 
 import (

@@ -44,7 +44,7 @@ func (d *desk) unfold(text string) {
 	d.clicks++
 }
 
-// fill moves to the field with an id, using the tab key, and inserts a text as if it were pasted.
+// fill moves to the field with the given id, using the tab key, and inserts a text as if it were pasted.
 func (d *desk) fill(id, text string) {
 	d.t.Helper()
 	for range 200 {
@@ -60,7 +60,7 @@ func (d *desk) fill(id, text string) {
 	d.t.Fatalf("the tab key does not lead to the field %s", id)
 }
 
-// choose selects the option that starts with a text in the list with an id.
+// choose selects the option that starts with a text in the list with the given id.
 func (d *desk) choose(id, text string) {
 	d.t.Helper()
 	d.fill(id, "")

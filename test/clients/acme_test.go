@@ -1,5 +1,5 @@
 // Package clients_test runs programs that speak the gateway's foreign protocols against the
-// gateway: lego with an ACME authority, and a client of acme-dns. It is a module of its own,
+// gateway: lego with an ACME authority, and a client of acme-dns. It is a separate module,
 // so the product does not depend on these programs.
 package clients_test
 

@@ -134,7 +134,7 @@ func object(n int) ps.Intended {
 }
 
 // objects is the number of objects that calls change again and again. A call that is cut off changes
-// an object of its own, because no other call may change an object with an unsettled change.
+// a separate object, because no other call may change an object with an unsettled change.
 const objects = 20
 
 // change announces a change and then makes it or is cut off.

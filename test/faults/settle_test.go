@@ -112,8 +112,8 @@ var tree = []systemtest.Call{
 }
 
 // TestEveryWriteIsSettled cuts off the answer of each write at each of its frames. The client must be
-// told what the store holds. Without SETTLE=all in the environment, it tries one cut per write, a
-// different one from write to write, and outside of thorough runs only half of the writes.
+// told what the store holds. Without SETTLE=all in the environment, it tries one cut per write,
+// which differs between writes, and only half of the writes outside thorough runs.
 func TestEveryWriteIsSettled(t *testing.T) {
 	all := os.Getenv("SETTLE") == "all"
 	writes := cutWrites(all)

@@ -68,7 +68,7 @@ var Deeds = []Deed{
 	{Op: "lookupZone.delete", Effect: ps.EffectRemoved, Objects: []ps.Intended{Changed("", Existence, "True", "False")}, extent: 5},
 }
 
-// Undos are changes that undo another one.
+// Undos are changes that undo other changes.
 var Undos = []Deed{
 	{
 		Op: "user.updateByGuid", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed(GUID, "l", "Rome", "Oslo")},

@@ -11,7 +11,7 @@ import (
 	"adgateway/ps"
 )
 
-// Runner calls run and records the requests.
+// Runner calls Do and records the requests.
 type Runner struct {
 	Do func(ctx context.Context, req ps.Request) (*ps.Result, error)
 

@@ -1,6 +1,6 @@
 // Package histories records the calls and answers of the clients of several gateways, and checks them against
 // a model: an object that all clients use one after another. A history is linearizable if some order of the
-// calls explains every answer, and if a call that ended before another one began comes first in that order.
+// calls explains every answer, and if a call that ended before another began comes first in that order.
 //
 // A [Recorder] records the calls of a test. [Models] are the objects. [Recorder.Check] searches for the order
 // with porcupine, for each object separately.

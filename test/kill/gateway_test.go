@@ -166,7 +166,7 @@ func (f *fleet) end(signal os.Signal) {
 	f.process = nil
 }
 
-// kill kills the gateway without warning, and starts another one.
+// kill kills the gateway without warning, and starts another.
 func (f *fleet) kill() {
 	f.end(syscall.SIGKILL)
 	f.kills++

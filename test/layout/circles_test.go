@@ -91,8 +91,8 @@ func references(t *testing.T, dir string, files []*ast.File, imports types.Impor
 	return found
 }
 
-// largestCircle returns the largest set of files in which each file can be reached from each
-// other one, sorted; nil if there is no cycle.
+// largestCircle returns the largest set of files in which every file can be reached from
+// every other, sorted. It returns nil if there is no cycle.
 func largestCircle(g graph) (largest []string) {
 	reached := map[string]map[string]bool{}
 	for from := range g {

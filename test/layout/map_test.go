@@ -220,10 +220,3 @@ func TestKerberosTestsAreRunWhole(t *testing.T) {
 		assert.Contains(t, string(makefile), homes[0]+" -run '^($(KERBEROS))$$'", name)
 	}
 }
-
-// TestTheManualHasPagesOnly: every file that is packed into the manual is text.
-func TestTheManualHasPagesOnly(t *testing.T) {
-	for _, page := range manual.Pages(t) {
-		assert.Equal(t, ".md", path.Ext(page.Path), page.Path)
-	}
-}

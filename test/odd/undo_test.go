@@ -13,7 +13,7 @@ import (
 	"adgateway/test/thorough"
 )
 
-// TestAnUndoGivesOddNamesBack: a name that nobody may give was there before the change, so that the undo of
+// TestAnUndoGivesOddNamesBack: a name that nobody may give was there before the change, so the undo of
 // the change gives it back, letter for letter. A plain run tries a share of the changes.
 func TestAnUndoGivesOddNamesBack(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})

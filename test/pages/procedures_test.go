@@ -65,7 +65,7 @@ func TestSomebodyLeaves(t *testing.T) {
 	}
 }
 
-// TestSomebodyJoins: the preview says which steps need an earlier one, and those are done nevertheless.
+// TestSomebodyJoins: the preview says which steps need an earlier step, and these steps are done, too.
 func TestSomebodyJoins(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)

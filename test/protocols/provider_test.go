@@ -53,7 +53,7 @@ func everyInput(given map[string]string) string {
 }
 
 // TestCallsOfTheTerraformProvider replays calls of the family's provider that once failed,
-// one per row. The expected answer is 200 with one object, unless the row names another one.
+// one per row. The expected answer is 200 with one object, unless the row names a different answer.
 func TestCallsOfTheTerraformProvider(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const user = "/api/ADUser/tfuser"

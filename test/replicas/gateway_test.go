@@ -310,7 +310,7 @@ func (g *gateway) get(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// put replaces a value with another one.
+// put replaces a value with another.
 func (g *gateway) put(w http.ResponseWriter, r *http.Request) {
 	if _, leads := g.replica.Member().Leads(); !leads {
 		w.WriteHeader(notBegun)

@@ -128,7 +128,7 @@ func inDirectory(dn string) func(s *systemtest.System, name, text string) (bool,
 	}
 }
 
-// inZone reads the record with a name from the zone, whatever its target.
+// inZone reads the record with the given name from the zone, whatever its target.
 func inZone(s *systemtest.System, name, _ string) (bool, string, error) {
 	for _, line := range zonestest.Take(s.World.DNS)["corp.example"] {
 		if strings.HasPrefix(line, name+" ") || strings.HasPrefix(line, name+"\t") ||

@@ -11,8 +11,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// A credential that is limited to names can change only records with these names, but read
-// all records. It cannot find out by changes which other names exist.
+// A credential that is limited to names can change only records with these names, but can read
+// all records. Its changes do not reveal which other names exist.
 func TestChangesInDNSStayWithinTheNamesOfACredential(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{})
 	const token = systemtest.HostToken

@@ -55,7 +55,7 @@ func Needed(op *ops.Operation) (Call, bool) {
 	return CallFor(ops.Find(ops.Table(), op.Needs.Row), op.Needs.Given), true
 }
 
-// UndoOf returns the call that undoes the change with an id.
+// UndoOf returns the call that undoes the change with the given id.
 func UndoOf(change string) Call {
 	return Call{Method: http.MethodPost, Path: "/api/Changes/" + change + "/Undo"}
 }

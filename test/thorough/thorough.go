@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// All reports whether a test must try everything, even cases that take long. The variable is read
+// All reports whether a test must try everything, even slow cases. The variable is read
 // while a test runs, because reading it earlier would not make it part of the key of a cached result.
 func All() bool { return os.Getenv("THOROUGH") != "" }
 

@@ -1,5 +1,5 @@
 // Package upgrade runs two versions of the product one after another, and side by side, as an upgrade
-// does. The gateways of one version, a single one or those of a cluster with their nodes, are replaced by
+// does. A single gateway, or the gateways of a cluster with their nodes, are replaced by
 // gateways of the other version over one simulated domain, while clients keep making calls. `make
 // upgrade-test` builds the older version and runs the tests. Clusters that shared a store before the log
 // was introduced are not covered here, because they are migrated (TestAnOldClusterMigrates in test/fleet).

@@ -107,7 +107,7 @@ type crowd struct {
 	token     string
 	done      atomic.Int64
 	replayed  atomic.Int64 // repeated keys, of these:
-	elsewhere atomic.Int64 // at a gateway of another version than the one that made the change
+	elsewhere atomic.Int64 // at a gateway of a different version from the one that made the change
 	retried   atomic.Int64
 
 	mu      sync.Mutex
@@ -155,8 +155,8 @@ func (c *crowd) work(ctx context.Context, user string, stop <-chan struct{}) {
 	}
 }
 
-// settle sends a change to one gateway after the other until it is made. It avoids the
-// gateway not if there is another one.
+// settle sends a change to one gateway after another until it is made. It avoids the
+// gateway not if there are others.
 func (c *crowd) settle(ctx context.Context, user, key, value string, not *member) (*answer, *member) {
 	last := "no gateway answers"
 	for end := time.Now().Add(patience); ctx.Err() == nil && time.Now().Before(end); c.retried.Add(1) {

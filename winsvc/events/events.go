@@ -122,7 +122,7 @@ func List() []Event {
 	return all
 }
 
-// ByName returns the event with a name.
+// ByName returns the event with the given name.
 func ByName(name string) (Event, bool) {
 	all := List()
 	if i := slices.IndexFunc(all, func(e Event) bool { return e.Name == name }); i >= 0 {

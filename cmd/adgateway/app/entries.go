@@ -13,7 +13,7 @@ import (
 const lostNotice = 5 * time.Minute
 
 // entries is the output of a log. It counts the entries that could not be written,
-// for example because the disk is full: a service has no other place to report that.
+// for example because the disk is full. A service has no other place to report that.
 type entries struct {
 	to   io.Writer
 	lost atomic.Int64

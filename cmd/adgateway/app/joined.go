@@ -121,7 +121,7 @@ func clusterName(o Options) string {
 const stateFor = 5 * time.Second
 
 // ReadCluster returns the state of the cluster as one of its gateways knows it.
-// It asks the gateway of this host if that is running, otherwise another one.
+// It asks the gateway of this host if that is running, otherwise another gateway.
 func ReadCluster(ctx context.Context, o Options) (state standing.State, err error) {
 	list, err := o.Folder.List()
 	if err != nil {

@@ -76,7 +76,7 @@ func ticketReason(code uint32) negotiate.Reason {
 }
 
 // Accept implements [signin.Directory]. It finds the account by its name, as the domain of the
-// tickets, if there is one, may have other SIDs than the simulated one. Where that is a copy of it, the
+// tickets, if there is one, may have different SIDs from the simulated one. Where that is a copy of it, the
 // groups in the ticket count as in the domain.
 func (d worldDirectory) Accept(ctx context.Context, token negotiate.Token) (*signin.Person, []byte, error) {
 	if d.tickets == nil {

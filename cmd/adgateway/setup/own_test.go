@@ -54,7 +54,7 @@ func admin(t *testing.T, n *enginetest.OwnNATS) (*nats.Conn, jetstream.JetStream
 }
 
 // TestInitMakesTheLog: if the user of a NATS may create the log, Init creates it there, the
-// first gateway does not continue alone, and another one joins. A gateway whose settings
+// first gateway does not continue alone, and another gateway joins. A gateway whose settings
 // contradict the cluster cannot join.
 func TestInitMakesTheLog(t *testing.T) {
 	n := enginetest.Keys(t, ownCluster, "gw1", "gw2", "gw3")

@@ -54,7 +54,7 @@ func (o Options) folder() (trust.Folder, error) {
 	return f, nil
 }
 
-// HasNode reports whether a node runs next to the gateway of the settings: the gateway must
+// HasNode reports whether a node runs next to the gateway of the settings. The gateway must
 // be in a cluster, and its host must be one with a node.
 func HasNode(s *config.Settings) (bool, error) {
 	folder, id, err := program.Joined(s)

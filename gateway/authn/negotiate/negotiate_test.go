@@ -37,7 +37,7 @@ func acceptor(t testing.TB, a *negotiatetest.Authority, bindings Bindings) *Acce
 	return &Acceptor{Mechanism: keys, Domains: keys.Realms()}
 }
 
-// reasonOf returns the reason of a refusal, and checks its texts for the person and for the log.
+// reasonOf returns the reason for a refusal, and checks its messages for the person and for the log.
 func reasonOf(t *testing.T, err error) Reason {
 	t.Helper()
 	var refused *Refusal

@@ -59,7 +59,7 @@ func newLookups(o Options) *lookups {
 	return l
 }
 
-// of returns the policy of the account with a name. Scripts for a marked attempt do not count
+// of returns the policy of the account with the given name. Scripts for a marked attempt do not count
 // against its address. It fails with ErrTooMany or ErrUnread.
 func (l *lookups) of(ctx context.Context, name string, client netip.Addr, marked bool) (Policy, error) {
 	if l.find == nil {

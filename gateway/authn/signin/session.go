@@ -120,7 +120,7 @@ func (s *stored) event(what, reason string) Event {
 	return e
 }
 
-// Find returns the session with an id, or nil if it does not exist or has ended. From time to time
+// Find returns the session with the given id, or nil if it does not exist or has ended. From time to time
 // it asks the directory whether the person may still log on. It fails with [ErrStore] if that is
 // due but it cannot find out whether another gateway has ended the session. Find counts as a use of
 // the session.
@@ -142,7 +142,7 @@ func (g *Gate) Peek(ctx context.Context, id string) (*Session, error) {
 	return s, err
 }
 
-// find returns the session with an id, and whether the directory was just asked about its person.
+// find returns the session with the given id, and whether the directory was just asked about its person.
 func (g *Gate) find(ctx context.Context, id string) (s *Session, checked bool, err error) {
 	s, _ = g.lookUp(ctx, id) // if the look-up fails, the session is unknown here
 	if s == nil || !s.openToken(id) {

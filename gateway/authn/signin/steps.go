@@ -123,7 +123,7 @@ func (s *Session) Remember(ctx context.Context, name string, at Version, value a
 	return s.apply(ctx, set)
 }
 
-// Recall reads the owner's data with a name into value, as known here, and returns its version. A
+// Recall reads the owner's data with the given name into value, as known here, and returns its version. A
 // session that no gate has found has no data.
 func (s *Session) Recall(ctx context.Context, name string, value any) (Version, error) {
 	if s.in == nil {

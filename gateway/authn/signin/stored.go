@@ -150,7 +150,7 @@ func read[T any, P store.Value[T]](
 	return value, revision, errors.Join(err, wrong)
 }
 
-// lookUp returns the session with an id that has not ended, or nil. If the session is unknown here,
+// lookUp returns the session with the given id that has not ended, or nil. If the session is unknown here,
 // another gateway may just have created it. The error means that it could not find that out.
 func (g *Gate) lookUp(ctx context.Context, id string) (*Session, error) {
 	if id == "" {

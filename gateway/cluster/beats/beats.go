@@ -163,7 +163,8 @@ func (p *Peers) open(received *nats.Msg) (cluster.Message, bool) {
 	return l.Message, slices.Contains(l.Heard, p.o.Self.Start)
 }
 
-// hear records that a process was heard, now or earlier.
+// hear records that a message from a process has arrived. It keeps the last processesMost processes
+// of each gateway.
 func (p *Peers) hear(from journal.Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -207,7 +207,7 @@ func TestAFileThatDoesNotHelpIsNotTaken(t *testing.T) {
 	assert.Equal(t, digest(t, source), digest(t, a.old))
 }
 
-// TestWithoutOthersThereIsNoCopy: there is no copy if no gateway was heard, one does not answer, or
+// TestWithoutOthersThereIsNoCopy: there is no copy if no gateway was heard from, one does not answer, or
 // one is closed.
 func TestWithoutOthersThereIsNoCopy(t *testing.T) {
 	a := newAway(t)

@@ -103,7 +103,7 @@ var (
 	errWaitedOut = errors.New("there is none for too long")
 )
 
-// next waits until a leader other than before is known, or pause has passed. In a busy cluster
+// next waits until a different leader is known, or pause has passed. In a busy cluster
 // there is news all the time, which is no reason to ask the same gateway again at once.
 func (w *waiting) next(
 	ctx context.Context, leader Leader, before led, changed <-chan struct{}, pause <-chan time.Time,

@@ -21,7 +21,7 @@ type Receiver struct {
 
 	Next http.Handler
 
-	// Beside are handlers, by path, with which every gateway answers other gateways, whether or not it
+	// Beside holds handlers, by path, with which every gateway answers other gateways, whether or not it
 	// leads. It may be nil.
 	Beside map[string]http.Handler
 }

@@ -69,7 +69,7 @@ func (s *Server) count(conn net.Conn, state http.ConnState) {
 
 // Drain lets the other gateways close their connections, until there are none or ctx ends. It is
 // meant for a gateway that has stopped leading and shuts down, because a call sent on a connection
-// that this side is just closing ends as [Unknown]. Drain still answers calls, the last one on each
+// that this side is closing ends as [Unknown]. Drain still answers calls, the last one on each
 // connection. It may only be called once.
 func (s *Server) Drain(ctx context.Context) {
 	s.leaving.Store(true)

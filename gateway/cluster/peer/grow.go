@@ -15,10 +15,10 @@ import (
 // growEvery is the interval at which the gateway checks whether the nodes serve.
 const growEvery = time.Second
 
-// Grow waits until the nodes serve, and then stops the changes of the first gateway's file, so the
-// gateway can be opened again with the log. It returns false if ctx ends before. It also returns
-// false, at once, for any other gateway, and if the log is in an external NATS, because there the
-// command that creates the cluster creates the log.
+// Grow waits until the nodes serve, and then stops writing to the first gateway's file, so the
+// gateway can be reopened with the log. It returns false if ctx ends first. It returns false
+// immediately for any other gateway, and if the log is in an external NATS server, because there
+// the command that creates the cluster creates the log.
 func (g *Gateway) Grow(ctx context.Context) bool {
 	if !g.alone {
 		return false

@@ -102,7 +102,7 @@ func (m Members) remaining() (there, majority int) {
 	return there, len(m.Nodes)/2 + 1
 }
 
-// Find returns the member with a name, or false if there is none.
+// Find returns the member with the given name, or false if there is none.
 func (m Members) Find(name string) (Member, bool) {
 	i, ok := slices.BinarySearchFunc(m.Gateways, name,
 		func(g Member, name string) int { return cmp.Compare(g.Name, name) })

@@ -186,7 +186,7 @@ func (r *reader) problem(p Problem) {
 	}
 }
 
-// broken adds a problem of the list as a whole.
+// broken adds a problem with the list as a whole.
 func (r *reader) broken(p Problem) {
 	r.Broken = true
 	r.problem(p)

@@ -126,7 +126,7 @@ type order struct {
 	circles  []Problem
 }
 
-// wrong adds a problem of an item, unless there are already enough.
+// wrong adds a problem with an item, unless there are already enough.
 func (o *order) wrong(to *[]Problem, i int, field, message string) {
 	if len(*to) < mostProblems {
 		*to = append(*to, Problem{Line: o.items[i].Line, ID: o.items[i].ID, Field: field, Message: message})

@@ -47,7 +47,7 @@ func (sub *submission) column(op *ops.Operation, field string) int {
 	return at + 1
 }
 
-// unknown reports a column that is not a parameter once, as a problem of the list, instead of once
+// unknown reports a column that is not a parameter once, as a problem with the list, instead of once
 // per item. Column names are not secret, so the message shows them in full.
 func (sub *submission) unknown(i int, c *call.Parameters, name string, found int) []schema.FieldError {
 	if sub.list.Format != joblist.CSV || len(c.Problems) == found {

@@ -34,11 +34,11 @@ type Options struct {
 	Operations []*ops.Operation
 	// Rights returns the current rights of a caller, as for [Items].
 	Rights Rights
-	// Read makes a call of a reading row.
+	// Read makes a call whose row only reads.
 	Read func(ctx context.Context, c call.Call) (call.Answer, error)
 	// WhyNotUndoable returns the reason why a change cannot be undone, as a sentence, or "" if it can.
 	WhyNotUndoable func(ctx context.Context, change string) string
-	// Made returns the change with an id from the history, or false if there is none.
+	// Made returns the change with the given id from the history, or false if there is none.
 	Made    func(ctx context.Context, id string) (change.Made, bool)
 	Cursors call.Cursors
 	Streams *call.Streams

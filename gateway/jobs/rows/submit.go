@@ -102,7 +102,7 @@ func circular(circles []joblist.Problem) error {
 	return problem.Invalid(problems)
 }
 
-// listable returns the operation with a name, or the name's fault.
+// listable returns the operation with the given name, or the name's fault.
 func (s *Service) listable(name string) (*ops.Operation, string) {
 	var known []string
 	for _, op := range s.Operations {

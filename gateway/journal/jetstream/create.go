@@ -36,7 +36,7 @@ const (
 	journalField = "adgateway.journal" // metadata field with the identity of the stream
 	originField  = "adgateway.origin"
 
-	// messageMost limits messages in bytes, even if nodes accept larger ones: a message must be
+	// messageMost limits messages in bytes, even if nodes accept larger ones, because a message must be
 	// sent and read, in base64 (facts J25), within the time of a try.
 	messageMost = 1 << 20
 )

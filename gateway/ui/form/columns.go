@@ -174,7 +174,7 @@ func soundsSecret(called string) bool {
 	return false
 }
 
-// columnOf returns the column with a name.
+// columnOf returns a column with the given heading, and the field that the heading suggests, if any.
 func (f *Form) columnOf(called string) Column {
 	c := Column{Called: called}
 	name := simple(called)

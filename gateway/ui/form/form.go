@@ -100,7 +100,8 @@ var forms = func() map[string]*Form {
 	return all
 }()
 
-// Of returns the form of the operation with an id, or nil if it has none. The form must not be changed.
+// Of returns the form of the operation with the given id, or nil if it has none. The form must not be
+// changed.
 func Of(id string) *Form { return forms[id] }
 
 // All returns all forms in the order of their operations.
@@ -219,7 +220,7 @@ func (f *Form) Target() *Field {
 	return nil
 }
 
-// Field returns the field with a name, or nil if there is none.
+// Field returns the field with the given name, or nil if there is none.
 func (f *Form) Field(name string) *Field {
 	for i := range f.Fields {
 		if f.Fields[i].Name == name {

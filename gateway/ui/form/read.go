@@ -99,7 +99,7 @@ func listOf(f *Field, text string) any {
 	return schema.ListOf(all)
 }
 
-// Missing returns the problem of a required field that is empty.
+// Missing returns the problem with a required field that is empty.
 func (f *Field) Missing() Problem { return *f.missing() }
 
 func (f *Field) missing() *Problem {
@@ -115,7 +115,8 @@ func (f *Field) missing() *Problem {
 // NoEnd is the label of the box for a day that is intentionally empty.
 var NoEnd = Words{"No end", "Kein Ende"}
 
-// Problem returns the problem of a parameter for the API's message and the typed value.
+// Problem returns the problem to show for a parameter, given the message from the API and the value
+// that was typed.
 func (f *Form) Problem(param, message, typed string) Problem {
 	field := f.Field(param)
 	if field == nil {

@@ -27,7 +27,7 @@ var assetsVersion = hashOf("assets/console.css", "assets/console.js", "assets/ic
 func hashOf(names ...string) string {
 	sum := sha256.New()
 	for _, name := range names {
-		text, _ := Files.ReadFile(name) // cannot fail: it is embedded
+		text, _ := Files.ReadFile(name) // cannot fail, because the file is embedded
 		sum.Write(text)
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])

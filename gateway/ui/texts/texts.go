@@ -63,7 +63,7 @@ var all = func() table {
 	return whole
 }()
 
-// Has reports whether there is a text with a key.
+// Has reports whether there is a text with the given key.
 func Has(key string) bool { _, has := all[key]; return has }
 
 // Text is a text whose language is not chosen yet. Nil is the empty text, which templates treat as false.

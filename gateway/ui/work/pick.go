@@ -192,7 +192,7 @@ func Meant(c *frame.Visit, pick form.Pick, text string) (identity string, proble
 	return meantObject(c, pick, text)
 }
 
-// named returns the hits with a name. If it is the logon name of a hit, it returns only that hit.
+// named returns the hits with the given name. If it is the logon name of a hit, it returns only that hit.
 func named(hits []say.Record, name string) (all []say.Record) {
 	for _, hit := range hits {
 		if strings.EqualFold(strings.TrimSuffix(hit.Text("username"), "$"), name) {

@@ -23,7 +23,7 @@ import (
 // attributes and classes are kept. Missing standard containers are added. The DCs are the computers
 // with the account type of a domain controller, by default dc1 and dc2.
 //
-// Exports of real directories load: an entry that cannot be held is skipped, and parents that the
+// Exports of real directories can be loaded. An entry that cannot be held is skipped, and parents that the
 // files lack are added. Values that do not match the syntax of an attribute that the simulation does
 // not use itself are kept as written, and so are references to missing objects. Warnings lists all
 // that, Loaded counts it. The error is an ldif.Faults with all that would falsify answers.

@@ -62,7 +62,7 @@ func short(s string) string {
 	return s
 }
 
-// uses reports whether the simulation itself uses an attribute, so that a malformed value would
+// uses reports whether the simulation itself uses an attribute, so a malformed value would
 // falsify its behaviour.
 func (k *known) uses(def *Attribute) bool {
 	fields := reflect.ValueOf(k).Elem()
@@ -86,7 +86,7 @@ func (l *loader) forget(m loadMarks) {
 	l.refs, l.locals, l.protect, l.passwords = l.refs[:m.refs], l.locals[:m.locals], l.protect[:m.protect], l.passwords[:m.passwords]
 }
 
-// name completes the account name of a principal. It skips an entry if another one has the same name.
+// name completes the account name of a principal. It skips an entry if another has the same name.
 func (l *loader) name(e *entry) {
 	n, k := e.node, l.t.rep.sch
 	if !n.isPrincipal() || e.bad != "" {
@@ -147,7 +147,8 @@ func (l *loader) addEntry(dn DN, e *entry) *entry {
 	return added
 }
 
-// foreign stops loading a file without an entry of the domain, because it is an export of another domain.
+// foreign reports an error for each file without entries in the domain, because such a file is an export of
+// another domain.
 func (l *loader) foreign() {
 	type outside struct {
 		count, all int
@@ -210,7 +211,7 @@ func (l *loader) summarize() {
 	l.warnings = append(l.warnings, first)
 }
 
-// extend adds the values of a record to the latest one of the entry.
+// extend adds the values of a record to the entry's latest record.
 func (e *entry) extend(r *ldif.Record) {
 	whole := *e.rec
 	whole.Attributes = slices.Clone(whole.Attributes)

@@ -415,7 +415,7 @@ func TestDelete(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, g.Strings("member"), 1)
 
-	// facts H20: the tombstone has the GUID, a new object has another one
+	// facts H20: the tombstone has the GUID, and a new object has a different GUID
 	gone, err := dc.Search(bg, SearchRequest{Filter: "(objectGUID=" + EscapeFilterBytes(ruth.GUID[:]) + ")",
 		Deleted: true, Attributes: []string{"*"}})
 	require.NoError(t, err)

@@ -42,11 +42,11 @@ type Console struct {
 }
 
 // Limits bound one request of a script. They apply from the start of Run, and start again with each line
-// that [Console]::In.ReadLine returns, so that a session whose Run serves requests in a loop has them
-// for each request. A zero field gets its value from [DefaultLimits].
+// that [Console]::In.ReadLine returns. So in a session whose Run serves requests in a loop, they apply
+// to each request. A zero field gets its value from [DefaultLimits].
 //
 // AllocBytes limits the allocations of one request. The live memory of one request cannot be measured,
-// so HeapBytes is the last resort: it ends a request once it has allocated that much itself and the live
+// so HeapBytes is the last resort. It ends a request once it has allocated that much itself and the live
 // heap of the process has grown by that much. No request is ended for the memory of another session.
 type Limits struct {
 	Steps         int64 // statements, calls and loop iterations

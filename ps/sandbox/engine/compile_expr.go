@@ -225,7 +225,7 @@ func (c *compiler) subExpr(e *syntax.SubExpr) exprFn {
 }
 
 // simpleScalar reports whether an expression can neither fail nor yield a collection, so
-// that $(...) around it has no effect.
+// $(...) around it has no effect.
 func simpleScalar(e syntax.Expr) bool {
 	switch e.(type) {
 	case *syntax.Number, *syntax.String:

@@ -84,7 +84,7 @@ func (c *compiler) assignVariable(v *syntax.Variable) func(f *frame, v any) erro
 	}
 }
 
-// store assigns to an existing variable. A constant rejects the value, a typed variable converts it.
+// store assigns to an existing variable. A constant rejects the value, and a typed variable converts it.
 func (f *frame) store(x *variable, value any) error {
 	if x.constant {
 		return dotnet.Refuse("an assignment to $%s", x.name)

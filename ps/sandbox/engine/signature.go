@@ -34,7 +34,7 @@ type signature struct {
 	own        int  // number of parameters that are not common
 }
 
-// param returns the parameter with a name or alias, in any case, or nil.
+// param returns the parameter with the given name or alias, in any case, or nil.
 func (sig *signature) param(name string) *param {
 	p, _ := dotnet.Folded(sig.byKey, name)
 	return p

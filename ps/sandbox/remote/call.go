@@ -12,7 +12,7 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// A connection is the server's side of a client. One goroutine reads its frames, another one runs its calls.
+// A connection is the server's side of a client. One goroutine reads its frames, and another runs its calls.
 type connection struct {
 	modules *moduleSet
 	ctx     context.Context

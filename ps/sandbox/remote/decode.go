@@ -14,7 +14,7 @@ import (
 // A decoder decodes values from JSON.
 type decoder struct {
 	types map[string]*dotnet.Type // types of the modules, by lower-case name
-	// data returns the data of the instance with an id, and object the object with an id.
+	// data returns the data of the instance with the given id, and object the object with the given id.
 	data   func(id uint64) any
 	object func(t string, id uint64) (any, error)
 }

@@ -32,7 +32,7 @@ const (
 )
 
 // getPassword is the body of Get-LapsADPassword. A password that the account may not decrypt
-// is not an error: it is omitted, and its status shows the reason (facts S42).
+// is not an error. It is omitted, and its status shows the reason (facts S42).
 func getPassword(o *Options, c *engine.Call) error {
 	if o.NoLAPS != nil && o.NoLAPS() {
 		e := dotnet.ExceptionNamed("System.Management.Automation.CommandNotFoundException",

@@ -26,7 +26,7 @@ type Options struct {
 	// data that is encrypted for it or for one of its groups.
 	Account  string
 	Location *time.Location // of DateTime values; nil means time.Local
-	// Gate works as in the ActiveDirectory module.
+	// Gate is like Gate in the options of package adcmd.
 	Gate func(ctx context.Context, controller string) (caller string, reached bool)
 	// NoLAPS reports whether the host lacks the module LAPS. Nil means that the host has it.
 	NoLAPS func() bool

@@ -117,9 +117,9 @@ func nameByte(c byte) bool {
 // specials are the characters that are preceded by a backslash in the text of a name.
 const specials = `.\"();@$`
 
-// plain replaces the escapes \DDD of non-ASCII octets, and of characters that need no
-// escape, by the octets themselves, as the server shows names, if the result is valid UTF-8.
-// Otherwise it escapes all non-ASCII octets.
+// plain returns a name as the server shows it, with the octets themselves instead of the
+// escapes \DDD of non-ASCII octets and of characters that need no escape. If the result is
+// not valid UTF-8, all non-ASCII octets are escaped instead.
 func plain(name string) string {
 	if !strings.Contains(name, `\`) && utf8.ValidString(name) {
 		return name

@@ -38,7 +38,7 @@ var others = map[string]string{
 	"idempotency.keep": "1m", "names.hold": "1m", "events.sse": "1", "metrics.openOnLoopback": "false", "docs.enabled": "false", "time.zone": "Europe/Berlin", "reason.required": "[user.delete]",
 }
 
-// elsewhere are the settings that reach their users in another way than through options.
+// elsewhere are the settings that do not reach their users through options.
 var elsewhere = []string{
 	"http.listen", "http.allowUnencrypted", "tls.", "auth.allowQueryToken", "auth.store", "auth.staleMax", "auth.failures",
 	"signIn.mode", "signIn.roles", "signIn.domains", "signIn.tokens", "signIn.keytab", "signIn.bindings",

@@ -136,7 +136,7 @@ func (s accountStore) List(k accountKind) (all []*authn.Account, lastUse map[str
 	return *k.list(document), s.in.LastUses(), nil
 }
 
-// Find returns the account with a name, regardless of case. The error suggests the nearest name.
+// Find returns the account with the given name, regardless of case. The error suggests the nearest name.
 func (k accountKind) Find(all []*authn.Account, name string) (*authn.Account, error) {
 	var names []string
 	for _, a := range all {
@@ -160,7 +160,7 @@ func (s accountStore) Add(ctx context.Context, k accountKind, a *authn.Account) 
 	})
 }
 
-// Edit changes the account with a name and returns it as saved.
+// Edit changes the account with the given name and returns it as saved.
 func (s accountStore) Edit(
 	ctx context.Context, k accountKind, name string, change func(*authn.Account) error,
 ) (edited *authn.Account, err error) {

@@ -83,7 +83,7 @@ func (s accountStore) AddUser(ctx context.Context, a *authn.Account, password st
 
 // SetPassword sets the password of a user.
 func (s accountStore) SetPassword(ctx context.Context, name, password string) error {
-	hash := authn.HashPassword(password, authn.StandardCost) // before the file is locked, because it takes long
+	hash := authn.HashPassword(password, authn.StandardCost) // before the file is locked, because it is slow
 	_, err := s.Edit(ctx, userKind, name, func(a *authn.Account) error {
 		a.Password = hash
 		return nil

@@ -31,7 +31,7 @@ func (d dialogue) person() bool {
 	return ok && term.IsTerminal(int(terminal.Fd()))
 }
 
-// runLive tries the domain, fills in the check list and writes the report to stdout, and
+// runLive tries the domain, fills in the checklist and writes the report to stdout, and
 // also to out unless that is nil. It returns the exit code.
 func (f *doctorFlags) runLive(
 	ctx context.Context, e *examination, d dialogue, out *os.File, stdout io.Writer,
@@ -84,7 +84,7 @@ func (f *doctorFlags) agreed(d dialogue) bool {
 	return strings.EqualFold(strings.TrimSpace(line), "y")
 }
 
-// asking returns a function that answers the items of the check list, or nil if they stay open.
+// asking returns a function that answers the items of the checklist, or nil if they stay open.
 func (f *doctorFlags) asking(d dialogue) (func(live.Entry) (live.Entry, error), error) {
 	items := len(live.Checklist())
 	if f.answers != "" {
@@ -122,7 +122,7 @@ func (f *doctorFlags) asking(d dialogue) (func(live.Entry) (live.Entry, error), 
 	}, nil
 }
 
-// checked returns the results of the doctor's checks for the check list. A person decides about warnings.
+// checked returns the results of the doctor's checks for the checklist. A person decides about warnings.
 func checked(report doctor.Report) map[string]string {
 	results := map[string]string{}
 	for _, result := range report.Results {

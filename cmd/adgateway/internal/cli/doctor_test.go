@@ -112,7 +112,7 @@ func TestDoctorLive(t *testing.T) {
 }
 
 // Without a scratch OU and zone, the doctor tries nothing. Its checks and the given answers
-// fill in the check list.
+// fill in the checklist.
 func TestDoctorWalksThroughTheCheckList(t *testing.T) {
 	file := installation(t, "http:\n  listen: 127.0.0.1:0\n")
 	answers := filepath.Join(t.TempDir(), "answers")

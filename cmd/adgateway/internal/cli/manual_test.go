@@ -74,7 +74,7 @@ func settingsTable() string {
 	return b.String()
 }
 
-// checklistTable returns the check list of 'adgateway doctor --live'.
+// checklistTable returns the checklist of 'adgateway doctor --live'.
 func checklistTable() string {
 	var b strings.Builder
 	b.WriteString("\n| | Area | Do | Expect |\n|---|---|---|---|\n")

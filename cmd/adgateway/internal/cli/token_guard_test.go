@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestATokenThatNeedsAGuard: a token can be created that needs a guard for the changes of
-// one scope, and this need can be removed again.
+// TestATokenThatNeedsAGuard: a token can be made to require a guard for the changes of
+// one scope, and the requirement can be removed again.
 func TestATokenThatNeedsAGuard(t *testing.T) {
 	store := "--store=" + filepath.Join(t.TempDir(), "credentials.json")
 	token := "Bearer " + command(t, "token", "create", "sync", store, "--scope", "*", "--require-guard",

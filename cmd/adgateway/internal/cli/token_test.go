@@ -125,8 +125,8 @@ func TestTokenLifecycle(t *testing.T) {
 	}
 }
 
-// The number of affected objects counts, however many calls a change takes: the objects
-// below an OU that is moved or renamed, and the records of a zone that is removed.
+// The limits of a token count affected objects, not calls: the objects below an OU that is
+// moved or renamed, and the records of a zone that is removed.
 func TestTheBlastRadiusOfAToken(t *testing.T) {
 	store := "--store=" + filepath.Join(t.TempDir(), "credentials.json")
 	token := "Bearer " + command(t, "token", "create", "portal", store, "--scope", "*", "--max-changes", "8", "--max-deletions", "20")

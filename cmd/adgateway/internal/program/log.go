@@ -45,7 +45,7 @@ func OpenLog(c config.Log, w io.Writer) (*logrus.Logger, io.Closer, error) {
 	return NewLog(c, appending{rotating, c.File}), rotating, nil
 }
 
-// appending falls back to appending when the log file cannot be rotated: Windows
+// appending falls back to appending when the log file cannot be rotated, because Windows
 // does not rename a file while another process, such as 'Get-Content -Wait', has
 // it open.
 type appending struct {

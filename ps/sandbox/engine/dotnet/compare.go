@@ -77,7 +77,7 @@ func Equal(l, r any, caseSensitive bool) (bool, error) {
 	return false, refuseOperands("-eq", l, r)
 }
 
-// equalNumber compares a whole number with another one.
+// equalNumber compares a whole number with another.
 func equalNumber(l, r any) (bool, error) {
 	a, ok1 := asInt64(l)
 	b, ok2 := asInt64(r)

@@ -36,7 +36,7 @@ func Convert(v any, t *Type) (any, error) {
 	}
 }
 
-// TryConvert is Convert for callers that do not need the reason of a failure.
+// TryConvert is Convert for callers that do not need the reason for a failure.
 func TryConvert(v any, t *Type) (any, bool) {
 	if base(v) == nil {
 		return nil, false

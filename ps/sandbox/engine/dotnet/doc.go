@@ -14,7 +14,7 @@
 // Where to look: [Convert], [ToText], [Truthy], [Enumerate] for the rules of conversion; [Operator],
 // [Unary], [Match], [Replace], [Equal], [Compare] for operators; [GetMember], [SetMember],
 // [CallMethod], [New], [GetIndex] for members; [ToJSON] and [FromJSON]; [ThrowValue] for errors. A
-// module declares its types with [Define], a host its own console type with [NewConsole].
+// module declares its types with [Define], and a host declares its console type with [NewConsole].
 //
 // Dates, numbers and text are written as the invariant culture has them. A type, member, overload,
 // conversion or pattern that is not here is refused; nothing is skipped in silence, and nothing is

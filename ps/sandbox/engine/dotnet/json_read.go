@@ -142,7 +142,7 @@ func (r *jsonReader) object(depth int) any {
 		v := r.value(depth + 1)
 		hash := foldHash(name)
 		if name == "" || out.Props.find(name, hash) >= 0 {
-			return r.fail("name") // empty, or equal to another one except for case
+			return r.fail("name") // empty, or equal to another name except for case
 		}
 		out.Props.t.add(name, hash, v)
 		switch {

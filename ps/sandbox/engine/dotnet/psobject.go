@@ -75,7 +75,7 @@ func (p *propertySet) Enumerate() []any {
 // Member finds no property. Names are read from the properties.
 func (p *propertySet) Member(string) (any, bool) { return nil, false }
 
-// Invoke supports the index, which returns the property with a name or nil, and Add, for a
+// Invoke supports the index, which returns the property with the given name or nil, and Add, for a
 // note property that the object does not have yet.
 func (p *propertySet) Invoke(name string, args []any) (any, error) {
 	if EqualFold(name, "Add") && len(args) == 1 {

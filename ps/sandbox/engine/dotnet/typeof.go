@@ -20,7 +20,7 @@ type Setter interface {
 	SetMember(name string, value any) error
 }
 
-// Texter is an Object with a text of its own.
+// Texter is an Object that defines its text.
 type Texter interface{ Text() string }
 
 // Enumerable is an Object that the pipeline unrolls.

@@ -108,7 +108,7 @@ func Take(st *zones.Store, servers ...string) Snapshot {
 	return snapshot
 }
 
-// lines returns a zone as text: the same slice as the last time if nothing has changed since.
+// lines returns a zone as text. It returns the same slice again if nothing has changed since the last call.
 func lines(st *zones.Store, key string, server *zones.Server, z zones.Zone) []string {
 	records, err := server.Records(z.Name, zones.Query{})
 	if err == nil {

@@ -21,7 +21,7 @@ type Item struct {
 	Writes bool     // Do changes something, so a run never does it
 }
 
-// Entry is an item of the check list with its result.
+// Entry is an item of the checklist with its result.
 type Entry struct {
 	Number int    `json:"number"`
 	Area   string `json:"area"`
@@ -34,7 +34,7 @@ type Entry struct {
 // Open is the status of an item without an answer.
 const Open Status = "open"
 
-// Checklist returns the check list. The number of an item is its position, starting at 1.
+// Checklist returns the checklist. The number of an item is its position, starting at 1.
 func Checklist() []Item {
 	return slices.Concat(hostItems(), domainItems(), secretItems(), peopleItems())
 }
@@ -163,7 +163,7 @@ func ReadAnswers(from io.Reader, items int) (Answers, error) {
 	return all, lines.Err()
 }
 
-// Fill fills in the check list with the results of the probes and of the doctor's checks, which are
+// Fill fills in the checklist with the results of the probes and of the doctor's checks, which are
 // "ok" or a finding, by name. For each item that they do not answer it calls ask, if that is not nil.
 func (r *Report) Fill(checks map[string]string, ask func(Entry) (Entry, error)) error {
 	r.Checklist = nil

@@ -7,7 +7,7 @@
 // A run works only in a scratch OU and a scratch zone. It rejects places with foreign content,
 // creates only objects whose names begin with [Prefix], and always cleans up ([Run]).
 //
-// Questions that no probe can answer are in the check list ([Checklist]), for a person.
+// Questions that no probe can answer are in the checklist ([Checklist]), for a person.
 package live
 
 import (
@@ -102,7 +102,7 @@ func (r *Report) count() {
 	}
 }
 
-// differs reports whether the result of a check list item differs from the expectation.
+// differs reports whether the result of a checklist item differs from the expectation.
 func (r *Report) differs() bool {
 	return slices.ContainsFunc(r.Checklist, func(e Entry) bool { return e.Status == Differs })
 }
