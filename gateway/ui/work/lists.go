@@ -260,8 +260,8 @@ const (
 	againAfter = 100 * time.Millisecond
 )
 
-// sendOnce submits a list. While an earlier press of the same button is being answered, it waits, because both
-// presses lead to the same job.
+// sendOnce submits a list. While an earlier press of the same button is being answered, it waits,
+// because both presses lead to the same job.
 func sendOnce(c *frame.Visit, sent call.Call) *frame.Answer {
 	ctx, cancel := context.WithTimeout(c.R.Context(), mostWait)
 	defer cancel()
