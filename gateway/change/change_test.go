@@ -2,6 +2,7 @@ package change_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -105,6 +106,55 @@ func TestDrift(t *testing.T) {
 				got = append(got, d.Field+": "+string(d.Expected)+", "+string(d.Found))
 			}
 			assert.Equal(t, c.want, got)
+		})
+	}
+}
+
+// TestMembershipsAreComparedByIdentity: renaming or moving a group or a member changes no membership.
+func TestMembershipsAreComparedByIdentity(t *testing.T) {
+	object := func(guid, dn, before, after string) change.Object {
+		o := change.Object{GUID: &guid, DistinguishedName: dn}
+		if after != "" {
+			o.Changes = []change.Change{{
+				Field: "member", Attribute: "member", Before: json.RawMessage(before), After: json.RawMessage(after),
+			}}
+		}
+		return o
+	}
+	planned := []change.Object{
+		object("1", "CN=a", `false`, `true`), object("2", "CN=b", `true`, `false`), object("3", "CN=anna,OU=x", "", ""),
+	}
+	for name, c := range map[string]struct {
+		found []change.Object
+		want  []string
+	}{
+		"member moved": {[]change.Object{planned[0], planned[1], object("3", "CN=anna,OU=y", "", "")}, nil},
+		"group renamed": {[]change.Object{
+			planned[1], object("1", "CN=z", `false`, `true`), planned[2],
+		}, nil},
+		"member already": {[]change.Object{
+			object("1", "CN=z", `true`, `true`), planned[1], planned[2],
+		}, []string{"member: false, true"}},
+		"another group of the name": {[]change.Object{
+			object("4", "CN=a", `false`, `true`), planned[1], planned[2],
+		}, []string{`distinguishedName: "CN=a", null`}},
+		"another member of the name": {[]change.Object{
+			planned[0], planned[1], object("4", "CN=anna,OU=x", "", ""),
+		}, []string{`distinguishedName: null, "CN=anna,OU=x"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := slices.Clone(planned)
+			var got []string
+			for _, d := range change.Drift(planned, c.found) {
+				got = append(got, d.Field+": "+string(d.Expected)+", "+string(d.Found))
+			}
+			if c.want == nil {
+				assert.Empty(t, got)
+			}
+			for _, want := range c.want {
+				assert.Contains(t, got, want)
+			}
+			assert.Equal(t, before, planned, "the plan is not changed")
 		})
 	}
 }

@@ -21,8 +21,15 @@ type Difference struct {
 // Drift returns the differences between the objects of a plan and those announced when it is
 // applied: objects that were added, are missing or reordered, or have different values before or
 // after. Values that the server chooses count as equal. It returns nil if the plan still holds.
+//
+// Memberships are compared by the identity of groups and members: neither their names and places
+// nor the order of several groups matters.
 func Drift(planned, found []Object) []Difference {
 	var drift []Difference
+	memberships := slices.ContainsFunc(planned, joins)
+	if memberships {
+		found = inOrderOf(planned, found)
+	}
 	for i := range max(len(planned), len(found)) {
 		switch {
 		case i >= len(found):
@@ -33,10 +40,31 @@ func Drift(planned, found []Object) []Difference {
 			drift = append(drift, missing(planned[i])...)
 			drift = append(drift, added(found[i])...)
 		default:
-			drift = append(drift, compare(planned[i], found[i])...)
+			was := planned[i]
+			if memberships {
+				was.DistinguishedName = found[i].DistinguishedName
+			}
+			drift = append(drift, compare(was, found[i])...)
 		}
 	}
 	return drift
+}
+
+// joins reports whether the planned changes of an object put members into a group, or take them out.
+func joins(o Object) bool {
+	return slices.ContainsFunc(o.Changes, func(c Change) bool { return c.Attribute == "member" })
+}
+
+// inOrderOf returns the found objects in the order of the planned ones. Objects that were not
+// planned come last.
+func inOrderOf(planned, found []Object) []Object {
+	at := func(o Object) int {
+		if i := slices.IndexFunc(planned, func(p Object) bool { return same(p, o) }); i >= 0 {
+			return i
+		}
+		return len(planned)
+	}
+	return slices.SortedStableFunc(slices.Values(found), func(a, b Object) int { return at(a) - at(b) })
 }
 
 // Against returns the objects of an announcement for comparison with a plan. A planned object that

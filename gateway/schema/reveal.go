@@ -19,7 +19,7 @@ var Note Kind = noteKind{base{"string"}}
 type noteKind struct{ base }
 
 func (noteKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := text(raw, reasonLongest, false)
+	s, problem := reasonText(raw)
 	switch {
 	case problem != nil:
 		return nil, problem
@@ -43,8 +43,18 @@ type reasonKind struct{ base }
 
 const reasonShortest, reasonLongest = 8, 200
 
-func (reasonKind) Decode(raw any) (*Decoded, *FieldError) {
+// reasonText returns the text of a reason. People read it in plans, histories and audits, so no character may
+// change how the text around it is displayed.
+func reasonText(raw any) (string, *FieldError) {
 	s, problem := text(raw, reasonLongest, false)
+	if problem == nil {
+		problem = undirected(s)
+	}
+	return s, problem
+}
+
+func (reasonKind) Decode(raw any) (*Decoded, *FieldError) {
+	s, problem := reasonText(raw)
 	switch {
 	case problem != nil:
 		return nil, problem

@@ -65,6 +65,23 @@ func TestReasons(t *testing.T) {
 	assert.NotNil(t, problem)
 }
 
+func TestNoReasonChangesTheDirectionOfText(t *testing.T) {
+	for _, mark := range []string{"\u202e", "\u202a", "\u2066", "\u2069", "\u2028", "\u2029"} {
+		for name, kind := range map[string]Kind{"reason": Reason, "note": Note} {
+			_, problem := kind.Decode("INC-4711: " + mark + "broken")
+			if assert.NotNil(t, problem, "%s %+q", name, mark) {
+				assert.Contains(t, problem.Message, "character 11 is U+")
+			}
+		}
+	}
+	for _, plain := range []string{"INC-4711: גישה", "INC-4711: Prüfung – „Zugang“", "INC-4711: می\u200cخواهم"} {
+		for name, kind := range map[string]Kind{"reason": Reason, "note": Note} {
+			_, problem := kind.Decode(plain)
+			assert.Nil(t, problem, "%s %q", name, plain)
+		}
+	}
+}
+
 func TestSecretsAreInTwoShapesOnly(t *testing.T) {
 	assert.Equal(t, []string{"password", "password"}, Secrets(LocalAdminSecret))
 	assert.Equal(t, []string{"recoveryPassword"}, Secrets(RecoveryKeySecret))

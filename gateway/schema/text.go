@@ -52,13 +52,18 @@ func (k textKind) Decode(raw any) (*Decoded, *FieldError) {
 	}
 	s, problem := text(raw, k.limit, k.lines)
 	if problem == nil {
-		problem = without(s, visible.Directs,
-			"must not contain characters that change the direction of text or begin a line unseen")
+		problem = undirected(s)
 	}
 	if problem != nil {
 		return nil, problem
 	}
 	return textValue(s), nil
+}
+
+// undirected refuses characters that make a text read as another one.
+func undirected(s string) *FieldError {
+	return without(s, visible.Directs,
+		"must not contain characters that change the direction of text or begin a line unseen")
 }
 
 func (textKind) Clear() []ps.Value { return []ps.Value{ps.Text("")} }

@@ -5,7 +5,9 @@ import (
 	"html"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,6 +80,12 @@ func TestJobsPages(t *testing.T) {
 // upload sends the form for a list on the page, with a file unless its name is empty.
 func upload(b *browser, file, list string, pairs ...string) int {
 	b.t.Helper()
+	return b.do(uploading(b, file, list, pairs...))
+}
+
+// uploading returns the request of [upload].
+func uploading(b *browser, file, list string, pairs ...string) *http.Request {
+	b.t.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
 	for name, values := range b.form("/ui/jobs", pairs...) {
@@ -95,7 +103,35 @@ func upload(b *browser, file, list string, pairs ...string) int {
 	r.Header.Set("Content-Type", w.FormDataContentType())
 	r.Header.Set("Origin", b.url)
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	return b.do(r)
+	return r
+}
+
+// TestPressesAtTheSameTimeSubmitAListOnce: all presses of the button lead to the one job.
+func TestPressesAtTheSameTimeSubmitAListOnce(t *testing.T) {
+	s := startWith(t, func(p *app.People) {
+		p.Roles[0].Scopes = append(p.Roles[0].Scopes, identity.JobRead, identity.JobSubmit)
+	}, "jobs.rate=0")
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	list := "Operation,UserName,City\r\n" + strings.Repeat("user.update,aschmidt,Bonn\r\n", 3000)
+	const presses = 6
+	answers, failed := make([]*http.Response, presses), make([]error, presses)
+	var pressed sync.WaitGroup
+	for i := range presses {
+		r := uploading(b, "", "", "operation", "", "mode", "validate", "list", list)
+		pressed.Go(func() { answers[i], failed[i] = b.client.Do(r) })
+	}
+	pressed.Wait()
+	var jobs []string
+	for i, answer := range answers {
+		require.NoError(t, failed[i])
+		require.NoError(t, answer.Body.Close())
+		assert.Equal(t, 303, answer.StatusCode)
+		jobs = append(jobs, answer.Header.Get("Location"))
+	}
+	assert.Len(t, slices.Compact(jobs), 1, jobs)
+	assert.Contains(t, jobs[0], "/ui/jobs/")
 }
 
 // shows waits until a page contains a text.

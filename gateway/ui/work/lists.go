@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/frame"
@@ -240,7 +242,7 @@ func submit(c *frame.Visit, list keptSheet, document []byte, media string) (a *f
 	if list.Once != "" {
 		sent.Keys = []string{list.Once}
 	}
-	a = frame.Send(c, "job.submit", sent)
+	a = sendOnce(c, sent)
 	submitted := frame.Records[Job](a)
 	if !a.Ok() || len(submitted) != 1 {
 		return a, ""
@@ -249,4 +251,31 @@ func submit(c *frame.Visit, list keptSheet, document []byte, media string) (a *f
 		watch(c, submitted[0].ID)
 	}
 	return a, submitted[0].ID
+}
+
+// mostWait bounds the wait for an earlier press of the same button, and againAfter is the time between
+// looks at it.
+const (
+	mostWait   = 15 * time.Second
+	againAfter = 100 * time.Millisecond
+)
+
+// sendOnce submits a list. While an earlier press of the same button is being answered, it waits,
+// because both presses lead to the same job.
+func sendOnce(c *frame.Visit, sent call.Call) *frame.Answer {
+	ctx, cancel := context.WithTimeout(c.R.Context(), mostWait)
+	defer cancel()
+	look := time.NewTicker(againAfter)
+	defer look.Stop()
+	for {
+		a := frame.Send(c, "job.submit", sent)
+		if a.Ok() || a.Error == nil || a.Error.Code != string(schema.InProgress) {
+			return a
+		}
+		select {
+		case <-ctx.Done():
+			return a
+		case <-look.C:
+		}
+	}
 }
