@@ -51,7 +51,8 @@ type locks struct {
 
 func objectOf(id string) string { object, _, _ := strings.Cut(id, "."); return object }
 
-// reset replaces the held locks with those of the changes that run in this process and of the open changes.
+// reset replaces the held locks: it locks the objects of the changes that run in this process, and of
+// the open changes.
 func (l *locks) reset(open []cluster.Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
