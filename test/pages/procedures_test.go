@@ -84,7 +84,7 @@ func TestSomebodyJoins(t *testing.T) {
 	job := b.answer.Header.Get("Location")
 	require.Contains(t, job, "/ui/jobs/", "%s", job)
 	shows(b, job, "2 of 2 items checked, none is changed")
-	assert.Contains(t, b.page, "Needs what an earlier row makes")
+	assert.Contains(t, b.page, "Needs an object that an earlier row creates")
 	done(b, job)
 	assert.Equal(
 		t, false, s.Get("/api/ADUser/nkeller/Details").Envelope.Result[0]["enabled"], "it has no password yet",

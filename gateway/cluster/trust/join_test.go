@@ -99,7 +99,7 @@ func TestJoinsThatAreRefused(t *testing.T) {
 	}{
 		"another cluster's name": {func(_ *testing.T, _ *cluster, i *Invitation) { i.Cluster = "lab" }, "", "check --cluster"},
 		"not invited":            {func(_ *testing.T, _ *cluster, i *Invitation) { i.Gateway = "gw3" }, NotInvited, "gateway gw3 is not invited to the cluster corp"},
-		"the secret of another":  {func(t *testing.T, c *cluster, i *Invitation) { i.Secret = c.invite(t, "gw3").Secret }, WrongSecret, "is not that of the last invitation of gateway gw2"},
+		"the secret of another":  {func(t *testing.T, c *cluster, i *Invitation) { i.Secret = c.invite(t, "gw3").Secret }, WrongSecret, "is not from the last invitation of gateway gw2"},
 		"the secret before":      {func(t *testing.T, c *cluster, i *Invitation) { c.invite(t, "gw2") }, WrongSecret, "cluster invite"},
 		"no secret":              {func(_ *testing.T, _ *cluster, i *Invitation) { i.Secret = "" }, WrongSecret, "check --secret"},
 		"expired":                {func(_ *testing.T, c *cluster, _ *Invitation) { c.clock.add(time.Hour) }, Expired, "expired at"},

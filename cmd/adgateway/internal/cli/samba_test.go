@@ -108,5 +108,5 @@ func TestADomainOfSamba(t *testing.T) {
 	taken := a.curl(s, "/api/WhoAmI")
 	assert.Equal(t, 401, statusOf(t, taken))
 	assert.Contains(t, taken, "may not log on")
-	assert.Contains(t, s.log.String(), "another account than its SID")
+	assert.Contains(t, s.log.String(), "belong to different accounts")
 }
