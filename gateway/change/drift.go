@@ -68,8 +68,8 @@ func inOrderOf(planned, found []Object) []Object {
 }
 
 // Named returns the objects of a plan that was made from the announcement was, with the names that
-// the members have in this announcement. A member that is not announced any more keeps its name,
-// unless another object has it now. Then the GUID stands for the member. The plan is not changed.
+// the members have in this announcement. A member that is no longer announced keeps its name, unless
+// another object has the name now: then the GUID stands for the member. The plan is not changed.
 func (a Announcement) Named(planned []Object, was *ps.Intent) []Object {
 	planned = slices.Clone(planned)
 	for i := range planned {

@@ -167,7 +167,8 @@ func TestAPlanOfMembersHoldsWhenTheyAreMoved(t *testing.T) {
 		group := newGroup(s, "Inner", "Global")
 		change := membersCall(http.MethodPost, "Planned", group)
 		p, _ := dryRun(s, change)
-		s.OK(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath("Inner", "/Remove")}, http.StatusOK)
+		remove := systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath("Inner", "/Remove")}
+		s.OK(remove, http.StatusOK)
 		newGroup(s, "Inner", "Global")
 		refused := s.Rejects(applying(change, p), http.StatusPreconditionFailed, "drifted")
 		assert.Equal(t, "member", systemtest.FirstField(refused))
