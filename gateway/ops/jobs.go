@@ -81,7 +81,7 @@ var jobRows = []*Operation{
 		Scope: identity.JobSubmit, Effect: Create, Local: true, Accepted: true, Takes: []string{MediaNDJSON, MediaCSV, MediaJSON},
 		Params: slices.Concat([]Param{
 			{Name: JobOperation, Kind: schema.Word, Unsent: true, Audited: true, Example: "user.update", Doc: "The operation of items that name none, by its operationId."},
-			{Name: JobName, Kind: schema.Word, Unsent: true, Audited: true, Doc: "A name for people."},
+			{Name: JobName, Kind: schema.Label, Unsent: true, Audited: true, Doc: "A name for people."},
 			{Name: JobMode, Kind: schema.OneOf("What is done with the list.", jobstate.Modes...), Default: string(jobstate.Run), Unsent: true, Audited: true, Doc: "Run the items, only check the list, or dry run each item; after the last two Start runs them."},
 			{Name: JobSkip, Kind: schema.Bool, Default: "false", Unsent: true, Audited: true, Doc: "Leave out the items with mistakes; otherwise one keeps the whole list from being run."},
 			{Name: JobNotBefore, Kind: schema.Moment, Unsent: true, Audited: true, Doc: "Begin then."},
@@ -196,7 +196,7 @@ func staleJob(id, summary, path, what string) *Operation {
 			{Name: StaleAction, Kind: staleActions, Required: true, Unsent: true, Example: "disable", Doc: "What is done with each, in this order; remove stands alone. What is so already is left out."},
 			{Name: StaleTarget, Kind: schema.DN, Unsent: true, Audited: true, Example: "OU=Retired,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "The OU or container to which they are moved. What is in it or below it is left out."},
 			{Name: DryRun, Kind: schema.Flag, Implied: "false", Unsent: true, Audited: true, Doc: "Only show what each item would do: a job in the mode dryRun, which Start runs."},
-			{Name: JobName, Kind: schema.Word, Unsent: true, Audited: true, Doc: "A name for people."},
+			{Name: JobName, Kind: schema.Label, Unsent: true, Audited: true, Doc: "A name for people."},
 		}, stopParams),
 		Rules: []Rule{targetOfMove},
 		Lane:  ps.Directory,

@@ -76,7 +76,8 @@ func TestViewsAreSaved(t *testing.T) {
 	}
 	for name, says := range map[string]string{
 		"": "The name is missing.", " \t ": "The name is missing.", strings.Repeat("ä", 41): "at most 40 characters",
-		"a\u200bb": "characters that cannot be seen",
+		"a\u200bb": "characters that cannot be seen", "a\u202eb": "characters that cannot be seen",
+		"a\nb\x01": "characters that cannot be seen",
 	} {
 		save(name)
 		assert.Contains(t, b.page, says, "%q", name)
