@@ -15,24 +15,25 @@ import (
 // names and the cells of the list, also after a retry, and never a secret.
 func TestColumnsOfAListAreNamedAside(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
+	result := func(id string) string { return string(s.Send(get(t, s, "/api/Jobs/"+id+"/Result")).Body) }
 	columns := []string{"Operation", "user.update", "Columns", "Username,,City,"}
 	id := submitted(s, submit(csvMedia,
 		"Wer;Notiz;Ort;NewPassword\nlweber;=1+1;Ulm;Tr0ub4dor&3\nnobody.here;b;Ulm;x\n",
 		columns...))
 	reached(s, id, "done")
 	const head = "Wer;Notiz;Ort;State;Code;Message;ChangeId;Guid\r\n"
-	first := string(s.Get("/api/Jobs/" + id + "/Result").Body)
+	first := result(id)
 	assert.Contains(t, first, head+"lweber;=1+1;Ulm;done;")
 	assert.Contains(t, first, "\r\nnobody.here;b;Ulm;failed;not_found;")
 	assert.NotContains(t, first, "Tr0ub4dor")
 	again := submitted(s, systemtest.Call{Method: http.MethodPost, Path: "/api/Jobs/" + id + "/Retry"})
 	reached(s, again, "done")
-	assert.Contains(t, string(s.Get("/api/Jobs/"+again+"/Result").Body), head+"nobody.here;b;Ulm;failed;")
+	assert.Contains(t, result(again), head+"nobody.here;b;Ulm;failed;")
 
 	data := append(columns, "FirstRow", "data")
 	id = submitted(s, submit(csvMedia, "lweber;x;Rom;\naschmidt;;Rom;\n", data...))
 	reached(s, id, "done")
-	assert.Contains(t, string(s.Get("/api/Jobs/"+id+"/Result").Body),
+	assert.Contains(t, result(id),
 		"Username;Column 2;City;Column 4;State;Code;Message;ChangeId;Guid\r\nlweber;x;Rom;;done;")
 	assert.Equal(t, "Rom", s.Get("/api/ADUser/aschmidt/Details").Envelope.Result[0]["city"])
 	id = submitted(s, submit(csvMedia, "lweber;x;Rom\nlweber;;Ulm\n;y;Bonn\n", data...))
