@@ -31,7 +31,7 @@ type ResultOptions struct {
 // Result writes the result of a job: the submitted columns without the secret ones, then State,
 // Code, Message, ChangeId, Guid and, if requested, Sealed. If the list has a column of the same
 // name, such a name gets the prefix Job. In NDJSON the members are named state, code, message,
-// changeId, guid and sealed.
+// changeId, guid and sealed, and the cells of columns that are not parameters are in kept.
 //
 // Spreadsheets interpret cells that begin with = + - @, a tab or CR as formulas. If somebody other
 // than the reader may have written such a cell, it is prefixed with an apostrophe. This applies to
@@ -109,13 +109,17 @@ func (r *Result) submitted() []column {
 			all = append(all, fixed[key])
 		}
 	}
-	for _, name := range r.list.Header {
+	for at, name := range r.list.Names() {
+		heading := r.list.Header[at]
 		c, ok := fixed[strings.ToLower(strings.ReplaceAll(name, "-", ""))]
 		switch {
 		case ok && r.list.Format == CSV:
-			all = append(all, column{name, c.cell})
-		case name != "" && !r.options.Secret(name):
-			all = append(all, column{name, func(i *Item) string { return cellOf(i.Parameters, name) }})
+			all = append(all, column{heading, c.cell})
+		case heading == "", r.options.Secret(name), r.options.Secret(heading):
+		case name == "":
+			all = append(all, column{heading, func(i *Item) string { return i.Kept[at] }})
+		default:
+			all = append(all, column{heading, func(i *Item) string { return cellOf(i.Parameters, name) }})
 		}
 	}
 	return all
@@ -223,18 +227,19 @@ func defuse(cell string) string {
 
 // resultLine is an item of a result in NDJSON.
 type resultLine struct {
-	Line       int            `json:"line"`
-	ID         string         `json:"id,omitempty"`
-	Operation  string         `json:"operation,omitempty"`
-	Parameters map[string]any `json:"parameters,omitempty"`
-	IfMatch    string         `json:"ifMatch,omitempty"`
-	After      []string       `json:"after,omitempty"`
-	State      string         `json:"state"`
-	Code       string         `json:"code,omitempty"`
-	Message    string         `json:"message,omitempty"`
-	ChangeID   string         `json:"changeId,omitempty"`
-	GUID       string         `json:"guid,omitempty"`
-	Sealed     string         `json:"sealed,omitempty"`
+	Line       int               `json:"line"`
+	ID         string            `json:"id,omitempty"`
+	Operation  string            `json:"operation,omitempty"`
+	Parameters map[string]any    `json:"parameters,omitempty"`
+	Kept       map[string]string `json:"kept,omitempty"`
+	IfMatch    string            `json:"ifMatch,omitempty"`
+	After      []string          `json:"after,omitempty"`
+	State      string            `json:"state"`
+	Code       string            `json:"code,omitempty"`
+	Message    string            `json:"message,omitempty"`
+	ChangeID   string            `json:"changeId,omitempty"`
+	GUID       string            `json:"guid,omitempty"`
+	Sealed     string            `json:"sealed,omitempty"`
 }
 
 func (r *Result) line(item Item, o Outcome) error {
@@ -251,6 +256,14 @@ func (r *Result) line(item Item, o Outcome) error {
 				line.Parameters = make(map[string]any, len(item.Parameters))
 			}
 			line.Parameters[name] = value
+		}
+	}
+	for at, cell := range item.Kept {
+		if heading := r.list.Header[at]; !r.options.Secret(heading) {
+			if line.Kept == nil {
+				line.Kept = make(map[string]string, len(item.Kept))
+			}
+			line.Kept[heading] = cell
 		}
 	}
 	return r.json.Encode(line)
