@@ -15,12 +15,12 @@ import (
 // Undo declares how a row's change is undone: by calls of other rows that restore the announced
 // previous state.
 type Undo struct {
-	Rows  []string          // ids of the rows that undo it; if empty, Never says why
+	Rows  []string          // ids of the rows that undo the change; if empty, Never gives the reason
 	Never string            // completes "cannot be undone: "; empty if Rows is not
 	Bin   bool              // uses the Recycle Bin
 	Loss  func(Done) string // what stays lost; empty or nil if nothing
 
-	// Covers reports whether an announced change can be undone. If nil, all can.
+	// Covers reports whether an announced change can be undone. If nil, all changes can be undone.
 	Covers func(d Done, c ps.IntendedChange) bool
 	// Calls returns the calls that undo an announced change, in order.
 	Calls func(d Done) []Undoing
@@ -86,12 +86,12 @@ func undoOf(op *Operation) Undo {
 	return Undo{}
 }
 
-// madeOU is the undo of a new OU: its removal, even if it is protected.
+// madeOU is the undo of a new OU. It removes the OU, even if the OU is protected.
 var madeOU = called("ou.delete", func(d Done) Given {
 	return Given{ouPath.Name: d.object().DN, "Force": fmt.Sprint(d.after("protected") == "True")}
 })
 
-// movedOU is the undo of a move of an OU, by the row itself.
+// movedOU is the undo of a move of an OU, which calls the same row.
 var movedOU = called("ou.move", func(d Done) Given {
 	dn, from := d.object().DN, d.before("parent")
 	rdn := strings.TrimSuffix(dn[:len(dn)-min(len(from), len(dn))], ",")
