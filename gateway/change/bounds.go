@@ -12,8 +12,8 @@ import (
 	"adgateway/ps"
 )
 
-// Bounds are the limits of a caller in the form in which they apply to changes. The zero value has
-// no limits.
+// Bounds are the limits of a caller in the form in which they apply to changes. The zero value means no
+// limits.
 type Bounds struct {
 	ous    []schema.Path
 	limits identity.Limits
@@ -44,8 +44,8 @@ func (b Bounds) Within(dn string) bool {
 	return ok && slices.ContainsFunc(b.ous, path.Within)
 }
 
-// Include reports whether a change is within the limits: all its objects must be, before or after
-// the change.
+// Include reports whether a change is within the limits. Each of its objects must be within them, before or
+// after the change.
 func (b Bounds) Include(m Made) bool {
 	if b.None() {
 		return true

@@ -73,7 +73,7 @@ func TestWhoMaySeeAChange(t *testing.T) {
 	}
 }
 
-// TestNamesOutsideAreHidden: names of objects outside the limits are hidden, so nothing is learned
+// TestNamesOutsideAreHidden: names of objects outside the limits are hidden, so the caller learns nothing
 // about them.
 func TestNamesOutsideAreHidden(t *testing.T) {
 	bounds := change.BoundsOf(identity.Limits{OUs: []string{"OU=Sales,DC=x"}})
@@ -150,8 +150,8 @@ func TestWhichGivenValuesAreShown(t *testing.T) {
 	}
 }
 
-// TestUndoable: what was undone does not count, and a change whose undoing row is missing cannot be
-// undone.
+// TestUndoable: parts that were undone do not count, and a change cannot be undone if the row that would undo
+// it is missing.
 func TestUndoable(t *testing.T) {
 	done := func(row string, effect ps.Effect, changes ...ps.IntendedChange) ops.Done {
 		object := ps.Intended{GUID: "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11", DN: "CN=a,DC=x", Changes: changes}

@@ -18,12 +18,12 @@ type Difference struct {
 	Found    json.RawMessage `json:"found"`
 }
 
-// Drift returns the differences between the objects of a plan and those announced when it is
-// applied: objects that were added, are missing or reordered, or have different values before or
-// after. Values that the server chooses count as equal. It returns nil if the plan still holds.
+// Drift returns the differences between the objects of a plan and those announced when it is applied: objects
+// that were added, are missing or reordered, or have different values before or after. Values that the server
+// chooses count as equal. It returns nil if there are no differences.
 //
-// Memberships are compared by the identity of groups and members: neither their names and places
-// nor the order of several groups matters.
+// Memberships are compared by the identity of groups and members: neither the names and places of groups and
+// members nor the order of several groups matters.
 func Drift(planned, found []Object) []Difference {
 	var drift []Difference
 	memberships := slices.ContainsFunc(planned, joins)
@@ -139,9 +139,9 @@ func same(a, b Object) bool {
 	return *a.GUID == *b.GUID
 }
 
-// compare returns the differences between the planned and the found changes of an object. A change
-// that is no longer announced has been made by others. One that was not planned was not needed
-// then, because the object already had the new value.
+// compare returns the differences between the planned and the found changes of an object. A planned change
+// that is no longer announced has been made by others. A change that was not planned was not needed at that
+// time, because the object already had the new value.
 func compare(planned, found Object) []Difference {
 	var drift []Difference
 	differ := func(field string, expected, found json.RawMessage) {

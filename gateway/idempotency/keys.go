@@ -386,11 +386,11 @@ func (*Keys) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 // Forget drops the counts of keys, because another gateway may have stored keys.
 func (k *Keys) Forget() { k.count.forget() }
 
-// Most returns the highest number of keys of a caller that has used one since the start. It
-// includes keys that have expired since they were counted.
+// Most returns the number of keys of the caller with the most. It only counts callers that have used a key
+// since the start. It includes keys that have expired since they were counted.
 func (k *Keys) Most() int { return k.count.most() }
 
-// Refused returns the number of calls that were refused because their caller has too many keys.
+// Refused returns the number of calls that were refused because the caller had too many keys.
 func (k *Keys) Refused() int64 { return k.count.refused.Load() }
 
 // enter claims the key within this process, and reports whether no other call holds it.

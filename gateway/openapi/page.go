@@ -57,8 +57,8 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-
 	"data:; " +
 	"connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-// Page serves the page that shows the document, which it loads from ../openapi.json. Paths consist
-// of a slash and one of [PageFiles].
+// Page returns a handler for the page that shows the document, which the page loads from ../openapi.json.
+// Paths consist of a slash and one of [PageFiles].
 func Page() http.Handler {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {

@@ -245,9 +245,9 @@ func (op *Operation) Listable() bool {
 	return op.Effect.Writes() && op.Protocol == nil && op.Reply.Shape != schema.Job
 }
 
-// Touches returns the objects that the request changes and those that it only uses, by names that
-// are equal for the same object. An object that one request names by its account name and another
-// by its distinguished name has two names.
+// Touches returns the objects that the request changes and the objects that it only uses. Equal names stand
+// for the same object. An object can have two names, however, if one request uses its account name and
+// another its distinguished name.
 func (b *Bound) Touches() (changes, uses []string) {
 	if names := b.NamesChanged(); len(names) > 0 {
 		for _, name := range names {

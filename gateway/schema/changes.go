@@ -15,15 +15,14 @@ var ChangeID Kind = patternKind{
 	example: "ch_019ab3f0-0000-7000-8000-000000000000",
 }
 
-// ChangeCursor is the position where the list of changes continues: the member next of the previous
+// ChangeCursor is the position where the list of changes continues. It is the member next of the previous
 // answer.
 var ChangeCursor Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`), limit: 256,
 	must: "must be the value of next in the answer before",
 }
 
-// FeedStart is the position where a stream of changes begins: after one of its cursors, or at a
-// time.
+// FeedStart is the position where a stream of changes begins. It is a cursor of the stream or a time.
 var FeedStart Kind = feedStartKind{base{"string"}}
 
 type feedStartKind struct{ base }

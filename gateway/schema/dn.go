@@ -86,8 +86,8 @@ func (p Path) Within(base Path) bool {
 	return true
 }
 
-// NamesPath returns the path that an accepted text of a kind contains, or false if it contains
-// none, as a GUID or an account name.
+// NamesPath returns the path that an accepted text of a kind contains, or false if the text contains none,
+// for example because it is a GUID or an account name.
 func NamesPath(kind Kind, text string) (Path, bool) {
 	switch kind.(type) {
 	case dnKind:

@@ -17,7 +17,7 @@ var JobID Kind = patternKind{
 	example: "jb_019ab3f0-0000-7000-8000-000000000000",
 }
 
-// ResultKey is an X25519 public key in base64, which generated secrets are sealed for.
+// ResultKey is an X25519 public key in base64. Generated secrets are sealed with it.
 var ResultKey Kind = resultKeyKind{base{"string"}}
 
 type resultKeyKind struct{ base }

@@ -79,8 +79,8 @@ func listable() (all []frame.Change) {
 	return all
 }
 
-// tidyEvery is the interval at which sessions that could not
-// be ended on all gateways at once are ended on the rest.
+// tidyEvery is the interval between attempts to end sessions on gateways that could not be reached when the
+// sessions were ended.
 const tidyEvery = time.Second
 
 // recordSignIn returns a function that records each sign-in in the log and the audit.
@@ -182,7 +182,8 @@ func (s *Stack) auditLines(c config.Audit) func(frame.LogFilter) ([]frame.LogLin
 	}
 }
 
-// targetsOf returns the distinguished names of a call's objects, or the GUIDs of objects without one.
+// targetsOf returns the distinguished name of each of a call's objects, or the GUID of an object without a
+// distinguished name.
 func targetsOf(r *audit.Record) (all []string) {
 	for _, of := range r.Lines() {
 		for _, object := range of.Targets() {

@@ -41,8 +41,8 @@ const invisible = "\u00a0\u202f\u2007\u200b\ufeff"
 // typographic are quotation marks that word processors insert in place of ".
 const typographic = "“”„‟«»"
 
-// startsJSON matches the first line of a JSON document. A column name with such a beginning would
-// be in quotes.
+// startsJSON matches the first line of a JSON document. It does not match a header row, because a column name
+// with such a beginning would be quoted.
 var startsJSON = regexp.MustCompile(`^\s*(\{\s*"|\[\s*\{?\s*"|[{[\s]+$)`)
 
 // readCSV reads rows. It uses the quotes and positions of encoding/csv. In addition, it accepts

@@ -43,7 +43,7 @@ type Item struct {
 	IfMatch    string
 	After      []string       // ids of items that must have succeeded
 	Kept       map[int]string `json:",omitempty"` // cells that are not parameters, by column from 0
-	Invalid    bool           // one of the problems concerns this item, so it cannot be run
+	Invalid    bool           // whether a problem concerns this item, so that it cannot be run
 }
 
 // Problem is a fault of a list, in words for its author.
@@ -66,8 +66,10 @@ type List struct {
 	Items         []Item
 	Problems      []Problem // the first [Limits.MaxProblems], in line order
 	TotalProblems int
-	Cut           bool `json:",omitempty"` // because of too many problems the list was not read to its end
-	Broken        bool // a problem concerns the header or the whole list, so leaving out items does not help
+	// whether the list was not read to its end because of too many problems
+	Cut bool `json:",omitempty"`
+	// whether a problem concerns the header or the whole list, so that leaving out items does not help
+	Broken bool
 }
 
 // Columns say what the columns of a CSV list are, in place of the names in its first row.
@@ -221,8 +223,8 @@ func (r *reader) broken(p Problem) {
 	r.problem(p)
 }
 
-// checkItem notes the faults of an item's ids, and shortens the ids to the length that answers
-// repeat. Spaces and commas separate ids in the column After.
+// checkItem returns the faults of an item's ids, and shortens the ids to the length that answers repeat.
+// Spaces and commas separate ids in the column After.
 func checkItem(item *Item) (problems []Problem) {
 	unfit := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == ',' }
 	wrong := func(field, format string, args ...any) {

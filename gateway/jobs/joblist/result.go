@@ -23,7 +23,7 @@ type Outcome struct {
 type ResultOptions struct {
 	Format Format                 // CSV or NDJSON, whatever the format of the list
 	Secret func(name string) bool // reports which parameters to leave out; nil for none
-	Sealed bool                   // adds a column Sealed, with the item's secrets as a sealed box
+	Sealed bool                   // whether to add a column Sealed, with the item's secrets as a sealed box
 
 	Foreign bool // its reader did not submit the list
 }
@@ -33,12 +33,11 @@ type ResultOptions struct {
 // name, such a name gets the prefix Job. In NDJSON the members are named state, code, message,
 // changeId, guid and sealed, and the cells of columns that are not parameters are in kept.
 //
-// Spreadsheets interpret cells that begin with = + - @, a tab or CR as formulas. If somebody other
-// than the reader may have written such a cell, it is prefixed with an apostrophe. This applies to
-// the column Message, which may show values from the directory, and in a foreign result also to the
-// submitted columns. For the submitter these stay unchanged, because a telephone number that begins
-// with + must survive when rows of the result are submitted again. Sealed values stay unchanged, so
-// they can be opened.
+// Spreadsheets interpret cells that begin with = + - @, a tab or CR as formulas. Such a cell is prefixed with
+// an apostrophe if somebody other than the reader may have written it. This applies to the column Message,
+// which may show values from the directory, and in another caller's result also to the submitted columns. For
+// the submitter these columns stay unchanged, because a telephone number that begins with + must survive when
+// rows of the result are submitted again. Sealed values stay unchanged, so they can be opened.
 //
 // A Result is not safe for concurrent use.
 type Result struct {
@@ -74,8 +73,8 @@ var additions = []addition{
 	{"Sealed", func(o *Outcome) string { return o.Sealed }},
 }
 
-// NewResult begins the result of a list. It uses Separator, BOM and Header of the list, and Format
-// for the columns other than the parameters. The separator for a list that is not CSV is a comma.
+// NewResult begins the result of a list. It uses Separator, BOM and Header of the list. Format determines the
+// columns other than the parameters. The separator for a list that is not CSV is a comma.
 func NewResult(w io.Writer, list *List, options ResultOptions) *Result {
 	r := &Result{options: options, list: list, w: w}
 	if r.options.Secret == nil {

@@ -14,9 +14,8 @@ import (
 	"adgateway/gateway/schema/jobstate"
 )
 
-// A job is shown to its submitter, and its figures to callers with ops:read. An item is shown as
-// far as the reader may read its object now. Otherwise only its number, its state, and a sentence
-// with the reason are shown.
+// A job is shown to its submitter, and its figures to callers with ops:read. An item is shown if the reader
+// may read its object now. Otherwise only its number, its state, and a sentence with the reason are shown.
 
 // reader is a caller that reads a job, with its current rights.
 type reader struct {

@@ -14,9 +14,9 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// result answers with the list and the outcomes of its items at the time of sending. The answer
-// never contains secrets from the list. Until a result has been sent to its end, it contains
-// generated secrets, sealed with the submitter's key.
+// result answers with the list and the outcomes of its items at the time of sending. The answer never
+// contains secrets from the list. Until a result has been sent completely, it contains generated secrets,
+// sealed with the submitter's key.
 func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error) {
 	if err := withList(job); err != nil {
 		return call.Answer{}, err

@@ -27,9 +27,8 @@ import (
 	"adgateway/gateway/schema/jobstate"
 )
 
-// A text that is not a list is refused. So is a list whose caller lacks a scope for an item, or
-// whose items wait for each other. Any other mistake creates a rejected job that names its
-// position.
+// A text that is not a list is refused. So is a list whose caller lacks a scope for an item, or whose items
+// wait for each other. Any other mistake creates a rejected job that names the position of the mistake.
 
 // listForms are the formats of lists, by media type.
 var listForms = map[string]joblist.Format{
@@ -42,7 +41,7 @@ type submission struct {
 	a        call.Accepted
 	list     *joblist.List
 	common   *ops.Operation // operation of items that do not name one; nil if there is none
-	missing  identity.Scope // a scope that an item needs but the caller lacks
+	missing  identity.Scope // scope that an item needs and the caller lacks
 	specs    []jobs.Spec
 	secrets  []map[string]string
 	faulty   []bool
@@ -201,7 +200,7 @@ func touches(specs []jobs.Spec) func(i int) joblist.Touch {
 	return func(i int) joblist.Touch { return joblist.Touch{Changes: specs[i].Changes, Uses: specs[i].Uses} }
 }
 
-// bindItem binds one item, as a request with the same parameters is bound.
+// bindItem binds one item in the same way as a request with the same parameters.
 func (sub *submission) bindItem(i int) {
 	item, spec := &sub.list.Items[i], &sub.specs[i]
 	spec.Line, spec.ID, spec.IfMatch, spec.After = item.Line, item.ID, item.IfMatch, item.After

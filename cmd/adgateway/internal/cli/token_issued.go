@@ -30,8 +30,8 @@ func (f *issuedFlags) AddTo(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("json", "out")
 }
 
-// Reserve creates the file first, so that no token is created that cannot be written.
-// release removes the file if no token was written to it.
+// Reserve creates the file before the token is created, so that no token is lost because it cannot be
+// written. release removes the file if no token was written to it.
 func (f *issuedFlags) Reserve() (release func(), err error) {
 	if f.file == "" {
 		return func() {}, nil

@@ -147,7 +147,7 @@ func TestTokenLifecycle(t *testing.T) {
 	}
 }
 
-// The limits of a token count affected objects, not calls: the objects below an OU that is
+// The limits of a token count affected objects, not calls. These include the objects below an OU that is
 // moved or renamed, and the records of a zone that is removed.
 func TestTheBlastRadiusOfAToken(t *testing.T) {
 	store := "--store=" + filepath.Join(t.TempDir(), "credentials.json")
