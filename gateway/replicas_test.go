@@ -236,7 +236,7 @@ func (r *replicated) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	running, gateway := r.replica, r.Server
-	go func() { defer close(ended); running.Run(ctx, gateway.Attempts()) }()
+	go func() { defer close(ended); running.Run(ctx, gateway.Writer().Attempts()) }()
 	r.of.working.Go(func() { gateway.RunMember(ctx) })
 	r.kill = sync.OnceFunc(func() {
 		_ = server.Close()

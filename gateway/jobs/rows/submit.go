@@ -61,7 +61,7 @@ func (s *Service) submit(ctx context.Context, a call.Accepted) (call.Answer, err
 	form := listForms[a.Given.Media]
 	done := a.Parse()
 	list, err := joblist.Read(bytes.NewReader(a.Given.Document), form, joblist.Limits{
-		MaxItems: s.Limits.MaxItems, MaxBytes: s.Limits.MaxBytes, MaxProblems: bounds.Problems.Own, Stop: !skips(a),
+		MaxItems: s.Lists.MaxItems, MaxBytes: s.Lists.MaxBytes, MaxProblems: bounds.Problems.Own, Stop: !skips(a),
 	})
 	done()
 	if err != nil {
@@ -289,7 +289,7 @@ func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation)
 			spec.Parameters[p.Name] = value
 			continue
 		}
-		if !sub.s.Limits.Secrets {
+		if !sub.s.Lists.Secrets {
 			sub.problem(i, p.Name, "is a secret, which lists must not hold here (jobs.secrets: refuse). "+
 				"Leave it out, so that a password is generated, and send ResultKey")
 			continue
