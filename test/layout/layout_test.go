@@ -77,6 +77,7 @@ var mayImport = map[string][]string{
 	"gateway/cluster/hop":                   {"gateway/cluster"},
 	"gateway/cluster/here":                  {"gateway/call", "gateway/cluster", "gateway/cluster/standing", "gateway/problem", "gateway/schema", "gateway/store", "gateway/readiness", "gateway/cluster/hop"},
 	"gateway/cluster/standing":              {"gateway/cluster", "gateway/journal", "gateway/schema", "gateway/store"},
+	"gateway/cluster/clustertest":           {"gateway/cluster"},
 	"gateway/cluster/relay":                 {"gateway/cluster/hop", "gateway/store"},
 	"gateway/cluster/trust":                 {"gateway/atomicfile", "gateway/store"},
 	"gateway/cluster/peer":                  {"gateway/atomicfile", "gateway/cluster", "gateway/cluster/...", "gateway/engine/stock", "gateway/every", "gateway/journal", "gateway/journal/jetstream", "gateway/store", "gateway/keyring"},
