@@ -104,7 +104,7 @@ func (s *Server) openParts() (err error) {
 	}
 	var cursors call.Cursors
 	if s.History != nil {
-		s.calls.Amend = history.Removals{History: s.History, Log: s.Log}.In
+		s.calls.Amend = history.Removals{History: s.History, Log: s.Log}.Amend()
 		cursors.Sum = s.History.Sum
 	}
 	s.history = history.New(history.Options{

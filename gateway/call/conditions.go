@@ -128,7 +128,7 @@ func requireGuard(a Accepted, scopes []identity.Scope) error {
 // because the plan shows the reason. A part of a call needs none, because the whole call already
 // had to give one.
 func requireReason(a Accepted, required []string) error {
-	if a.For != nil || !a.Op.Effect.Writes() || a.Op.Protocol != nil || a.Bound.Has(ops.ReasonName) {
+	if a.For != nil || a.Op.Protocol != nil || a.Bound.Has(ops.ReasonName) {
 		return nil
 	}
 	if !RequiresReason(a.Op, required) {

@@ -106,9 +106,9 @@ type Reveals struct {
 type Service struct {
 	Options
 	Local Local // the rows without a script
-	// Amend adds information that only the gateway has to a batch of records of a shape. It may be
-	// nil.
-	Amend  func(ctx context.Context, shape *schema.Shape, batch json.RawMessage) json.RawMessage
+	// Amend has the functions that add information that only the gateway has to a batch of records,
+	// by shape.
+	Amend  map[*schema.Shape]func(ctx context.Context, batch json.RawMessage) json.RawMessage
 	Writer *write.Writer
 	Keys   *idempotency.Keys // nil if none are kept
 	Plans  *plan.Plans       // nil if none are kept
