@@ -44,6 +44,7 @@ import (
 
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/readiness"
 	"adgateway/ps"
 )
 
@@ -381,6 +382,15 @@ func (l *Log) Check() error {
 		}
 	}
 	return l.room()
+}
+
+// Readiness checks whether changes can be recorded.
+func (l *Log) Readiness() readiness.Check {
+	if err := l.Check(); err != nil {
+		return readiness.Check{Name: "audit", Reason: fmt.Sprintf("the audit log cannot be written: %v", err)}
+	}
+	warning := l.Warning()
+	return readiness.Check{Name: "audit", OK: true, Degraded: warning != "", Reason: warning}
 }
 
 // Warning describes a problem that will soon keep changes from being recorded, or returns "".

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"adgateway/gateway/change"
@@ -52,6 +53,12 @@ type Streamer func(ctx context.Context, a Accepted, to Events) error
 type Local struct {
 	Handlers  map[string]Handler
 	Streamers map[string]Streamer
+}
+
+// Add adds rows without a script.
+func (l Local) Add(more Local) {
+	maps.Copy(l.Handlers, more.Handlers)
+	maps.Copy(l.Streamers, more.Streamers)
 }
 
 // Check returns a fault for each row without a script that has neither a handler nor a streamer.
