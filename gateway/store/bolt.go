@@ -172,11 +172,13 @@ func openAs(path string, readOnly bool) (db *bbolt.DB, err error) {
 			db, err = nil, errors.Join(err, db.Close())
 		}
 	}()
-	db, err = bbolt.Open(path, 0o600,
-		&bbolt.Options{ReadOnly: readOnly, Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType})
+	db, err = bbolt.Open(path, 0o600, &bbolt.Options{
+		ReadOnly: readOnly, Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType, PageSize: newPages,
+	})
 	if err != nil {
 		return nil, err
 	}
+	db.AllocSize = growsBy
 	return db, db.View(func(tx *bbolt.Tx) error {
 		if err := checkStructure(tx); err != nil {
 			return err
@@ -188,6 +190,12 @@ func openAs(path string, readOnly bool) (db *bbolt.DB, err error) {
 		return found
 	})
 }
+
+// How a file takes space. Values of 500 to 1,000 bytes leave a quarter of a page of 4 KiB empty.
+const (
+	newPages = 8 << 10 // size of a page of a new file; an existing file keeps its own
+	growsBy  = 4 << 20 // a larger file grows by this much
+)
 
 // damaged reports whether a file that could not be opened can never be opened, unlike one that
 // another process has open or that may not be read.
