@@ -62,6 +62,10 @@ type Options struct {
 	// removed. When the file is opened, all remains of removed values are overwritten.
 	Erase []Kind
 
+	// AfterSync is called each time after a batch was synced, for benchmarks of slow disks. It may be
+	// nil.
+	AfterSync func()
+
 	write   func(path string, text []byte) error      // replaces a file; nil means atomicfile.Write
 	commits func(path string) (commitlog.File, error) // opens a commit log; nil means [commitlog.Open]
 }
@@ -87,7 +91,7 @@ func Open(o Options) (file *File, aside string, err error) {
 		f.save = func(path string, text []byte) error { return atomicfile.Write(path, text, nil) }
 	}
 	f.eraser.kinds = o.Erase
-	f.commits, f.recent = commitlog.Log{Path: commitsOf(o.Path), Open: o.commits}, newRecent()
+	f.commits, f.recent = commitlog.Log{Path: commitsOf(o.Path), Open: o.commits, AfterSync: o.AfterSync}, newRecent()
 	f.failed = func(err error) { f.note(err, func(*State) {}) }
 	f.db, err = open(o.Path)
 	if err != nil && damaged(o.Path, err) {
