@@ -88,6 +88,9 @@ type Options struct {
 	// could not be written yet. It must not block. It may be nil.
 	Recorded func(Call, *Line)
 
+	// AfterSync is called each time after lines were synced, for benchmarks of slow disks. It may be nil.
+	AfterSync func()
+
 	now  func() time.Time // tests only
 	open opener           // tests only
 }
