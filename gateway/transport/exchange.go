@@ -77,6 +77,9 @@ func endpoint(handle func(*exchange)) gin.HandlerFunc {
 func (s *Server) serve(op *ops.Operation) func(*exchange) {
 	return func(x *exchange) {
 		x.op = op
+		if op.Forms() != nil || op.Answers != nil || op.Images != nil {
+			x.c.Writer.Header().Add("Vary", acceptHeader)
+		}
 		defer s.freeBody(x)
 		defer x.endTurn()
 		defer x.stopStream()
@@ -111,8 +114,8 @@ func (s *Server) callOf(x *exchange) call.Call {
 		UnmodifiedSince: header.Values("If-Unmodified-Since"), LastEvents: header.Values(ops.LastEventHeader),
 		Again: x.again,
 		Wants: call.Wants{
-			Accepts: func(media string) bool { return accepts(header.Values("Accept"), media) },
-			Prefers: func(media string) bool { return names(header.Values("Accept"), media) },
+			Best:    func(offers ...string) string { return acceptOf(header).best(offers...) },
+			Prefers: func(media string) bool { return acceptOf(header).names(media) },
 		},
 	}
 }
@@ -182,6 +185,8 @@ func (x *exchange) reply(answer call.Answer, err error) {
 		x.setHeaders(answer)
 		x.tell(answer.Partly)
 		x.send(call.Encode(x.op, x.classic, answer, nil, x.id))
+	case x.form() != ops.MediaJSON:
+		x.sendList(answer)
 	default:
 		x.setHeaders(answer)
 		x.send(call.Encode(x.op, x.classic, answer, nil, x.id))
@@ -285,15 +290,20 @@ func (x *exchange) abort(err error) {
 
 // send writes a whole answer.
 func (x *exchange) send(status int, body []byte) {
-	x.c.Status(status)
 	if len(body) > 0 && x.ownForm() {
 		body = append(body, '\n') // a shell prompt then begins on a new line
 	}
-	if status != http.StatusNoContent && status != http.StatusNotModified {
-		x.setHeader("Content-Length", strconv.Itoa(len(body)))
-	}
 	if len(body) > 0 {
 		x.c.Writer.Header()["Content-Type"] = x.mediaOf()
+	}
+	x.sendBody(status, body)
+}
+
+// sendBody writes a whole answer as it is. Its Content-Type must be set, unless body is empty.
+func (x *exchange) sendBody(status int, body []byte) {
+	x.c.Status(status)
+	if status != http.StatusNoContent && status != http.StatusNotModified {
+		x.setHeader("Content-Length", strconv.Itoa(len(body)))
 	}
 	x.c.Writer.WriteHeaderNow()
 	_ = x.write(body) // fails only if the client has left
@@ -342,48 +352,6 @@ func (x *exchange) setHeader(name, value string) {
 	x.headers.all = values
 	n := len(values)
 	x.c.Writer.Header()[name] = values[n-1 : n : n]
-}
-
-// listStream sends a long list while its script runs. It implements [call.Sink].
-type listStream struct {
-	x  *exchange
-	to *Stream
-}
-
-// Take implements [call.Sink].
-func (l *listStream) Take(records []byte) error {
-	x := l.x
-	if x.stream == nil {
-		x.stream = l
-		x.c.Header("Content-Type", contentType)
-		x.c.Header("Trailer", serverHeader) // its value is unknown before the script ends
-		x.c.Status(http.StatusOK)
-		l.to = x.server.spooler.Start(x.principal.Identity(), x.write, x.unlimitSend)
-		if err := l.to.Add([]byte(`{"result":[`)); err != nil {
-			return err
-		}
-	}
-	return l.to.Add(records)
-}
-
-// finish sends the rest of the answer after the records.
-func (l *listStream) finish(answer call.Answer) error {
-	tail := append([]byte{']'}, call.EncodeTail(answer)...)
-	if err := l.to.Add(append(tail, '\n')); err != nil {
-		return err
-	}
-	if err := l.to.Finish(); err != nil {
-		return err
-	}
-	l.x.setHeader(serverHeader, answer.Server)
-	return nil
-}
-
-// stopStream discards a list that was not sent in full.
-func (x *exchange) stopStream() {
-	if x.stream != nil {
-		x.stream.to.Stop(func() { x.setWriteDeadline(time.Now()) })
-	}
 }
 
 // IsClassic reports whether a caller uses the classic dialect. byDefault applies to callers without
