@@ -61,7 +61,7 @@ var formDocs = map[string]string{
 }
 
 // addForms adds the other forms of a list to an answer.
-func (b *builder) addForms(to *openapi3.Response, op *ops.Operation) {
+func addForms(b *builder, to *openapi3.Response, op *ops.Operation) {
 	for _, media := range op.Forms() {
 		if media == ops.MediaJSON {
 			continue

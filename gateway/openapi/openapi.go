@@ -381,7 +381,7 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 		for status, text := range b.successes(op) {
 			success := answer(text, b.envelope(op), headersOfSuccess(op, status)...)
 			addImages(success.Value.Content, op.Images)
-			b.addForms(success.Value, op)
+			addForms(b, success.Value, op)
 			all.Set(status, success)
 		}
 	}

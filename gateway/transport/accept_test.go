@@ -70,20 +70,6 @@ func TestParametersOfForms(t *testing.T) {
 	}
 }
 
-// TestLinksToTheNextPage: the link keeps the query, except for the cursor and the token.
-func TestLinksToTheNextPage(t *testing.T) {
-	for query, want := range map[string]string{
-		"":                                "<?After=a%2Fb>",
-		"Limit=2":                         "<?Limit=2&After=a%2Fb>",
-		"Limit=2&after=x&AFTER=y&Count=":  "<?Limit=2&Count=&After=a%2Fb>",
-		"auth-token=Bearer+secret&Text=a": "<?Text=a&After=a%2Fb>",
-		"Auth%2DToken=secret&&Text":       "<?Text=&After=a%2Fb>",
-		"Text=>\";a+%C3%BC":               "<?Text=%3E%22%3Ba+%C3%BC&After=a%2Fb>",
-	} {
-		assert.Equal(t, want+`; rel="next"`, nextLink(query, "a/b"), query)
-	}
-}
-
 // TestNamedTypes: an image is sent only to clients that name it.
 func TestNamedTypes(t *testing.T) {
 	for accepted, want := range map[string]bool{

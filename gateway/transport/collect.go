@@ -41,7 +41,7 @@ func (s *Server) newCollector(x *exchange) *collector {
 // collect reads all parameters of a request. The error concerns the request as a whole, the
 // problems concern single parameters.
 func (s *Server) collect(x *exchange) (call.Given, error) {
-	if err := x.checkForm(); err != nil {
+	if err := checkForm(x.op, x.c.Request.Header); err != nil {
 		return call.Given{}, err
 	}
 	switch {

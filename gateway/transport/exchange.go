@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -65,8 +67,6 @@ const (
 	replayedHeader  = "Idempotency-Replayed"
 	repeatedHeader  = "Idempotency-Request" // request id of the call that ran
 )
-
-const contentType = "application/json; charset=utf-8"
 
 // endpoint adapts a handler to gin.
 func endpoint(handle func(*exchange)) gin.HandlerFunc {
@@ -185,7 +185,7 @@ func (x *exchange) reply(answer call.Answer, err error) {
 		x.setHeaders(answer)
 		x.tell(answer.Partly)
 		x.send(call.Encode(x.op, x.classic, answer, nil, x.id))
-	case x.form() != ops.MediaJSON:
+	case formOf(x.op, x.c.Request.Header) != ops.MediaJSON:
 		x.sendList(answer)
 	default:
 		x.setHeaders(answer)
@@ -234,6 +234,19 @@ func (x *exchange) sendDocument(answer call.Answer) {
 	if answer.Document.Sent != nil {
 		answer.Document.Sent()
 	}
+}
+
+// sendList sends a list without an envelope.
+func (x *exchange) sendList(answer call.Answer) {
+	form, body := formOf(x.op, x.c.Request.Header), &bytes.Buffer{}
+	if err := writeList(body, form, answer); err != nil {
+		x.fail(problem.Internal(err))
+		return
+	}
+	x.setHeaders(answer)
+	listHeaders(x.c.Request.URL.RawQuery, answer, x.setHeader)
+	x.setHeader("Content-Type", contentTypeOf(form))
+	x.sendBody(http.StatusOK, body.Bytes())
 }
 
 // pieces buffers an answer and sends it in pieces.
@@ -352,6 +365,64 @@ func (x *exchange) setHeader(name, value string) {
 	x.headers.all = values
 	n := len(values)
 	x.c.Writer.Header()[name] = values[n-1 : n : n]
+}
+
+// listStream sends a long list while its script runs. It implements [call.Sink].
+type listStream struct {
+	x    *exchange
+	to   *Stream
+	list listWriter
+}
+
+// Write implements [io.Writer].
+func (l *listStream) Write(part []byte) (int, error) { return len(part), l.to.Add(part) }
+
+// Take implements [call.Sink].
+func (l *listStream) Take(columns []string, records []byte) error {
+	x := l.x
+	if x.stream == nil {
+		x.stream = l
+		form := formOf(x.op, x.c.Request.Header)
+		x.c.Header("Content-Type", contentTypeOf(form))
+		x.c.Header("Trailer", trailersOf(form)) // their values are unknown before the script ends
+		x.c.Status(http.StatusOK)
+		l.to = x.server.spooler.Start(x.principal.Identity(), x.write, x.unlimitSend)
+		l.list = newListWriter(form, columns, l)
+		if err := l.list.begin(); err != nil {
+			return err
+		}
+	}
+	return l.list.add(records)
+}
+
+// trailersOf returns the names of the trailers of a streamed list.
+func trailersOf(form string) string {
+	if form == ops.MediaJSON {
+		return serverHeader
+	}
+	return strings.Join([]string{serverHeader, linkHeader, totalHeader, warnedHeader, warningsHeader}, ", ")
+}
+
+// finish sends the rest of the answer after the records.
+func (l *listStream) finish(answer call.Answer) error {
+	if err := l.list.end(answer); err != nil {
+		return err
+	}
+	if err := l.to.Finish(); err != nil {
+		return err
+	}
+	l.x.setHeader(serverHeader, answer.Server)
+	if formOf(l.x.op, l.x.c.Request.Header) != ops.MediaJSON {
+		listHeaders(l.x.c.Request.URL.RawQuery, answer, l.x.setHeader)
+	}
+	return nil
+}
+
+// stopStream discards a list that was not sent in full.
+func (x *exchange) stopStream() {
+	if x.stream != nil {
+		x.stream.to.Stop(func() { x.setWriteDeadline(time.Now()) })
+	}
 }
 
 // IsClassic reports whether a caller uses the classic dialect. byDefault applies to callers without

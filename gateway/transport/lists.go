@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf16"
 
 	"adgateway/gateway/call"
@@ -31,30 +30,27 @@ const (
 	warningsHeader = "X-Warnings"
 )
 
-// form returns the media type of the answer, without parameters. It is always one, also for a client
-// that accepts none.
-func (x *exchange) form() string {
-	offers := x.op.Forms()
+const contentType = "application/json; charset=utf-8"
+
+// formOf returns the media type of the answer of a row, without parameters, for a client. It is
+// JSON for rows that are not lists, and for clients that accept no form of the list.
+func formOf(op *ops.Operation, client http.Header) string {
+	offers := op.Forms()
 	if offers == nil {
 		return ops.MediaJSON
 	}
-	if best := acceptOf(x.c.Request.Header).best(offers...); best != "" {
-		return best
-	}
-	return offers[0]
+	return cmp.Or(acceptOf(client).best(offers...), ops.MediaJSON)
 }
 
 // checkForm refuses a list in a form that the client does not accept.
-func (x *exchange) checkForm() error {
-	offers := x.op.Forms()
-	if offers == nil || acceptOf(x.c.Request.Header).best(offers...) != "" {
+func checkForm(op *ops.Operation, client http.Header) error {
+	offers := op.Forms()
+	if offers == nil || acceptOf(client).best(offers...) != "" {
 		return nil
 	}
-	last := len(offers) - 1
-	return problem.New(schema.NotAcceptable, "Accept is '%s', and lists have none of these forms. They can be sent "+
-		"as %s or %s: name one of them in Accept, or leave Accept out.",
-		problem.Printable(strings.Join(x.c.Request.Header.Values(acceptHeader), ", "), 100),
-		strings.Join(offers[:last], ", "), offers[last])
+	return problem.New(schema.NotAcceptable, "Accept is '%s', and a list has none of these forms. Name one of "+
+		"these in Accept, or leave Accept out: %s.",
+		problem.Printable(strings.Join(client.Values(acceptHeader), ", "), 100), strings.Join(offers, ", "))
 }
 
 // listWriter writes a list in one of the forms. Only one goroutine uses it at a time.
@@ -155,7 +151,7 @@ func (w *lineList) add(records []byte) error {
 	var line bytes.Buffer
 	for record := range schema.Records(records) {
 		line.Reset()
-		if err := json.Compact(&line, record); err != nil { // a value may have line breaks between its members
+		if err := json.Compact(&line, record); err != nil { // there may be line breaks in it
 			return err
 		}
 		line.WriteByte('\n')
@@ -168,38 +164,30 @@ func (w *lineList) add(records []byte) error {
 
 func (w *lineList) end(call.Answer) error { return w.to.Flush() }
 
-// sendList sends a list without an envelope.
-func (x *exchange) sendList(answer call.Answer) {
-	form, body := x.form(), &bytes.Buffer{}
-	w := newListWriter(form, answer.Columns, body)
-	err := w.begin()
-	if err == nil {
-		err = w.add(answer.Records)
+// writeList writes a whole list.
+func writeList(to io.Writer, form string, answer call.Answer) error {
+	w := newListWriter(form, answer.Columns, to)
+	if err := w.begin(); err != nil {
+		return err
 	}
-	if err == nil {
-		err = w.end(answer)
+	if err := w.add(answer.Records); err != nil {
+		return err
 	}
-	if err != nil {
-		x.fail(problem.Internal(err))
-		return
-	}
-	x.setHeaders(answer)
-	x.setListHeaders(answer)
-	x.setHeader("Content-Type", contentTypeOf(form))
-	x.sendBody(http.StatusOK, body.Bytes())
+	return w.end(answer)
 }
 
-// setListHeaders sets the headers of a list without an envelope.
-func (x *exchange) setListHeaders(answer call.Answer) {
+// listHeaders calls set with the headers of a list without an envelope. query is the query of the
+// request.
+func listHeaders(query string, answer call.Answer, set func(name, value string)) {
 	if answer.Next != "" {
-		x.setHeader(linkHeader, nextLink(x.c.Request.URL.RawQuery, answer.Next))
+		set(linkHeader, nextLink(query, answer.Next))
 	}
 	if answer.Total != nil {
-		x.setHeader(totalHeader, strconv.Itoa(*answer.Total))
+		set(totalHeader, strconv.Itoa(*answer.Total))
 	}
 	if n := len(answer.Warnings); n > 0 {
-		x.setHeader(warnedHeader, strconv.Itoa(n))
-		x.setHeader(warningsHeader, warningsText(answer.Warnings))
+		set(warnedHeader, strconv.Itoa(n))
+		set(warningsHeader, warningsText(answer.Warnings))
 	}
 }
 
@@ -211,7 +199,7 @@ func nextLink(query, cursor string) string {
 		name, value, _ := strings.Cut(pair, "=")
 		name, _ = url.QueryUnescape(name) // the call has succeeded, so it has no faults
 		value, _ = url.QueryUnescape(value)
-		if name != "" && !isToken(name) && !ops.EqualFold(name, ops.AfterName) {
+		if name != "" && !ops.EqualFold(name, ops.TokenName) && !ops.EqualFold(name, ops.AfterName) {
 			pairs = append(pairs, url.QueryEscape(name)+"="+url.QueryEscape(value))
 		}
 	}
@@ -249,62 +237,4 @@ func asciiOf(text string) string {
 		}
 	}
 	return ascii.String()
-}
-
-// listStream sends a long list while its script runs. It implements [call.Sink].
-type listStream struct {
-	x    *exchange
-	to   *Stream
-	list listWriter
-}
-
-// Write implements [io.Writer].
-func (l *listStream) Write(part []byte) (int, error) { return len(part), l.to.Add(part) }
-
-// Take implements [call.Sink].
-func (l *listStream) Take(columns []string, records []byte) error {
-	x := l.x
-	if x.stream == nil {
-		x.stream = l
-		form := x.form()
-		x.c.Header("Content-Type", contentTypeOf(form))
-		x.c.Header("Trailer", trailersOf(form)) // their values are unknown before the script ends
-		x.c.Status(http.StatusOK)
-		l.to = x.server.spooler.Start(x.principal.Identity(), x.write, x.unlimitSend)
-		l.list = newListWriter(form, columns, l)
-		if err := l.list.begin(); err != nil {
-			return err
-		}
-	}
-	return l.list.add(records)
-}
-
-// trailersOf returns the names of the trailers of a streamed list.
-func trailersOf(form string) string {
-	if form == ops.MediaJSON {
-		return serverHeader
-	}
-	return strings.Join([]string{serverHeader, linkHeader, totalHeader, warnedHeader, warningsHeader}, ", ")
-}
-
-// finish sends the rest of the answer after the records.
-func (l *listStream) finish(answer call.Answer) error {
-	if err := l.list.end(answer); err != nil {
-		return err
-	}
-	if err := l.to.Finish(); err != nil {
-		return err
-	}
-	l.x.setHeader(serverHeader, answer.Server)
-	if l.x.form() != ops.MediaJSON {
-		l.x.setListHeaders(answer)
-	}
-	return nil
-}
-
-// stopStream discards a list that was not sent in full.
-func (x *exchange) stopStream() {
-	if x.stream != nil {
-		x.stream.to.Stop(func() { x.setWriteDeadline(time.Now()) })
-	}
 }

@@ -254,15 +254,15 @@ func (s *System) Do(c Call) Answer {
 	}
 	a := s.Send(request)
 	media := a.Header.Get("Content-Type")
-	bare := slices.ContainsFunc(withoutEnvelope, func(prefix string) bool { return strings.HasPrefix(media, prefix) })
+	bare := slices.ContainsFunc(bareMedia, func(kind string) bool { return strings.HasPrefix(media, kind) })
 	if c.Token != ClassicToken && c.Token != OlderToken && a.Status != http.StatusNotModified && !bare {
 		require.NoError(s.T, json.Unmarshal(a.Body, &a.Envelope), "%s %s: %s", c.Method, c.Path, a.Body)
 	}
 	return a
 }
 
-// withoutEnvelope are the beginnings of the media types of answers that are not an envelope.
-var withoutEnvelope = []string{"image/", ops.MediaCSV, ops.MediaNDJSON}
+// bareMedia are the beginnings of the media types of answers that are not an envelope.
+var bareMedia = []string{"image/", ops.MediaCSV, ops.MediaNDJSON}
 
 // Send sends a request unchanged and returns the answer. It decodes the envelope if there is one.
 func (s *System) Send(request *http.Request) Answer {
