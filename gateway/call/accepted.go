@@ -80,6 +80,19 @@ func (a Accepted) Reads() bool {
 	return !a.Op.Effect.Writes() || change.SightOf(a.Principal).Reads(a.Op)
 }
 
+// Columns returns the names of the members of the records, in order, if the answer is a list. It
+// returns nil for all other rows.
+func (a Accepted) Columns() []string {
+	if a.Op.Reply.Mark != ops.List || a.Fields == nil {
+		return nil
+	}
+	columns := a.Fields.Shown()
+	if a.Tagged {
+		columns = append(columns, schema.TagMember)
+	}
+	return columns
+}
+
 // Parse waits until the document of the call may be parsed. The caller must call done.
 func (a Accepted) Parse() (done func()) {
 	if a.Given.Parsing == nil {

@@ -225,9 +225,10 @@ func (r *request) answerLocally() (Answer, error) {
 	answer, err := r.service.Local.Handlers[r.Op.ID](r.ctx, r.local(nil))
 	r.shown, r.server = answer.ChangeID, answer.Server
 	if err != nil {
-		answer = Answer{}
+		return Answer{}, err
 	}
-	return answer, err
+	answer.Columns = r.Columns()
+	return answer, nil
 }
 
 // local returns the call for a handler without a script. leave frees the caller's request slot; it
