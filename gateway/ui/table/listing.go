@@ -506,6 +506,14 @@ func Defused(text string) string {
 	return text
 }
 
+// Undefused returns the text of a cell that [Defused] may have written.
+func Undefused(cell string) string {
+	if text, quoted := strings.CutPrefix(cell, "'"); quoted && Defused(text) == cell {
+		return text
+	}
+	return cell
+}
+
 // mostInFile limits the rows in the file of a paged list.
 const mostInFile = 10_000
 

@@ -10,6 +10,7 @@ import (
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/table"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -120,7 +121,13 @@ func JobResult(c *frame.Visit) {
 	c.W.Header().Set("Content-Disposition", `attachment; filename="result.csv"`)
 	c.W.WriteHeader(http.StatusOK)
 	text := bytes.TrimPrefix(file.Bytes(), []byte(mark))
-	if _, err := c.W.Write(append([]byte(mark), text...)); err == nil && a.Document.Sent != nil {
+	if _, err := c.W.Write(append([]byte(mark), defused(text)...)); err == nil && a.Document.Sent != nil {
 		a.Document.Sent()
 	}
+}
+
+// defused returns a list whose cells spreadsheets do not interpret as formulas. An upload takes them back.
+func defused(list []byte) []byte {
+	sheet := form.ReadSheet(list).WithoutNames()
+	return sheet.Changed(func(at form.Cell) string { return table.Defused(at.Text) })
 }
