@@ -172,7 +172,8 @@ func TestAListIsCheckedAndDownloaded(t *testing.T) {
 	require.Equal(t, 200, b.get("/ui/jobs"))
 	require.Equal(t, 303, upload(b, "result.csv", file, "operation", "user.update", "mode", "dryRun"), b.page)
 	again := b.answer.Header.Get("Location")
-	require.Equal(t, 303, b.submitFrom(again, again, "c0", "Username", "c1", "OfficePhone", "c2", "Office"), b.page)
+	pairs := []string{"c0", "Username", "c1", "OfficePhone", "c2", "Office"}
+	require.Equal(t, 303, b.submitFrom(again, again, pairs...), b.page)
 	again = b.answer.Header.Get("Location")
 	shows(b, again, "<ins>&#43;49 30 6010</ins>")
 	require.Equal(t, 200, b.get(again+"/result.csv"))

@@ -72,8 +72,10 @@ func TestEveryListNamesObjectsAsFieldsDo(t *testing.T) {
 		columns             bool
 	}{
 		"one item per line": {"user.update", `{"parameters": {"Username": "NAME", "City": "Ulm"}}` + "\n\n" +
-			`{"operation": "membership.add", "parameters": {"Username": "Marie Weber", "GroupName": "Finance Staff"}}`, "1", false},
-		"a document": {"", `{"items": [` + "\n" + `{"operation": "user.unlock", "parameters": {"Username": "Marie Weber"}},` + "\n" +
+			`{"operation": "membership.add", "parameters": {"Username": "Marie Weber", "GroupName": "Finance Staff"}}`,
+			"1", false},
+		"a document": {"", `{"items": [` + "\n" +
+			`{"operation": "user.unlock", "parameters": {"Username": "Marie Weber"}},` + "\n" +
 			`{"parameters": {"Username": "NAME", "City": "Ulm"}, "operation": "user.update"}]}`, "3", false},
 		"operations": {"", "Operation;Person;Gruppe;City\nmembership.add;Marie Weber;Finance Staff;\n" +
 			"user.update;NAME;;Ulm\n", "3", true},
@@ -104,7 +106,8 @@ func TestEveryListNamesObjectsAsFieldsDo(t *testing.T) {
 		require.Equal(t, 200, b.get(edit), name)
 		assert.Contains(t, html.UnescapeString(b.page), typed, "nothing typed is lost")
 		assert.Contains(t, b.page, `value="Mine"`)
-		status = upload(b, "", "", "operation", c.operation, "mode", "dryRun", "list", strings.ReplaceAll(c.list, "NAME", right))
+		typed = strings.ReplaceAll(c.list, "NAME", right)
+		status = upload(b, "", "", "operation", c.operation, "mode", "dryRun", "list", typed)
 		require.Equal(t, 303, status, "%s: %s", name, b.page)
 		job := b.answer.Header.Get("Location")
 		if strings.Contains(job, "/ui/lists/") {

@@ -86,8 +86,8 @@ func TestWhatIsNotTypedIsNotSent(t *testing.T) {
 	assert.Equal(t, ops.Given{"Username": "lweber", "JobTitle": "Painter", "Company": ""}, given)
 }
 
-// TestColumnsOfAList: columns are found by their names in either language, in any case, in any separator and in
-// Latin-1. Similar names are suggested. No row or column moves when cells are changed.
+// TestColumnsOfAList: columns are found by their names in either language, in any case, in any separator and
+// in Latin-1. Similar names are suggested. No row or column moves when cells are changed.
 func TestColumnsOfAList(t *testing.T) {
 	f := Of("user.update")
 	for list, want := range map[string][2]string{

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A list in JSON names the parameters of each item. Its texts are replaced where they stand, so its lines keep
-// their numbers.
+// A list in JSON names the parameters of each item. Its texts are replaced where they stand, so its lines
+// keep their numbers.
 
 // Forms are the forms of the operations in a list.
 type Forms struct {

@@ -41,7 +41,8 @@ func TestFormsOfAList(t *testing.T) {
 	require.NotNil(t, forms.All.Field("ADComputerName"))
 	require.NotNil(t, forms.All.Field("City"))
 	assert.False(t, forms.All.Field("Username").Required, "a computer needs none")
-	assert.True(t, FormsOf("", map[int]string{1: "user.unlock", 2: "user.enable"}).All.Field("Username").Required)
+	both := FormsOf("", map[int]string{1: "user.unlock", 2: "user.enable"})
+	assert.True(t, both.All.Field("Username").Required)
 	assert.Equal(t, Of("user.update"), FormsOf("user.update", nil).All)
 	assert.Nil(t, FormsOf("", map[int]string{1: "nosuch"}).All)
 }

@@ -78,16 +78,17 @@ func fieldIn(forms form.Forms, row int, name string) *form.Field {
 
 // resolvedSheet returns a list as the API takes it, with the mistakes in its cells. Fields has the field of
 // each column. The cells of a column that is left out stay if its name shows that they are no secrets.
-func resolvedSheet(c *frame.Visit, forms form.Forms, sheet form.Sheet, columns []form.Column, fields []string) (
-	list []byte, problems []cellProblem,
-) {
+func resolvedSheet(
+	c *frame.Visit, forms form.Forms, sheet form.Sheet, columns []form.Column, fields []string,
+) (list []byte, problems []cellProblem) {
 	r := newResolver(c)
 	list = sheet.Changed(func(at form.Cell) string {
 		switch {
 		case at.Column >= len(fields):
 			return at.Text
 		case fields[at.Column] != "":
-			return r.text(fieldIn(forms, at.Row, fields[at.Column]), at.Line, at.Column+1, table.Undefused(at.Text))
+			field := fieldIn(forms, at.Row, fields[at.Column])
+			return r.text(field, at.Line, at.Column+1, table.Undefused(at.Text))
 		case columns[at.Column].Secret, columns[at.Column].Called == "":
 			return ""
 		}

@@ -21,8 +21,8 @@ import (
 // If the columns of a list are not all known, the list is kept with the session, and a page asks for the
 // field of each column.
 
-// sheetPath is the path of the page that asks for the columns of a list. The page of lists shows the form of a
-// stored list again if its address has the list in the part sheetPart.
+// sheetPath is the path of the page that asks for the columns of a list. The page of lists shows the form of
+// a stored list again if its address has the list in the part sheetPart.
 const sheetPath, sheetPart = "lists", "list"
 
 // keptSheet is a list that the person must still correct, or tell the columns of.
@@ -216,7 +216,8 @@ func showSheet(c *frame.Visit, kept keptSheet, document []byte, refused *frame.A
 	id := c.R.PathValue("id")
 	body := SheetPage{
 		Action: say.Address(sheetPath, id), Back: say.Address("jobs") + "?" + sheetPart + "=" + id,
-		What: texts.Of("job.several"), Name: texts.Raw(kept.listName()), Cells: kept.Cells, Count: texts.Of("sheet.wrong"),
+		What: texts.Of("job.several"), Name: texts.Raw(kept.listName()),
+		Cells: kept.Cells, Count: texts.Of("sheet.wrong"),
 	}
 	title := texts.Of("sheet.title")
 	if kept.Media == ops.MediaCSV {
@@ -316,8 +317,8 @@ func SubmitSheet(c *frame.Visit) {
 	c.GoTo(say.Address("jobs", job))
 }
 
-// choose takes the chosen fields from the form. If the person has only said what the first row has, the fields
-// are suggested again.
+// choose takes the chosen fields from the form. If the person has only said what the first row has, the
+// fields are suggested again.
 func (k *keptSheet) choose(c *frame.Visit, document []byte) {
 	if k.Media != ops.MediaCSV {
 		return
