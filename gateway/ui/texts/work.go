@@ -118,7 +118,7 @@ var work = table{
 	"sheet.for":      {"Field of the column {column}", "Feld der Spalte {column}"},
 	"sheet.out":      {"Leave out", "Weglassen"},
 	"sheet.own":      {"Belongs to the list", "Gehört zur Liste"},
-	"sheet.nameless": {"Column {n}, without a name", "Spalte {n}, ohne Namen"},
+	"sheet.nameless": {"Column {n}", "Spalte {n}"},
 	"sheet.go":       {"Check the list", "Liste prüfen"},
 	"sheet.wrong":    {"Some columns are not right yet.", "Einige Spalten stimmen noch nicht."},
 	"sheet.missing": {

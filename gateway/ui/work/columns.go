@@ -193,6 +193,11 @@ type sheetColumn struct {
 	Error              texts.Text
 }
 
+// Name returns the name of the column, or its number if it has none.
+func (c sheetColumn) Name() texts.Text {
+	return say.Or(texts.Raw(c.Called), texts.Of("sheet.nameless", "n", c.Number))
+}
+
 // Here returns the address of the column on its page.
 func (c sheetColumn) Here() string { return "#" + c.ID }
 
@@ -272,11 +277,11 @@ func (p *SheetPage) columns(c *frame.Visit, kept keptSheet, sheet form.Sheet, f 
 			})
 		}
 		if fields[i] == "" {
-			left = append(left, say.Or(texts.Raw(one.Called), texts.Of("sheet.nameless", "n", i+1)))
+			left = append(left, shown.Name())
 		}
 		p.Columns = append(p.Columns, shown)
 	}
-	if len(left) > 0 {
+	if len(left) > 0 && len(left) < len(columns) {
 		p.Left = texts.List(left...)
 	}
 	for _, field := range lacking(c, f, fields) {
