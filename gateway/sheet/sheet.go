@@ -16,6 +16,14 @@ func Defused(text string) string {
 	return text
 }
 
+// Undefused returns the text of a cell that [Defused] may have written.
+func Undefused(cell string) string {
+	if text, quoted := strings.CutPrefix(cell, "'"); quoted && Defused(text) == cell {
+		return text
+	}
+	return cell
+}
+
 // OneBreak returns a cell in which every line break is LF.
 func OneBreak(cell string) string {
 	if !strings.Contains(cell, "\r") {

@@ -251,8 +251,8 @@ func TestAListOfAPersonThatIsNotAccepted(t *testing.T) {
 		assert.Contains(t, b.page, `<details class="card" open>`, name)
 	}
 	require.Equal(t, 200, b.get("/ui/jobs"))
-	wrong := "UserName,Town\naschmidt,Rome\n"
-	wrong = "Operation," + strings.ReplaceAll(wrong, "\na", "\nuser.unlock,a")
+	wrong := `{"operation": "user.unlock", "parameters": {"UserName": "aschmidt", "Town": "Rome"}}`
+	wrong = `{"items": [` + wrong + `]}`
 	require.Equal(t, 303, upload(b, "", "", "mode", "run", "list", wrong))
 	require.Equal(t, 200, b.get(b.answer.Header.Get("Location")))
 	assert.Contains(t, b.page, "Nothing was run")

@@ -295,8 +295,8 @@ func (t *table) named(first []string) error {
 	t.HeaderLine, t.columns = t.line(), map[string]int{}
 	t.Header, t.setters = make([]string, len(t.Columns)), make([]func(*Item, string), len(t.Columns))
 	if len(first) > len(t.Columns) {
-		message := fmt.Sprintf("the first row has %d cells, but Columns names %d columns; name each, and leave the "+
-			"name empty for a column that is no parameter", len(first), len(t.Columns))
+		message := fmt.Sprintf("the first row has %d cells, but Columns names %d columns; name each, and leave "+
+			"the name empty for a column that is no parameter", len(first), len(t.Columns))
 		return &Unreadable{Line: t.HeaderLine, Message: message}
 	}
 	for i, name := range t.Columns {

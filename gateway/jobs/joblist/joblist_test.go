@@ -313,9 +313,9 @@ func TestColumnsAreNamedAside(t *testing.T) {
 	list, err := joblist.ReadColumns(strings.NewReader("a b,Ulm\nc,d,e\n"), names, joblist.Limits{})
 	require.NoError(t, err)
 	require.Len(t, list.Problems, 2)
-	assert.Equal(t, joblist.Problem{Line: 1, Column: 1, Field: "id",
-		Message: "An id has no blanks, commas and control characters: they separate ids in After."}, list.Problems[0])
-	assert.Equal(t, [2]int{2, 3}, [2]int{list.Problems[1].Line, list.Problems[1].Column})
+	for i, at := range [][2]int{{1, 1}, {2, 3}} {
+		assert.Equal(t, at, [2]int{list.Problems[i].Line, list.Problems[i].Column})
+	}
 }
 
 // TestResultHasTheColumnsOfTheList: the result has the names and cells of the list, also those that are no

@@ -480,7 +480,9 @@ func backs(all []string) string {
 // nothingIn returns the message for a list without rows.
 func nothingIn(c *frame.Visit, a Asked) *frame.Empty {
 	if a.text == "" && len(a.Chips) == 0 && a.View.ID == "" && a.Object == "" {
-		return &frame.Empty{Text: texts.Of("list.none")}
+		return &frame.Empty{
+			Icon: a.List.Icon, Title: texts.Of("list.none." + a.List.Path), Text: texts.Of("list.soon." + a.List.Path),
+		}
 	}
 	nothing := &frame.Empty{
 		Title: texts.Of("list.noMatch"), Links: []frame.Link{

@@ -59,8 +59,8 @@ func ApplyToMany(c *frame.Visit, l *table.Listing) {
 	}
 	_ = rows.Flush()
 	name := texts.Of("many.name", "what", texts.Of("many."+m.ID), "n", len(form["who"])).In(c.LookOf(c.R).Lang)
-	list := keptSheet{Name: name, Operation: m.Operation, Mode: string(jobstate.DryRun)}
-	made, job := submit(c, list, document.Bytes(), mediaCSV)
+	list := keptSheet{Name: name, Operation: m.Operation, Mode: string(jobstate.DryRun), Media: ops.MediaCSV}
+	made, job := submit(c, list, document.Bytes())
 	if job == "" {
 		c.Failed(made)
 		return
