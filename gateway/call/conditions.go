@@ -50,8 +50,12 @@ func conditionOf(header string, lines []string) (*etag.Condition, error) {
 	}
 	condition, err := etag.Parse(lines)
 	if err != nil {
-		failed := problem.New(schema.InvalidRequest, "%s %s.", header, err)
-		failed.Details = []problem.Detail{{Field: header, Message: err.Error()}}
+		wrong := err.Error()
+		if errors.Is(err, etag.ErrMalformed) {
+			wrong += "; " + shownValue(strings.Join(lines, ", ")) + " was sent"
+		}
+		failed := problem.New(schema.InvalidRequest, "%s %s.", header, wrong)
+		failed.Details = []problem.Detail{{Field: header, Message: wrong}}
 		return nil, failed
 	}
 	return &condition, nil

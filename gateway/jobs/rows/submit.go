@@ -150,6 +150,10 @@ func (s *Service) listable(name string) (*ops.Operation, string) {
 	if near := nearest.Of(name, known); near != "" {
 		wrong += ": did you mean " + near + "?"
 	}
+	if name != "" {
+		const most = 100
+		wrong += "; '" + problem.Printable(name, most) + "' was sent"
+	}
 	return nil, wrong
 }
 
@@ -414,7 +418,11 @@ func (s *Service) add(ctx context.Context, a call.Accepted, submission jobs.Subm
 	if err != nil {
 		return call.Answer{}, notAdded(err)
 	}
-	output := fmt.Sprintf("The job '%s' was submitted: %d items.", job.ID, job.Total)
+	items := "items"
+	if job.Total == 1 {
+		items = "item"
+	}
+	output := fmt.Sprintf("The job '%s' was submitted: %d %s.", job.ID, job.Total, items)
 	if job.State == jobstate.Rejected {
 		output = fmt.Sprintf("The job '%s' was rejected, and nothing was run: see problems for what is wrong with "+
 			"the list, %d in all.", job.ID, len(job.Problems)+job.MoreProblems)
