@@ -221,8 +221,8 @@ func TestBulkRemovalsCountEachObject(t *testing.T) {
 	assert.Equal(t, ps.Int(50), runner.Last(t).Args["BulkLimit"])
 }
 
-// TestRemovedZonesCountWithTheirRecords: the script receives the rest of the caller's limit, and a
-// removal counts as the zone plus its records.
+// TestRemovedZonesCountWithTheirRecords: the script receives the rest of the caller's limit, and the removal
+// of a zone counts as one object plus one for each record.
 func TestRemovedZonesCountWithTheirRecords(t *testing.T) {
 	for target, shape := range map[string]*schema.Shape{"/api/DnsLookupZone/lab2.example?Force=true": schema.DNSZone, "/api/DnsReverseLookupZone/10.0.0.0/8": schema.ReverseZone} {
 		records, script := 11, error(nil)

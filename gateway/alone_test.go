@@ -34,8 +34,8 @@ import (
 	"adgateway/test/thorough"
 )
 
-// lonely is a gateway with a store of its own. It dies while it performs a deed for a caller with
-// hourly limits.
+// lonely is a gateway with a separate store. It dies while it performs a deed for a caller with hourly
+// limits.
 type lonely struct {
 	*harness.Gateway
 	*harness.Scene
@@ -168,9 +168,9 @@ func (a *lonely) asItem() told {
 	}
 }
 
-// TestAGatewayAloneDiesAtEachStep: a gateway dies at each step of a call that has a key, applies a
-// plan, or is an item of a job. After a restart everything agrees about the change: if it is
-// settled first, if its key is repeated first, if both happen at once, and if that happens twice.
+// TestAGatewayAloneDiesAtEachStep: a gateway dies at each step of a call that has a key, applies a plan, or
+// is an item of a job. After a restart, history, audit and plan agree about the change, whether it is settled
+// first, its key is repeated first, or both happen at once, and also if that happens twice.
 func TestAGatewayAloneDiesAtEachStep(t *testing.T) {
 	t.Parallel()
 	for _, what := range slices.Concat(harness.Deeds, harness.Undos) {
@@ -236,8 +236,8 @@ func aloneDies(t *testing.T, what *harness.Deed, how string, order, step int) (d
 	return died
 }
 
-// TestAGatewayAloneDiesWithoutAKey: a gateway dies at each step of a call that cannot be repeated.
-// After a restart the change is settled, and everything agrees about it.
+// TestAGatewayAloneDiesWithoutAKey: a gateway dies at each step of a call that cannot be repeated. After a
+// restart the change is settled, and history, audit and plan agree about it.
 func TestAGatewayAloneDiesWithoutAKey(t *testing.T) {
 	t.Parallel()
 	for _, what := range slices.Concat(harness.Deeds, harness.Undos) {
@@ -396,8 +396,8 @@ func TestAChangeThatRunsIsLeftAlone(t *testing.T) {
 	assert.Equal(t, ps.OutcomeDone, record.Outcome)
 }
 
-// TestRepetitionsWhileAnEndWaits: the store does not accept the end of a call at first. Any number
-// of simultaneous repetitions get its answer as soon as there is one, and the change is made once.
+// TestRepetitionsWhileAnEndWaits: the store does not accept the end of a call at first. Any number of
+// simultaneous repetitions get the answer as soon as it exists, and the change is made once.
 func TestRepetitionsWhileAnEndWaits(t *testing.T) {
 	t.Parallel()
 	directory := &harness.OneUser{City: "Oslo"}
@@ -432,8 +432,8 @@ func TestRepetitionsWhileAnEndWaits(t *testing.T) {
 	assert.False(t, lockedUser(g.Server))
 }
 
-// TestTheNextChangeComesAfterAnEndThatWaits: the store gets the end of a change before the next
-// change of the object begins. Otherwise the first would be judged by the values of the second.
+// TestTheNextChangeComesAfterAnEndThatWaits: the store gets the end of a change before the next change of the
+// same object begins. Otherwise the first change would be judged by the values that the second one writes.
 func TestTheNextChangeComesAfterAnEndThatWaits(t *testing.T) {
 	directory := &harness.OneUser{City: "Oslo"}
 	var g *harness.Gateway
@@ -457,8 +457,8 @@ func TestTheNextChangeComesAfterAnEndThatWaits(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
 }
 
-// TestAMissingLineIsWrittenOnce: a missing audit line is written once, although the history is
-// settled several times at once.
+// TestAMissingLineIsWrittenOnce: a missing audit line is written once, even if the history is settled several
+// times at once.
 func TestAMissingLineIsWrittenOnce(t *testing.T) {
 	a := newAlone(t, &harness.RomeDeed, "key")
 	id := a.asks().change

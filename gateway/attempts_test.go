@@ -156,9 +156,9 @@ func (r *replicated) ends() map[string]int {
 	return ends
 }
 
-// TestALeaderThatStoodStillMakesWhatWasInFlightAtMost: while one gateway is suspended, another
-// leads. It judges the changes in flight once their scripts can no longer write, and allows them to
-// be repeated. Whatever the first gateway then reports is kept next to the verdicts.
+// TestALeaderThatStoodStillMakesWhatWasInFlightAtMost: while one gateway is suspended, another leads. It
+// judges the changes in flight once their scripts can no longer write, and allows them to be repeated. Any
+// outcome that the first gateway reports later is stored next to the verdict.
 func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	t.Parallel()
 	d := newTown()
@@ -215,7 +215,7 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	status, got, _ = toRomeWith(b.Server, "u1")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	assert.Equal(t, schema.InProgress, got.Error.Code)
-	other := make(chan harness.Reply) // it has another key, so it waits for the object
+	other := make(chan harness.Reply) // a call with another key, which waits for the object
 	go func() {
 		status, got := http.StatusServiceUnavailable, harness.Reply{}
 		for status == http.StatusServiceUnavailable { // the gateway's clock leaps
@@ -246,7 +246,8 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 		require.NoError(t, err, user)
 		assert.Equal(t, ps.OutcomeDone, c.Raced, user)
 	}
-	lines := map[string]int{} // audit lines of the gateways that answered the callers, by change
+	// outcome lines in the audit logs of the gateways that answered the callers, by change
+	lines := map[string]int{}
 	for n := range 3 {
 		require.NoError(t, audit.Read(file(n), nil, audit.Filter{}, func(r *audit.Record) error {
 			if r.Outcome != nil && r.Outcome.Code == "raced" && r.Outcome.SettledBy == a.name {
@@ -265,8 +266,8 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	assert.Len(t, b.ends(), 4+1+5)
 }
 
-// TestAChangeOfALeaderThatIsKilledIsJudgedOnce: a leader is killed at each step of a change. Any
-// other gateway then answers the call with its key, and does not make the change twice.
+// TestAChangeOfALeaderThatIsKilledIsJudgedOnce: a leader is killed at each step of a change. Any other
+// gateway then answers a call with the same key, and does not make the change twice.
 func TestAChangeOfALeaderThatIsKilledIsJudgedOnce(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"read", "stored", "allowed", "written"} {
@@ -374,8 +375,8 @@ func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
 	assert.Equal(t, 2, d.written("u1"), "once by each call")
 }
 
-// TestAnEndThatNoLeaderTakesIsUnknown: if no leader accepts the end of a change, the caller is told
-// that the outcome is unknown. Once the gateway can report how the run ended, that is the verdict.
+// TestAnEndThatNoLeaderTakesIsUnknown: if no leader accepts the end of a change, the caller is told that the
+// outcome is unknown. Once the gateway can report the end of the run, that outcome becomes the verdict.
 func TestAnEndThatNoLeaderTakesIsUnknown(t *testing.T) {
 	t.Parallel()
 	d := newTown()
@@ -564,8 +565,8 @@ func TestANameStaysWithItsControllerOverATakeover(t *testing.T) {
 	assert.Equal(t, http.StatusCreated, status, code)
 }
 
-// TestAGatewayThatDoesNotLeadBeginsNothing: a gateway that does not lead begins no change,
-// whichever of its handlers gets the call.
+// TestAGatewayThatDoesNotLeadBeginsNothing: a gateway that does not lead begins no change, no matter which of
+// its handlers gets the call.
 func TestAGatewayThatDoesNotLeadBeginsNothing(t *testing.T) {
 	t.Parallel()
 	d := newTown()

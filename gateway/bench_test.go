@@ -98,9 +98,9 @@ func BenchmarkItem(b *testing.B) {
 	}
 }
 
-// BenchmarkWire measures a read over a kept-alive connection, with the HTTP server, the gateway and
-// the access log as text. The runner answers at once. The client allocates nothing, so all counted
-// allocations are the gateway's.
+// BenchmarkWire measures a read over a kept-alive connection, with the HTTP server, the gateway and the
+// access log as text. The runner answers at once. The client allocates nothing, so all counted allocations
+// are made by the gateway.
 func BenchmarkWire(b *testing.B) {
 	s := harness.New(b, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), nil)
 	server := httptest.NewServer(s.Handler())

@@ -24,7 +24,7 @@ import (
 	"adgateway/test/harness"
 )
 
-// hostileBodies are bodies of about 1 MiB that once took several times their size in memory.
+// hostileBodies returns bodies of about 1 MiB that once took several times their size in memory.
 func hostileBodies() map[string]struct{ contentType, body string } {
 	var members strings.Builder
 	for i := range 80_000 {
@@ -147,8 +147,8 @@ func TestTheAnswerToARefusalIsBounded(t *testing.T) {
 	assert.Greater(t, w.Body.Len(), 64<<10, "what was done is never cut")
 }
 
-// TestANameThatMayBeAValueIsNotRepeated: values that clients send in place of a name are not
-// repeated in the answer.
+// TestANameThatMayBeAValueIsNotRepeated: the answer does not repeat values that clients send in place of a
+// parameter's name.
 func TestANameThatMayBeAValueIsNotRepeated(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
 	for name, shown := range map[string]string{
@@ -174,8 +174,8 @@ func TestANameThatMayBeAValueIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestBodiesShareTheMemory: one caller uses up its share of the memory. Its next body is refused,
-// but small bodies and those of other callers are not. Everything is free again afterwards.
+// TestBodiesShareTheMemory: one caller uses up its share of the memory. Its next body is refused, but small
+// bodies and the bodies of other callers are not. All memory is free again afterwards.
 func TestBodiesShareTheMemory(t *testing.T) {
 	running, release := make(chan struct{}), make(chan struct{})
 	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -209,8 +209,8 @@ func TestBodiesShareTheMemory(t *testing.T) {
 	held.Wait()
 }
 
-// TestTheMemoryOfBodiesIsSpent: many callers use up the memory, each with less than its share. It
-// is free again when they have their answers.
+// TestTheMemoryOfBodiesIsSpent: many callers use up the memory, each with less than its share. The memory is
+// free again when they have their answers.
 func TestTheMemoryOfBodiesIsSpent(t *testing.T) {
 	running, release := make(chan struct{}), make(chan struct{})
 	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {

@@ -26,8 +26,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// TestACutOffChangeIsJudgedOnce: the outcome that a gateway determines at its next start stays the
-// outcome of the key, even if others write to the object later.
+// TestACutOffChangeIsJudgedOnce: the outcome that a gateway determines at its next start remains the answer
+// to the key, even if others write to the object later.
 func TestACutOffChangeIsJudgedOnce(t *testing.T) {
 	d := harness.NewScene(t, &harness.RomeDeed)
 	g := harness.NewGateway(t, d.Run)
@@ -140,8 +140,8 @@ func TestAFailureAfterTheLastWriteIsASuccess(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatAsksToComeAgainIsNotReplayed: earlier versions stored answers that ask the client
-// to retry. A key with such an answer now answers with the outcome of the change.
+// TestAnAnswerThatAsksToComeAgainIsNotReplayed: earlier versions stored answers that ask the client to retry.
+// A call with such a key is now answered with the outcome of the change.
 func TestAnAnswerThatAsksToComeAgainIsNotReplayed(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome ps.Outcome
@@ -264,12 +264,12 @@ func TestAnEndThatCannotBeStored(t *testing.T) {
 	}
 }
 
-// TestAChangeInDoubt: a change in doubt stays open and keeps its objects locked while nobody can
-// read them. Until then its key asks the client to retry. If the outcome stays unknown, that is the
-// final answer.
+// TestAChangeInDoubt: a change in doubt stays open and keeps its objects locked while they cannot be read.
+// Until they can, calls with its key are told to retry. If the outcome stays unknown, that is the final
+// answer.
 func TestAChangeInDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
-		city   string // value in the directory once it can be read again
+		city   string // value in the directory when it can be read again
 		status int
 		code   schema.Code
 		runs   int
@@ -323,8 +323,8 @@ func TestAChangeInDoubt(t *testing.T) {
 	}
 }
 
-// lockedUser reports whether the user of a directory is locked. If it is locked, a change whose
-// client does not wait is not made; otherwise it is.
+// lockedUser reports whether the user of a directory is locked. To find out, it makes a change whose client
+// does not wait, which fails if the user is locked.
 func lockedUser(s *gateway.Server) bool {
 	left, leave := context.WithCancel(context.Background())
 	leave()
@@ -332,8 +332,8 @@ func lockedUser(s *gateway.Server) bool {
 	return w.Code == http.StatusGatewayTimeout && strings.Contains(w.Body.String(), `"outcome":"none"`)
 }
 
-// TestTheNextChangeEndsADoubt: once the objects of a change in doubt are unlocked, the next change
-// of them closes it as unknown. It is then not judged by the values that the next change writes.
+// TestTheNextChangeEndsADoubt: once the objects of a change in doubt are unlocked, the next change of these
+// objects closes it as unknown. So it is not judged by the values that the next change writes.
 func TestTheNextChangeEndsADoubt(t *testing.T) { synctest.Test(t, nextChangeEndsADoubt) }
 
 func nextChangeEndsADoubt(t *testing.T) {
@@ -427,7 +427,7 @@ func TestEveryChangeHasItsLine(t *testing.T) {
 	}
 }
 
-// unsureStore stores every update, but once reports that it does not know whether it did.
+// unsureStore stores every update, but once reports that it does not know whether the update was stored.
 type unsureStore struct {
 	store.Store
 	at atomic.Int64 // updates until it is unsure; negative for never
@@ -441,8 +441,8 @@ func (s *unsureStore) Update(ctx context.Context, f func(*store.Tx) error) error
 	return err
 }
 
-// TestADecisionThatIsStoredAllTheSame: whichever update of a change is in doubt, the gateway finds
-// out what was stored. It neither stores nor makes the change a second time.
+// TestADecisionThatIsStoredAllTheSame: no matter which update of a change is in doubt, the gateway finds out
+// what was stored. It neither stores nor makes the change a second time.
 func TestADecisionThatIsStoredAllTheSame(t *testing.T) {
 	for name, update := range map[string]int64{"the beginning": 1, "the end": 2} {
 		t.Run(name, func(t *testing.T) {

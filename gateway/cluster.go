@@ -25,7 +25,7 @@ func (s *Server) newForwarder() *forward.Forwarder {
 	return forward.New(o)
 }
 
-// HopHandler returns the handler of calls that other gateways forward, for [hop.Receiver].
+// HopHandler returns the handler for calls that other gateways forward. It is meant for [hop.Receiver].
 func (s *Server) HopHandler() http.Handler { return s.web.Forwarded() }
 
 // clusterCheck is the readiness check of the gateway's state within its cluster.

@@ -234,8 +234,8 @@ func isServed(connection net.Conn) bool {
 	return err == nil && answer.StatusCode == http.StatusOK
 }
 
-// TestNoRequestIsHiddenInAnother: bytes that a proxy counts as the rest of a body, because it goes
-// by Content-Length, are never parsed by the gateway as another request.
+// TestNoRequestIsHiddenInAnother: the gateway never parses bytes as another request if a proxy that relies on
+// Content-Length counts them as part of a body.
 func TestNoRequestIsHiddenInAnother(t *testing.T) {
 	for name, length := range map[string]string{"with both": "Content-Length: 4\r\n", "chunked only": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -452,7 +452,7 @@ func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 }
 
 func TestASlowListIsNotCutOff(t *testing.T) {
-	const send = 2 * time.Second // long enough for a client that waits for CPU time
+	const send = 2 * time.Second // long enough for a client that must wait for the processor
 	config, client := testCertificate(t)
 	for name, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
@@ -474,7 +474,7 @@ func TestASlowListIsNotCutOff(t *testing.T) {
 			answer, err := client.Do(request)
 			require.NoError(t, err)
 			defer answer.Body.Close()
-			for range 16 { // receiving everything that was held back takes longer than the limit for one piece
+			for range 16 { // receiving everything that was held back takes longer than the time limit for one piece
 				_, err = io.CopyN(io.Discard, answer.Body, 64<<10)
 				require.NoError(t, err)
 				time.Sleep(send / 10) // a slow client, but within the limit

@@ -33,7 +33,7 @@ import (
 
 const disable = "/api/ADUser/jdoe/Disable"
 
-// served are gateways, together with everything that each of them has run and recorded.
+// served holds several gateways, with the scripts that each has run and the lines that it has recorded.
 type served struct {
 	*replicas
 	runners []*harness.Runner
@@ -69,7 +69,7 @@ func newServed(t *testing.T, n int) *served {
 	return s
 }
 
-// nobodysPages are pages where nobody can sign in with a domain account.
+// nobodysPages implements pages on which nobody can sign in with a domain account.
 type nobodysPages http.HandlerFunc
 
 func (p nobodysPages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p(w, r) }
@@ -165,8 +165,8 @@ func TestPagesAreThoseOfTheLeader(t *testing.T) {
 	}
 }
 
-// TestForgedHeadersOfTheHopCountForNothing: a client that sends the hop's headers to a public
-// listener is treated as any client, by the leader and by the others.
+// TestForgedHeadersOfTheHopCountForNothing: a client that sends the hop's headers to a public listener is
+// treated like any other client, both by the leader and by the other gateways.
 func TestForgedHeadersOfTheHopCountForNothing(t *testing.T) {
 	t.Parallel()
 	s := newServed(t, 3)

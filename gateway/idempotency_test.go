@@ -177,8 +177,8 @@ func TestAKeyThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// TestAKeyOfACallThatChangesNothing: the store gets the key only with the answer. If it cannot be
-// stored, the call is not answered as if it were.
+// TestAKeyOfACallThatChangesNothing: the store gets the key only together with the answer. If the answer
+// cannot be stored, the call fails.
 func TestAKeyOfACallThatChangesNothing(t *testing.T) {
 	directory := &harness.OneUser{City: "Rome", At: func(string) {}}
 	keys := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
@@ -198,8 +198,8 @@ func TestAKeyOfACallThatChangesNothing(t *testing.T) {
 	assert.Zero(t, failing.left)
 }
 
-// TestAJobWhoseKeyCannotBeKept: a submission under a key is answered as it was, wherever the store
-// fails: an error means that there is no job. Its repetition submits no second one.
+// TestAJobWhoseKeyCannotBeKept: no matter where the store fails, an error in answer to a submission under a
+// key means that there is no job. A repetition of the submission does not create a second job.
 func TestAJobWhoseKeyCannotBeKept(t *testing.T) {
 	for works := 0; ; works++ {
 		keys := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))

@@ -29,7 +29,7 @@ func (n narrowed) Now(id identity.ID) *identity.Principal {
 	return &identity.Principal{Name: id.ID, Kind: id.Kind, Scopes: *n.only.Load()}
 }
 
-// TestAJobHasTheRightsOfTheNextLeader: the caller's current rights count, not those that the former
+// TestAJobHasTheRightsOfTheNextLeader: the caller's current rights count, not the rights that the former
 // leader knew. The job continues once the caller has the right again.
 func TestAJobHasTheRightsOfTheNextLeader(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"adgateway/gateway/meters"
 )
 
-// rights returns what a caller may do now, see [authn.RightsOf].
+// rights returns the current rights of a caller, see [authn.RightsOf].
 func (s *Server) rights(ctx context.Context, id identity.ID) ([]*identity.Principal, error) {
 	people := authn.People(nil)
 	if s.pages != nil {

@@ -34,8 +34,8 @@ func (s *rangedStore) Range(
 	return s.Store.Range(ctx, kind, prefix, visit)
 }
 
-// TestTheNumberOfKeysIsLimited: beyond the limit, calls are refused without reading the keys. The
-// gateway counts the keys again once a second.
+// TestTheNumberOfKeysIsLimited: beyond the limit, calls are refused without reading the keys. The gateway
+// counts the keys again at most once a second.
 func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	const most, life = 10_000, 24 * time.Hour
 	start := time.Now()

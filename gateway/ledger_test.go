@@ -41,8 +41,8 @@ func (b *budgets) Apply(ctx context.Context, changes ...store.Change) (store.Rev
 	return b.Store.Apply(ctx, changes...)
 }
 
-// TestWhatWasSpentIsKnownAfterARestart: a change that counts costs one write of the store, other
-// changes cost none. The next gateway counts everything that was done or may have been done.
+// TestWhatWasSpentIsKnownAfterARestart: a change that counts towards a limit costs one write to the store;
+// other changes cost none. The next gateway counts all changes that were made or may have been made.
 func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 	q := newQuotas(t)
 	rights := authn.Rights{Scopes: []string{"user:delete", "user:write"},
@@ -123,8 +123,8 @@ func TestWhatCannotBeCountedIsNotChanged(t *testing.T) {
 		"nothing was spent")
 }
 
-// TestACallThatIsResumedGivesBackItsReservation: a repetition finds that the removal was made, and
-// does not remove again.
+// TestACallThatIsResumedGivesBackItsReservation: a repetition finds that the removal was made, and does not
+// remove anything again.
 func TestACallThatIsResumedGivesBackItsReservation(t *testing.T) {
 	q := newQuotas(t)
 	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:write"},

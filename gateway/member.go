@@ -5,11 +5,10 @@ import (
 	"fmt"
 )
 
-// In a cluster with a single writer, the leading gateway makes all changes, like a gateway without
-// a cluster. A script may begin to write only while its gateway is certain to lead and has just
-// stored the announcement. When the gateway's term ends, running scripts continue to their end. The
-// next leader keeps their objects locked until it learns how they ended, or until they can no
-// longer write.
+// In a cluster with a single writer, the leading gateway makes all changes, like a gateway without a cluster.
+// A script may begin to write only if its gateway is certain to lead and has just stored the announcement.
+// When the gateway's term ends, running scripts continue to their end. The next leader keeps their objects
+// locked until it learns how they ended, or until they can no longer write.
 
 // clustered reports whether this gateway is in a cluster.
 func (s *Server) clustered() bool { return s.Member != nil }
@@ -31,8 +30,8 @@ func (s *Server) load(ctx context.Context) error {
 	return s.jobs.Load(ctx)
 }
 
-// runJobsOfTerm runs jobs until the term ends. Most open changes of earlier terms are judged by
-// then, so items that have made one need not be called twice.
+// runJobsOfTerm runs jobs until the term ends. By the time it begins, most open changes of earlier terms are
+// judged, so items that have made such a change need not be called twice.
 func (s *Server) runJobsOfTerm(ctx context.Context) {
 	if s.here.WaitJudged(ctx) {
 		s.RunJobs(ctx)

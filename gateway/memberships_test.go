@@ -92,8 +92,8 @@ func eachRivalry(t *testing.T, check func(t *testing.T, first, second harness.De
 	}
 }
 
-// TestWhichChangesExcludeEachOther: a change waits while the other one runs, and starts over if the
-// other one ran after it read the object.
+// TestWhichChangesExcludeEachOther: a change waits while the other one runs. It starts over if the other
+// change was made after it had read the object.
 func TestWhichChangesExcludeEachOther(t *testing.T) {
 	eachRivalry(t, func(t *testing.T, first, second harness.Deed, exclude bool) {
 		assert.Equal(t, exclude, twoChanges(t, first, second, false), "while it runs")
@@ -111,9 +111,9 @@ func awaited[T any](t *testing.T, from <-chan T) (value T) {
 	return value
 }
 
-// twoChanges makes two changes at a gateway. The second arrives while the first is running or, if
-// early is set, reads before the first begins and ends. twoChanges reports whether the first try of
-// the second change was refused.
+// twoChanges makes two changes at a gateway. The second arrives while the first is running or, if early is
+// set, reads before the first begins and ends. twoChanges reports whether the first attempt at the second
+// change was refused.
 func twoChanges(t *testing.T, first, second harness.Deed, early bool) (refused bool) {
 	var read, allowed, free, done, tried = make(chan bool, 1), make(chan bool,
 		1), make(chan bool), make(chan bool), make(chan bool, 1)
@@ -175,8 +175,8 @@ func twoChanges(t *testing.T, first, second harness.Deed, early bool) (refused b
 	return refused
 }
 
-// grid is a directory with memberships. The group and the member each have a list of them. A change
-// of a membership writes to both lists. A change of a group or of a member rewrites its whole list.
+// grid is a directory with memberships. The group and the member each have a list of memberships. A change of
+// a membership writes to both lists. A change of a group or of a member rewrites its whole list.
 type grid struct {
 	cells  map[string]*cell // keyed by the owner of the list, group or member
 	calls  histories.Recorder
@@ -257,9 +257,9 @@ func nameIn(req ps.Request, name string) (text string) {
 	return text
 }
 
-// TestNoMembershipIsLost: a change of all memberships of a group or a member includes each
-// membership that exists when it begins, and no later one is lost, whatever the store loses,
-// duplicates or delays.
+// TestNoMembershipIsLost: a change of all memberships of a group or a member includes each membership that
+// exists when it begins, and no later membership is lost, no matter what the store loses, duplicates or
+// delays.
 func TestNoMembershipIsLost(t *testing.T) {
 	for name, faults := range map[string]float64{"a good store": 0, "a faulty store": 0.2} {
 		t.Run(name, func(t *testing.T) {
@@ -366,8 +366,8 @@ func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 	assert.Less(t, changedAt.Load(), int64(most), "members that came before it")
 }
 
-// TestAJobOnOneGroup: the items wait for each other neither in the list nor at the gateway. In this
-// test none ends before all have begun.
+// TestAJobOnOneGroup: the items of the job wait for each other neither in the list nor at the gateway. In
+// this test no item ends before all have begun.
 func TestAJobOnOneGroup(t *testing.T) {
 	const members = 40
 	d := newGrid(1, members)

@@ -80,7 +80,7 @@ func TestABudgetIsSpentOnce(t *testing.T) {
 	spendAll(t, 0)
 }
 
-// TestABudgetIsNotOverspent: whatever the store loses, duplicates or delays, no more objects are
+// TestABudgetIsNotOverspent: no matter what the store loses, duplicates or delays, no more objects are
 // removed than the limit allows.
 func TestABudgetIsNotOverspent(t *testing.T) {
 	spendAll(t, 0.2)
@@ -129,7 +129,7 @@ func spendAll(t *testing.T, faults float64) {
 					done.Add(1)
 				case w.Code == http.StatusTooManyRequests:
 					if faults > 0 {
-						spend.Forget() // the reservation for a change that was not made may still be held
+						spend.Forget() // drops the reservation for a change that was not made, which may still be held
 					} else {
 						spend.End(histories.Answer{Refused: true})
 					}
@@ -160,8 +160,8 @@ func spendAll(t *testing.T, faults float64) {
 	assert.EqualValues(t, 450, refused.Load())
 }
 
-// TestChangesOfAnObjectExcludeEachOther: a change reads the value that the previous one wrote,
-// whatever the store loses, duplicates or delays.
+// TestChangesOfAnObjectExcludeEachOther: a change reads the value that the previous one wrote, no matter what
+// the store loses, duplicates or delays.
 func TestChangesOfAnObjectExcludeEachOther(t *testing.T) {
 	for name, faults := range map[string]float64{"a good store": 0, "a faulty store": 0.2} {
 		t.Run(name, func(t *testing.T) { excludeEachOther(t, faults) })

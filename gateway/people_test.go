@@ -159,8 +159,8 @@ var clerkScopes = []identity.Scope{
 	identity.JobSubmit, identity.JobRead, identity.UserWrite, identity.UserPassword,
 }
 
-// TestAJobOfAPersonHasTheRightsOfTheMoment: the person who submitted the job need not be signed in.
-// The directory's answer before each item counts.
+// TestAJobOfAPersonHasTheRightsOfTheMoment: the person who submitted the job need not be signed in. The
+// rights that the directory reports before each item count.
 func TestAJobOfAPersonHasTheRightsOfTheMoment(t *testing.T) {
 	clerk := role(identity.Limits{}, clerkScopes...)
 	reader := role(identity.Limits{}, identity.UserRead)
@@ -239,8 +239,8 @@ func TestAnHourlyLimitOfAPersonHoldsTheJob(t *testing.T) {
 	assert.Zero(t, now.Failed)
 }
 
-// TestWhatIsForbiddenForAnItemFailsTheItem: a guarded object does not stop the other items. In a
-// role that allows it, its item is made.
+// TestWhatIsForbiddenForAnItemFailsTheItem: an item with a guarded object does not stop the other items. It
+// is made in a role that allows it.
 func TestWhatIsForbiddenForAnItemFailsTheItem(t *testing.T) {
 	guarded := func(req ps.Request) error {
 		if harness.TextArg(req, "UserName") != "u1" || string(harness.JSON(req.Args["Privileged"])) == "true" {

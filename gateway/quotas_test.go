@@ -21,8 +21,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// TestEveryCredentialHasTheDefaultQuota: a caller that may remove two objects an hour, unless its
-// own quota says otherwise, tries three removals. The test covers every kind of credential.
+// TestEveryCredentialHasTheDefaultQuota: a caller without its own quota may remove as many objects an hour as
+// the default quota allows, no matter which kind of credential it has.
 func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 	q := newQuotas(t)
 	scopes := []identity.Scope{identity.UserDelete}
@@ -83,7 +83,8 @@ func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 	}
 }
 
-// everyCaller returns callers of each kind, new ones at each call, like the sessions of a person.
+// everyCaller maps each kind of caller to a function that returns a new principal for the same caller at each
+// call, like the sessions of a person.
 var everyCaller = map[string]func(own *identity.Quota) *identity.Principal{
 	"token": func(own *identity.Quota) *identity.Principal {
 		return &identity.Principal{ID: "4f0c", Name: "same", Kind: identity.KindToken, Quota: own}
@@ -105,9 +106,9 @@ var everyCaller = map[string]func(own *identity.Quota) *identity.Principal{
 	},
 }
 
-// TestEveryCallerReachesTheSameLimits: the same calls reach the same limits for each kind of
-// caller, with the default limit and with the caller's own. A caller's spending does not count for
-// another one with the same name.
+// TestEveryCallerReachesTheSameLimits: the same calls reach the same limits for each kind of caller, with the
+// default limit and with the caller's own. A caller's spending does not count for another caller with the
+// same name.
 func TestEveryCallerReachesTheSameLimits(t *testing.T) {
 	q := newQuotas(t)
 	changed := ps.Result{Effect: ps.EffectChanged, Changes: []ps.Change{{}}}

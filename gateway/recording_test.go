@@ -249,7 +249,7 @@ func TestReadsAreRecordedIfConfigured(t *testing.T) {
 // are served, and /readyz fails.
 func TestNothingIsChangedWithoutARecord(t *testing.T) {
 	folder := ""
-	lose := func() { // replaces the folder by a file, so nothing in it can be opened
+	lose := func() { // replaces the folder with a file, so that nothing in it can be opened
 		require.NoError(t, os.RemoveAll(folder))
 		require.NoError(t, os.WriteFile(folder, nil, 0o600))
 	}

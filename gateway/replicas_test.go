@@ -72,8 +72,8 @@ type replicated struct {
 	kill    func() // ends its process like a power failure
 }
 
-// newReplicas starts gateways named gw1, gw2 and so on, with copies of an empty store. Gateway n
-// runs its scripts with runner(n). It returns once one of them leads.
+// newReplicas starts gateways named gw1, gw2 and so on, with copies of an empty store. Gateway n runs its
+// scripts with runner(n). newReplicas returns once a gateway leads.
 func newReplicas(
 	t *testing.T, n int, runner func(n int) ps.Runner, change func(n int, o *gateway.Options),
 ) *replicas {

@@ -11,8 +11,8 @@ import (
 	"adgateway/ps"
 )
 
-// Options that come from settings have no default here, because the setting has one (see package
-// config). The error for a missing option names it.
+// Options that come from settings have no default here, because the setting has one (see package config). The
+// error for a missing option names the option.
 
 // complete sets the defaults of the other options, and returns an error if the options cannot be
 // used.

@@ -71,8 +71,8 @@ const aSubdomain = "8e5700ea-a4bf-41c7-8a77-e990661dcc6a"
 var (
 	aUser = call.Values{"Username": "jdoe"}
 
-	// namesakes are pairs of callers with the same name. The second is created after the first is
-	// gone, or is of another kind or domain.
+	// namesakes are pairs of callers with the same name. The second caller is created after the first is gone,
+	// or is of another kind or domain.
 	namesakes = map[string][2]identity.Principal{
 		"a token that is made again":      {{ID: "1", Kind: identity.KindToken}, {ID: "2", Kind: identity.KindToken}},
 		"an API user that is added again": {{ID: "1", Kind: identity.KindUser}, {ID: "2", Kind: identity.KindUser}},
@@ -84,9 +84,9 @@ var (
 		"a token and one of the sandbox":  {{ID: "1", Kind: identity.KindToken}, {Kind: identity.KindToken}},
 	}
 
-	// keptThings are the things that the gateway stores for a caller. Each function stores one as the
-	// first caller, and returns a function that reports what another caller finds of it, or "" for
-	// nothing.
+	// keptThings has a function for each kind of data that the gateway stores for a caller. The function stores
+	// data as the first caller, and returns a function that returns the data that another caller finds, or "" if
+	// it finds nothing.
 	keptThings = map[string]func(r reused, first *identity.Principal) (found func(p *identity.Principal) string){
 		"plan": func(r reused, first *identity.Principal) func(*identity.Principal) string {
 			planned, refused := r.as(first, "user.disable",

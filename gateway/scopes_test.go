@@ -14,8 +14,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// TestTheMatrixOfScopes: each row is tried with every scope alone, and with all scopes but one.
-// Only the row's scope, or one of them if it has several, gives access. Nothing runs without it.
+// TestTheMatrixOfScopes: each row is called with every scope alone, and with all scopes but one. Only the
+// row's scope, or one of its alternatives, gives access. Without it, no script runs.
 func TestTheMatrixOfScopes(t *testing.T) {
 	runner := harness.Answering(harness.OK, "[]")
 	auth := harness.Auth(t)

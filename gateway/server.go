@@ -52,10 +52,10 @@ import (
 // whose comment does not explain zero. All others are optional.
 type Options struct {
 	Runner     ps.Runner
-	Scripts    []ps.Script      // declarations of the scripts, which the table is checked against
+	Scripts    []ps.Script      // declarations of the scripts, with which the table is compared
 	Operations []*ops.Operation // nil means ops.Table()
 	Auth       authn.Authenticator
-	Quotas     *identity.Meters // of all callers; if nil, only callers with a quota of their own have one
+	Quotas     *identity.Meters // quotas of all callers; if nil, only callers with their own quota have one
 	Log        *logrus.Logger
 	Audit      *audit.Log // records changes and refusals; nil if nothing is recorded
 	Policy     Policy
@@ -80,8 +80,8 @@ type Options struct {
 type HTTP struct {
 	Web
 
-	// Pages returns the pages under /ui/ for people. They may make calls at api once New has returned
-	// it. If nil, there are none.
+	// Pages returns the pages under /ui/ for people. They may make calls at api only after New has returned. If
+	// Pages is nil, there are no pages.
 	Pages func(api *Server) Pages
 
 	// Ready checks the server's dependencies, for /readyz. If nil, nothing is checked.
@@ -139,8 +139,8 @@ type Pages interface {
 // Bounds limit the stored data of callers. The sizes are required.
 type Bounds struct {
 	Plans int64        // bytes of all plans; one caller gets a quarter
-	Keys  int64        // bytes of all calls with keys; one caller gets a quarter
-	Room  *bounds.Room // room left on the disk; nil if nothing is refused for lack of it
+	Keys  int64        // bytes of all stored calls with keys; one caller gets a quarter
+	Room  *bounds.Room // room left on the disk; if nil, no call is refused for lack of space
 	Spool *bounds.Room // room left on the disk of the temporary files; nil for no limit
 }
 
@@ -150,7 +150,7 @@ type Policy struct {
 	WebPolicy
 }
 
-// The options and the policy of HTTP, by which callers name them.
+// Names for the options and the policy of HTTP, so that callers need not import package transport.
 type (
 	Web         = transport.Settings
 	WebPolicy   = transport.WebPolicy
@@ -356,10 +356,9 @@ func (s *Server) features() []string {
 // Handler returns the handler for clients.
 func (s *Server) Handler() http.Handler { return s.web.Handler() }
 
-// Run serves on the listener, with TLS if configured, until ctx is done or the
-// listener fails. Then it waits for running requests, at most [Policy.Grace], and
-// closes the listener and all connections. The error is nil if ctx ended it and all
-// requests were answered.
+// Run serves on the listener, with TLS if configured, until ctx is done or the listener fails. Then it waits
+// for running requests, at most [Policy.Grace], and closes the listener and all connections. It returns nil
+// if ctx ended and all requests were answered.
 func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	err := s.web.Run(ctx, listener)
 	if s.forwarder != nil {

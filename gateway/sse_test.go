@@ -82,7 +82,7 @@ func rest(t *testing.T, lines *bufio.Scanner) (all []string) {
 	return all
 }
 
-// TestAQuietStreamStaysOpen: comments keep it open for longer than a request may take.
+// TestAQuietStreamStaysOpen: comments keep a stream without events open for longer than a request may take.
 func TestAQuietStreamStaysOpen(t *testing.T) {
 	h := openHistory(t)
 	address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) {
@@ -145,7 +145,7 @@ func TestHeartbeatsTellNothingOfWhatIsHidden(t *testing.T) {
 	}
 }
 
-// TestAWaitIsNotEndedByWhatIsHidden: hidden changes do not end a wait, however many there are.
+// TestAWaitIsNotEndedByWhatIsHidden: hidden changes do not end a wait, no matter how many there are.
 func TestAWaitIsNotEndedByWhatIsHidden(t *testing.T) {
 	h := openHistory(t)
 	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) {
@@ -318,7 +318,7 @@ func TestAStreamLeavesRoomForCalls(t *testing.T) {
 	}
 }
 
-// FuzzLastEventID: whatever id a client sends, it gets a stream or is told that it cannot continue.
+// FuzzLastEventID: no matter which id a client sends, it gets a stream or is told that it cannot continue.
 func FuzzLastEventID(f *testing.F) {
 	plain, _, err := store.Open(store.Options{Path: filepath.Join(f.TempDir(), "state.db")})
 	require.NoError(f, err)

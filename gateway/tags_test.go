@@ -18,8 +18,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// TestWaitingForAnotherChangeCountsTowardsTheLimit: the call ends with 504, or when its client
-// leaves, and has changed nothing.
+// TestWaitingForAnotherChangeCountsTowardsTheLimit: a call that waits for another change ends with 504 after
+// its time limit, or when its client leaves. It has then changed nothing.
 func TestWaitingForAnotherChangeCountsTowardsTheLimit(t *testing.T) {
 	announced, goOn := make(chan struct{}), make(chan struct{})
 	var first sync.Once

@@ -208,6 +208,9 @@ type Intended struct {
 	Account string `json:"account"` // sAMAccountName, of an object that has one
 	Name    string `json:"name"`    // name of a new object
 	Parent  string `json:"parent"`  // container of a new object
+	// Class is the class of an object that exists, such as group. It is empty for objects in DNS and in
+	// changes recorded by earlier versions.
+	Class string `json:"class,omitempty"`
 	// last state of an object to be removed; null if the answer does not include it
 	Record  json.RawMessage  `json:"record"`
 	Changes []IntendedChange `json:"changes"` // in order of execution

@@ -383,7 +383,7 @@ function Get-GatewayKnownName {
 # that it is created or removed; Add-GatewayIntent adds other changes. Record is the last record of a removed one.
 # Also are the texts that a new one gets with its first step, for whoever wants to see them before; no secrets.
 # Image is all that is needed to bring back what is removed or replaced, whatever the answer shows.
-# Of is the object as it was found, for the names that the history knows it by.
+# Of is the object as it was found, for its class and the names that the history knows it by.
 function New-GatewayIntent {
     [CmdletBinding()]
     param(
@@ -401,9 +401,13 @@ function New-GatewayIntent {
         [AllowNull()] [object] $Of
     )
     $names = @()
-    if ($null -ne $Of) { $names = @(Get-GatewayKnownName -Of $Of) }
+    $class = ''
+    if ($null -ne $Of) {
+        $names = @(Get-GatewayKnownName -Of $Of)
+        $class = [string]$Of.ObjectClass
+    }
     $script:GatewayIntents.Add([ordered]@{
-            guid = $Guid; dn = $Dn; account = $Account; principal = $Principal; name = $Name; parent = $Parent
+            guid = $Guid; dn = $Dn; class = $class; account = $Account; principal = $Principal; name = $Name; parent = $Parent
             record = $Record; image = $Image; also = $Also; names = [string[]]$names; changes = @()
         })
     if ($Creates) { Add-GatewayIntent -Name 'exists' -Before 'False' -After 'True' }

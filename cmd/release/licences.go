@@ -23,8 +23,8 @@ type licence struct {
 	phrases []string
 }
 
-// allowed are the licences that only require their text to be included, and two that also permit
-// linking unchanged libraries into other works. The list in the zip says where their sources are.
+// allowed lists the licences that only require their text to be included, and two that permit linking
+// unchanged libraries into other works. The list in the zip says where the sources of those libraries are.
 var allowed = []licence{
 	{"Apache-2.0", []string{"Apache License Version 2.0"}},
 	{"MIT", []string{"Permission is hereby granted, free of charge, to any person obtaining a copy"}},

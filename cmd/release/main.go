@@ -167,7 +167,7 @@ func (j *job) packages(ctx context.Context, p program, t target, built map[strin
 	return err
 }
 
-// zip builds the zip of a program and its bill of materials. It returns their name, without an
+// zip builds the zip of a program and its bill of materials. It returns their common file name, without an
 // extension, and the content of the zip.
 func (j *job) zip(
 	ctx context.Context, p program, t target, built map[string][]byte,
@@ -270,7 +270,7 @@ func add(all map[string]file, newline string, paths map[string]string) error {
 		if err != nil {
 			return fmt.Errorf("%w (run in the module's root)", err)
 		}
-		// The Notepad of Windows Server 2016 supports no other line endings.
+		// The Notepad of Windows Server 2016 supports only CRLF.
 		all[to] = file{bytes.ReplaceAll(text, []byte("\n"), []byte(newline)), 0o644}
 	}
 	return nil

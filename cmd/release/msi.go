@@ -97,14 +97,14 @@ func (p program) msiSource(texts []string) ([]byte, error) {
 	return source.Bytes(), err
 }
 
-// environmentTable adds the program's folder to PATH. wixl does not support this table.
+// environmentTable is the table that adds the program's folder to PATH. wixl cannot generate it.
 const environmentTable = "Environment\tName\tValue\tComponent_\r\ns72\tl255\tL255\ts72\r\n" +
 	"Environment\tEnvironment\r\n" +
 	"SearchPath\t=-*PATH\t[~];[INSTALLDIR]\tPath\r\n"
 
-// msiChanges are changes that wixl cannot express. It turns a rollback action into an immediate one,
-// and ignores that properties are secure. Without these changes, the elevated part of an
-// installation would lose properties that a user without administrator rights has passed to msiexec.
+// msiChanges are changes that wixl cannot express. wixl turns a rollback action into an immediate one, and
+// ignores that properties are secure. Without these changes, the elevated part of an installation would lose
+// properties that a user without administrator rights has passed to msiexec.
 var msiChanges = []string{
 	"UPDATE CustomAction SET Type = 3410 WHERE Action = 'ServiceRestore'",
 	"UPDATE Property SET Value = 'WIX_DOWNGRADE_DETECTED;WIX_UPGRADE_DETECTED;INSTALLDIR;SERVICEACCOUNT;START;ADDTOPATH;ALLOWDOMAINCONTROLLER' WHERE Property = 'SecureCustomProperties'",

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The bill of materials lists exactly the modules that the linker recorded.
+// The bill of materials lists exactly the modules that the linker recorded in the executable.
 func TestBillOfMaterials(t *testing.T) {
 	path, err := os.Executable()
 	require.NoError(t, err)

@@ -11,9 +11,8 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// A Line holds the fields of one call. It travels to the formatter as the context of its entry,
-// because logrus copies the fields of an entry several times. It must not be changed after
-// [Line.Log].
+// A Line holds the fields of one call. It reaches the formatter as the context of its entry, because logrus
+// copies the fields of an entry several times. A Line must not be changed after [Line.Log].
 type Line struct {
 	context.Context
 	fields []field
@@ -23,12 +22,12 @@ type Line struct {
 // most is the number of fields that a call rarely exceeds.
 const most = 18
 
-// field is a name and a value of the type kind.
+// field is a field of a line. kind is the type of its value.
 type field struct {
 	name string
 	kind kind
 	text string
-	n    int64 // for whole; 0 or 1 for truth; microseconds for milliseconds
+	n    int64 // the value of kind whole; 0 or 1 for truth; microseconds for milliseconds
 }
 
 type kind uint8

@@ -24,8 +24,8 @@ func stockText() logrus.Formatter {
 	return &logrus.TextFormatter{FullTimestamp: true, DisableColors: true, TimestampFormat: time.RFC3339}
 }
 
-// TestTheSameBytesAsLogrus: a line with an odd value is written with the same bytes as logrus
-// writes the same entry.
+// TestTheSameBytesAsLogrus: a line with an odd value is written with the same bytes that logrus writes for
+// the same entry.
 func TestTheSameBytesAsLogrus(t *testing.T) {
 	durations := []time.Duration{
 		0, time.Nanosecond, time.Microsecond, 999 * time.Microsecond, time.Millisecond, 1234567 * time.Microsecond,

@@ -97,7 +97,8 @@ func appendWord(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-// bare reports which bytes of a text need no quotes, and plain which ones need no escape in JSON.
+// bare reports which bytes need no quotes in a text line, and plain reports which bytes need no escape in
+// JSON.
 var bare, plain = tables()
 
 func tables() (bare, plain [256]bool) {

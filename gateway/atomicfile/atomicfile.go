@@ -11,9 +11,9 @@ import (
 	"adgateway/gateway/filefault"
 )
 
-// Write replaces a file, or creates it, accessible to its owner only. If restrict is not nil, it is
-// called with the name of the new file before anything is written to it. If Write fails, the file
-// is unchanged.
+// Write replaces a file, or creates it, accessible to its owner only. If restrict is not nil, it is called
+// with the name of the new file before anything is written to it. If Write fails, the existing file is
+// unchanged.
 func Write(path string, text []byte, restrict func(name string) error) (err error) {
 	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
 	if err != nil {
@@ -43,8 +43,8 @@ func Write(path string, text []byte, restrict func(name string) error) (err erro
 	return Replace(name, path)
 }
 
-// Replace renames a file, which must have been synced to disk, to the name of another one in its
-// folder, and so replaces that.
+// Replace replaces a file with another one in the same folder by renaming it. The new file must have been
+// synced to disk.
 func Replace(from, to string) error {
 	if err := rename(from, to); err != nil {
 		return err
@@ -56,14 +56,14 @@ func Replace(from, to string) error {
 	return nil
 }
 
-// rename renames a file to an existing one. On Windows that fails while another program has the
-// file open, as virus scanners and backups briefly do.
+// rename renames a file to an existing one. On Windows that fails while another program has the file open. It
+// is retried, because virus scanners and backups have files open only briefly.
 func rename(from, to string) error {
 	const tries, pause = 100, 20 * time.Millisecond
 	return try(tries, func() { time.Sleep(pause) }, filefault.Held, func() error { return os.Rename(from, to) })
 }
 
-// try calls do up to tries times, with a pause in between, while passes reports that its error may
+// try calls do up to tries times, with a pause in between, as long as passes reports that the error of do may
 // be temporary.
 func try(tries int, pause func(), passes func(error) bool, do func() error) (err error) {
 	for n := range tries {

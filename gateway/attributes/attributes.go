@@ -1,5 +1,5 @@
-// Package attributes is the table of the additional attributes of accounts, which records only show
-// on request. The API, the filters, the scripts and the pages all derive from its rows.
+// Package attributes contains the table of the additional attributes of accounts, which records show only on
+// request. The API, the filters, the scripts and the pages all derive from its rows.
 package attributes
 
 import (
@@ -21,7 +21,7 @@ type Attribute struct {
 	Most   int    // maximum number of values; zero for a single value
 
 	Indexed bool // the base schema has an index for it
-	Unique  bool // no two objects of the domain may have the same value
+	Unique  bool // whether no two objects of the domain may have the same value
 	Guarded bool // writing it needs the scope privileged, because its values give rights
 	Added   bool // not in the base schema; Exchange adds it
 
@@ -74,8 +74,8 @@ var Users = append([]*Attribute{
 	},
 }, extensionAttributes()...)
 
-// Photo is the small picture of a user. It is not a field of records, because lists must not
-// contain it. It has rows of its own.
+// Photo is the small picture of a user. It is not a field of records, because lists must not contain it. It
+// has separate operations.
 var Photo = &Attribute{LDAP: "thumbnailPhoto", Field: "photo", Input: "Photo", Form: Bytes, Limit: 102400}
 
 // extensionAttributes are the fifteen attributes that Exchange reserves for customers.
@@ -126,8 +126,8 @@ func (a *Attribute) Line(values ...string) string {
 	return strings.Join(append(head, values...), separator)
 }
 
-// Kept returns the lines of the additional attributes that records of removals and creations contain:
-// the attributes that every forest has, and the size of the photo.
+// Kept returns the lines of the additional attributes in the records of removals and creations. These are the
+// attributes that every forest has, and the size of the photo.
 func Kept() []string {
 	photo := *Photo
 	photo.Form = size

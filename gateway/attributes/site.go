@@ -11,11 +11,11 @@ import (
 // Site is an attribute of users that an installation has added to the table in its settings.
 type Site struct {
 	LDAP       string // lDAPDisplayName: "acme-CostCentre"
-	Field      string // in records and filters; empty means LDAP without hyphens, in lower camel case
+	Field      string // name in records and filters; empty means LDAP without hyphens, in lower camel case
 	Form       string // one of [Forms]; empty means text
 	Limit      int    // as in [Attribute]; zero means 1024, or the largest 32-bit number
 	Most       int    // maximum number of values; zero and one mean a single value
-	Unique     bool   // no two objects of the domain may have the same value
+	Unique     bool   // whether no two objects of the domain may have the same value
 	Privileged bool   // writing it needs the scope privileged
 }
 
@@ -128,7 +128,7 @@ func CheckSite(sites []Site) (faults []error) {
 	return faults
 }
 
-// systemOwned are attributes that the directory maintains, or that other rows change together with
+// systemOwned lists attributes that the directory maintains, or that other operations change together with
 // everything that depends on them.
 var systemOwned = strings.Fields(strings.ToLower(`
 	accountExpires adminCount badPasswordTime badPwdCount c cn co countryCode distinguishedName groupType instanceType
@@ -138,9 +138,8 @@ var systemOwned = strings.Fields(strings.ToLower(`
 	systemFlags thumbnailLogo thumbnailPhoto jpegPhoto tokenGroups userAccountControl userParameters userPrincipalName
 	uSNChanged uSNCreated whenChanged whenCreated`))
 
-// fixed are names that are already in use, in lower case and in addition to systemOwned: of fields
-// that every user record has and their attributes, of filter fields, and of parameters in the rows
-// for users.
+// fixed lists further names that are already in use, in lower case: the fields of every user record and their
+// attributes, the fields of filters, and the parameters of operations on users.
 var fixed = strings.Fields(`
 	accountexpired after changepassword changepasswordnextlogon city company count country created
 	department description displayname dryrun emailaddress enabled filter firstname force generate
@@ -153,7 +152,8 @@ var fixed = strings.Fields(`
 	scriptpath showfields sid smartcardrequired sn st state street streetaddress streetpobox telephonenumber
 	text title userguid username withetag zipcode`)
 
-// secretOwned are parts of the names of attributes that contain secrets, which no record may show.
+// secretOwned lists parts of the names of attributes that contain secrets. No record may show such
+// attributes.
 var secretOwned = []string{"pwd", "password", "secret", "credential", "passphrase", "recoverykey"}
 
 // refusal returns the reason why an attribute cannot be added by a site, or "" if it can.
@@ -168,14 +168,14 @@ func refusal(ldap string) string {
 	return ""
 }
 
-// rightful are attributes from which Windows, or software for it, derives rights.
+// rightful lists attributes from which Windows, or software for Windows, derives rights.
 var rightful = strings.Fields(strings.ToLower(`
 	accountNameHistory altSecurityIdentities desktopProfile logonHours logonWorkstation uid userCertificate
 	userSMIMECertificate userWorkstations x509Certificate`))
 
-// GivesRights reports whether a value of an attribute can give rights to its account or another
-// one, because it determines who can sign in as the account, where, or on whose behalf it acts. All
-// Microsoft attributes can, except for those made for customers.
+// GivesRights reports whether a value of an attribute can give rights to its account or to another account.
+// Such a value determines who can sign in as the account, where the account can sign in, or for which
+// accounts it can act. It returns true for all Microsoft attributes, except those made for customers.
 func GivesRights(ldap string) bool {
 	name := strings.ToLower(ldap)
 	if strings.HasPrefix(name, "msds-cloudextensionattribute") {

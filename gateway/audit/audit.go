@@ -1,11 +1,11 @@
 // Package audit keeps a tamper-evident record of calls: a file of JSON lines, one before every call
 // that may change something and one after it.
 //
-// [Log.Intent] records who is about to do what, and returns once the line is on disk; if it fails,
-// the call must not run. [Entry.Outcome] adds the result. [Log.Refuse] records a rejected call;
-// floods of these are counted instead of written individually. [Log.Check] reports whether lines
-// can be written, and retries after a failure. Lines about calls that ran but could not be recorded
-// are *owed*: they are written before anything else.
+// [Log.Intent] records the caller and the call that is about to run, and returns once the line is on disk. If
+// it fails, the call must not run. [Entry.Outcome] adds the result. [Log.Refuse] records a rejected call;
+// floods of these are counted instead of written individually. [Log.Check] reports whether lines can be
+// written, and retries after a failure. Lines about calls that ran but could not be recorded are *owed*: they
+// are written before anything else.
 //
 // # The chain
 //
@@ -19,13 +19,14 @@
 // rotated files and restarts. With a key the hash is HMAC-SHA256, so nobody without the key
 // can rewrite the whole chain. A chain may change from plain to keyed hashes, but not back.
 //
-// A chain whose end is cut off is still consistent. Therefore the head, which is the number and
-// hash of the last line, is kept in a second file (name + ".head"), written after each sync.
-// [Verify] compares the two, and optionally a copy of the head that is kept elsewhere; the
-// service's log has copies as well.
+// A chain whose end is cut off is still consistent. Therefore the head, which is the number and hash of the
+// last line, is written to a second file (name + ".head") after each sync. [Verify] compares the head with
+// the last line, and optionally with a copy of the head that is kept elsewhere. The service's log contains
+// copies of the head as well.
 //
-// A line that a crash left incomplete stays unchanged; the next line, with the event "torn", has
-// its length and digest. Old files are removed after an "expired" line; any other gap is a fault.
+// A line that a crash left incomplete stays unchanged; the next line, with the event "torn", contains its
+// length and digest. Old files are removed after an "expired" line has been written; any other gap is a
+// fault.
 package audit
 
 import (
@@ -54,25 +55,25 @@ type Options struct {
 	MaxAge  time.Duration // age at which the file is rotated; zero means never
 	Reads   bool          // also record calls that only read
 
-	// KeepFor is the minimum time that lines are kept: a rotated file whose last line is older is
-	// removed. Zero keeps all.
+	// KeepFor is the minimum time that lines are kept. A rotated file whose last line is older is removed. Zero
+	// keeps all files.
 	KeepFor time.Duration
-	// MaxTotal is the space for all files in bytes. When it is spent and nothing is
-	// old enough to be removed, intents fail. Zero means no limit.
+	// MaxTotal limits the size of all files in bytes. When they reach it and no file is old enough to be
+	// removed, intents fail. Zero means no limit.
 	MaxTotal int64
 
 	// Reserve is the size in bytes of a reserve next to the log, which is given up when the disk is
 	// full. Zero means no reserve.
 	Reserve int64
-	// Low reports whether the disk is almost full. If it is, calls without effect are only counted,
-	// and no space is reserved. It may be nil.
+	// Low reports whether the disk is almost full. If it is, calls without effect are only counted, and no space
+	// is reserved. A nil Low means that the disk never is.
 	Low func() bool
 
 	// Anchor is a file, ideally on another disk, that also records the end of the log, so that the
 	// removal of all other files is found. It may be empty.
 	Anchor string
-	// Checkpoint is the interval at which a growing log writes its anchor and reports its head. If
-	// it is zero, that happens only when a file is started or the log is opened or closed.
+	// Checkpoint is the interval at which a growing log writes its anchor and reports its head. If it is zero,
+	// the log does so only when a file is started or the log is opened or closed.
 	Checkpoint time.Duration
 
 	// Gateway is this gateway's name in its cluster; empty if it is not in one.
@@ -102,10 +103,10 @@ type Call struct {
 	Parameters map[string]string // parameters that identify the targets of the call; secrets are masked
 	PlanCaller string            // caller that made the applied plan; empty without a plan
 	Change     string            // id of the call's change in the history; empty without one
-	Degraded   bool              // an earlier version made the change without the store that the gateways shared
+	Degraded   bool              // set if an earlier version made the change without the shared store
 
-	// Server is the directory or DNS server that is about to be used, and PinEpoch is as in Result.
-	// Both are for [Log.Intent]; other lines take them from their Result.
+	// Server is the directory or DNS server that is about to be used, and PinEpoch is as in Result. Only
+	// [Log.Intent] uses them; other lines take them from their Result.
 	Server   string
 	PinEpoch uint64
 }
@@ -131,7 +132,7 @@ type Result struct {
 
 // Stats are statistics of a log since it was opened.
 type Stats struct {
-	OK         bool   // the last attempt to write succeeded, and there is space
+	OK         bool   // whether the last attempt to write succeeded and there is space
 	Used       int64  // bytes of all files
 	MaxTotal   int64  // as in Options
 	Sequence   uint64 // number of the last line
@@ -167,9 +168,9 @@ type Log struct {
 	points  checkpoints
 }
 
-// Open opens or creates a log. It fails if another process has the log open or the
-// file cannot be read. A file that merely cannot be written is not an error: calls
-// that change nothing can still be served, and [Log.Check] returns the reason.
+// Open opens or creates a log. It fails if another process has the log open or the file cannot be read. A
+// file that merely cannot be written is not an error, because calls that change nothing can still be served.
+// [Log.Check] then returns the reason.
 func Open(o Options) (*Log, error) {
 	if o.now == nil {
 		o.now = time.Now
@@ -246,8 +247,8 @@ func (l *Log) Intent(c Call) (*Entry, error) {
 	return entries[0], nil
 }
 
-// Intents is [Log.Intent] for several lines with a single wait for the disk. After an error none of
-// them counts.
+// Intents does the work of [Log.Intent] for several calls with a single wait for the disk. After an error
+// none of the calls may change anything.
 func (l *Log) Intents(calls ...Call) ([]*Entry, error) {
 	entries, lines := make([]*Entry, len(calls)), make([]*Line, len(calls))
 	if l == nil || len(calls) == 0 {
@@ -277,8 +278,8 @@ func (e *Entry) Outcome(r Result) error {
 	return e.log.Outcomes([]*Entry{e}, []Result{r})
 }
 
-// Outcomes is [Entry.Outcome] for several entries with a single wait for the disk. Nil entries are
-// skipped.
+// Outcomes does the work of [Entry.Outcome] for several entries with a single wait for the disk. Nil entries
+// are skipped.
 func (l *Log) Outcomes(entries []*Entry, results []Result) error {
 	if l == nil || len(entries) == 0 {
 		return nil
@@ -303,8 +304,8 @@ func (l *Log) Outcomes(entries []*Entry, results []Result) error {
 	return err
 }
 
-// Done records the result of a call that has no intent because it announced no change. If its
-// caller has too many calls without effect, the call is only counted, unless it only reads.
+// Done records the result of a call that has no intent because it announced no change. If the caller makes
+// too many calls without effect, the call is only counted, unless reads is set.
 func (l *Log) Done(c Call, r Result, reads bool) error {
 	if l == nil {
 		return nil
@@ -331,8 +332,8 @@ func (l *Log) Settled(c Call, intent uint64, r Result) error {
 	return l.record(c, line)
 }
 
-// Refuse records a call that was rejected before anything ran. If its caller has too many of these,
-// the call is only counted.
+// Refuse records a call that was rejected before anything ran. If the caller makes too many such calls, the
+// call is only counted.
 func (l *Log) Refuse(c Call, r Result) error {
 	if l == nil {
 		return nil
@@ -416,7 +417,7 @@ func (l *Log) notice(message string, fields map[string]any) {
 	}
 }
 
-// report makes a checkpoint with a message, whether or not one is due.
+// report makes a checkpoint with a message, even if no checkpoint is due.
 func (l *Log) report(message string) {
 	l.writing.Lock()
 	defer l.writing.Unlock()

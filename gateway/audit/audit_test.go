@@ -170,7 +170,7 @@ func TestCrashInterruptsACall(t *testing.T) {
 	assert.Equal(t, []string{"done", OutcomeInterrupted}, states)
 }
 
-// TestTornLine: a crash may cut off the last write after any byte, and leave the previous head.
+// TestTornLine: a crash may cut off the last write after any byte, and leave the previous head in place.
 func TestTornLine(t *testing.T) {
 	file := newFile(t)
 	l := open(t, Options{File: file})
@@ -274,7 +274,7 @@ func TestKeyPreventsRewritingTheChain(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, fmt.Sprint(report.Faults), "no line was written with the key")
 
-	// A gateway that lost its key continues, but the change is found.
+	// A gateway that lost its key continues, but the switch to plain hashes is found.
 	require.NoError(t, os.RemoveAll(filepath.Dir(file)))
 	require.NoError(t, open(t, Options{File: file, Key: key}).Close())
 	require.NoError(t, open(t, Options{File: file}).Close())
@@ -441,8 +441,8 @@ func TestFailedWritesAreOwed(t *testing.T) {
 	}
 }
 
-// TestNoFileHandleAtRotation: without a free file handle the file is renamed but the next one
-// cannot be opened. Changes are refused until a handle is free, and no line is missing.
+// TestNoFileHandleAtRotation: without a free file handle the file is renamed, but the next file cannot be
+// opened. Changes are refused until a handle is free, and no line is missing.
 func TestNoFileHandleAtRotation(t *testing.T) {
 	file := newFile(t)
 	d := &disk{}

@@ -17,9 +17,9 @@ type batch struct {
 // Other outcomes are limited by the number of running calls.
 const maxOwed = 1000
 
-// append writes lines and returns once they are on disk. The first caller starts a batch and writes
-// it as soon as the previous writer is done; callers that arrive meanwhile join it. So one sync
-// serves all waiting calls.
+// append writes lines and returns once they are on disk. The first caller starts a batch and writes it as
+// soon as the previous writer is done; callers that arrive meanwhile add their lines to the batch. So one
+// sync serves all waiting calls.
 func (l *Log) append(lines ...*Line) error {
 	now := l.o.now()
 	for _, line := range lines {
@@ -102,7 +102,8 @@ func (l *Log) settle(b *batch, written int, err error) {
 	}
 }
 
-// owe keeps lines about calls that ran. Intents are only counted, because their calls do not run.
+// owe keeps lines about calls that ran. Intents are not kept but only counted, because their calls do not
+// run.
 func (l *Log) owe(lines []*Line) {
 	for _, line := range lines {
 		effect := line.Intent > 0 || line.Outcome != string(ps.OutcomeNone)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkCall writes an intent and its outcome to disk for several concurrent callers. One sync
-// serves all of them that wait.
+// BenchmarkCall writes an intent and its outcome to disk for several concurrent callers. One sync serves all
+// callers that wait.
 func BenchmarkCall(b *testing.B) {
 	for _, callers := range []int{1, 16, 128} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {

@@ -37,8 +37,7 @@ func openFile(path string) (file, error) {
 // appended is a file that is open for appending.
 type appended struct{ *os.File }
 
-// Truncate opens the file a second time: on Windows a handle for appending cannot
-// truncate.
+// Truncate opens the file a second time, because on Windows a handle for appending cannot truncate.
 func (f appended) Truncate(size int64) error {
 	other, err := os.OpenFile(f.Name(), os.O_WRONLY, 0)
 	if err != nil {
@@ -65,11 +64,11 @@ type chain struct {
 
 	f         file // nil if not open
 	size      int64
-	startedAt time.Time // time of the file's first line; zero if it has none
+	startedAt time.Time // time of the file's first line; zero if the file has no line
 	unended   bool      // the file's last line has no line feed
 	dirty     bool      // a failed write may have left bytes beyond size
 	closed    bool
-	lastAt    time.Time         // time of the last line; zero if there is none
+	lastAt    time.Time         // time of the last line; zero if there is no line
 	rotated   int64             // bytes of the rotated files
 	extent    map[string]extent // of the rotated files, by path
 
@@ -80,8 +79,8 @@ type chain struct {
 	reserve reserve
 }
 
-// write appends lines and syncs the file. After an error none of them is in the file, or their
-// remains are removed before the next write. started reports whether a new file was started.
+// write appends lines and syncs the file. After an error no line is in the file, or the remains of the lines
+// are removed before the next write. started reports whether a new file was started.
 func (c *chain) write(lines []*Line) (started bool, err error) {
 	if c.closed {
 		return false, errClosed
@@ -101,7 +100,7 @@ func (c *chain) write(lines []*Line) (started bool, err error) {
 		err = c.writeHead(seq, last)
 	}
 	if err != nil {
-		// After a failed sync the state of the page cache is unknown: reopen the file.
+		// After a failed sync the state of the page cache is unknown, so the file is reopened.
 		return false, errors.Join(err, c.close())
 	}
 	if c.startedAt.IsZero() {
@@ -139,7 +138,7 @@ func (c *chain) close() error {
 	return err
 }
 
-// ready prepares the file for writing: it is open, unchanged and not too large.
+// ready prepares the file for writing. Afterwards it is open, unchanged and not too large.
 func (c *chain) ready() (started bool, err error) {
 	if c.f != nil {
 		if reason := c.changed(); reason != "" {
@@ -156,7 +155,7 @@ func (c *chain) ready() (started bool, err error) {
 		}
 	}
 	if c.unended || !c.due() {
-		return false, nil // the rest of a torn line is explained in its file
+		return false, nil // a torn line must be explained in the same file
 	}
 	return c.rotate()
 }
@@ -181,7 +180,7 @@ func (c *chain) changed() string {
 	switch {
 	case !os.SameFile(at, ours):
 		return "the open file was replaced with another one"
-	case ours.Size() != c.size: // of the open file: on Windows the size by name may lag behind
+	case ours.Size() != c.size: // the size of the open file, because on Windows the size by name may lag behind
 		return fmt.Sprintf("the file has %d bytes, but %d were written", ours.Size(), c.size)
 	}
 	return ""
@@ -250,9 +249,8 @@ func (c *chain) whole(raw []byte) bool {
 	return err == nil && (sum == digest(c.o.Key, hashed) || sum == digest(nil, hashed))
 }
 
-// ends returns the first line of a file, the last line with a line feed, and what
-// follows it. The length of lines is not limited: the part that is read grows until
-// it contains a whole line.
+// ends returns the first line of a file, the last line with a line feed, and what follows it. The length of
+// lines is not limited. The part that is read grows until it contains a whole line.
 func (c *chain) ends(f io.ReaderAt, size int64) (first, last, rest []byte, err error) {
 	for n := int64(64 << 10); ; n *= 4 {
 		n = min(n, size)
@@ -350,8 +348,8 @@ func (c *chain) due() bool {
 	return c.o.MaxSize > 0 && c.size >= c.o.MaxSize || c.o.MaxAge > 0 && age >= c.o.MaxAge
 }
 
-// rotate renames the file and starts a new one. If it cannot be renamed because
-// another process has it open, it keeps growing.
+// rotate renames the file and starts a new one. If the file cannot be renamed because another process has it
+// open, it keeps growing.
 func (c *chain) rotate() (started bool, err error) {
 	if err := c.close(); err != nil {
 		return false, err

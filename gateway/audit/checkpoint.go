@@ -2,8 +2,8 @@ package audit
 
 import "time"
 
-// checkpointLines is the number of lines after which the end of the log is recorded elsewhere
-// before Options.Checkpoint has passed, but at most ten times in that time.
+// checkpointLines is the number of lines after which the end of the log is recorded elsewhere even before
+// Options.Checkpoint has passed. That happens at most ten times per Options.Checkpoint.
 const checkpointLines = 1000
 
 // checkpoints records when the end of the log was last recorded elsewhere. [Log].writing guards it.
@@ -12,7 +12,7 @@ type checkpoints struct {
 	at     time.Time
 	timer  *time.Timer // runs if there are lines after seq
 	failed bool        // the anchor could not be written
-	warned bool        // a notice was given that the space is almost used up
+	warned bool        // whether a notice has reported that the space is almost used up
 	over   bool
 }
 
@@ -53,7 +53,7 @@ func (l *Log) checkpoint(message string) {
 	}
 }
 
-// checkpointLate makes a checkpoint if nothing was written for a while.
+// checkpointLate makes a checkpoint if lines were written since the last one but none for a while.
 func (l *Log) checkpointLate() {
 	l.writing.Lock()
 	defer l.writing.Unlock()

@@ -261,7 +261,7 @@ func days(t testing.TB, o Options, clock *clock, n int) {
 	require.NoError(t, l.Close())
 }
 
-// TestClockJumpsMakeNothingOld: no recent file is removed because of a wrong clock. A jump of the
+// TestClockJumpsMakeNothingOld: a wrong clock does not cause the removal of a recent file. A jump of the
 // clock makes no file older, neither while the gateway runs nor across restarts.
 func TestClockJumpsMakeNothingOld(t *testing.T) {
 	const year = 365 * 24 * time.Hour
@@ -315,8 +315,8 @@ func TestClockJumpsMakeNothingOld(t *testing.T) {
 	}
 }
 
-// TestSpentSpace: changes are refused rather than removing evidence that is not old enough. They
-// continue once it is, or once somebody has freed space.
+// TestSpentSpace: changes are refused rather than removing evidence that is not old enough. They are accepted
+// again once the evidence is old enough or somebody has freed space.
 func TestSpentSpace(t *testing.T) {
 	clock, heard := newClock(), &notices{}
 	o := Options{File: newFile(t), MaxSize: 4000, MaxAge: 24 * time.Hour, KeepFor: 90 * 24 * time.Hour,

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Limits of the lines about calls without effect that are written in full per window. Further ones
-// are counted, and one line per caller sums them up, so nobody can fill the disk with wrong
-// passwords or with changes of objects that do not exist. Known callers have limits of their own,
-// so strangers cannot hide their lines.
+// Limits of the lines about calls without effect that are written in full per window. Further lines are only
+// counted, and one line per caller contains the count, so nobody can fill the disk with wrong passwords or
+// with changes of objects that do not exist. Known callers have separate limits, so strangers cannot suppress
+// their lines.
 const (
 	floodWindow  = time.Minute
 	floodCaller  = 20   // of one caller with one error code; of one address with any code
@@ -27,13 +27,13 @@ const elsewhere = "others"
 type flood struct {
 	write func(...*Line) error
 	now   func() time.Time
-	spent func() bool // reports whether the log's space is used up: then nothing is written in full
+	spent func() bool // reports whether the log's space is used up; if it is, no line is written in full
 
 	mu        sync.Mutex
 	startedAt time.Time
 	known     floodClass
 	strangers floodClass
-	timer     *time.Timer // writes the counts at the end of the window; nil if nothing was counted
+	timer     *time.Timer // timer that writes the counts at the end of the window; nil if nothing was counted
 	stopped   bool
 }
 

@@ -84,8 +84,8 @@ func TestKnownCallersHaveABudgetOfTheirOwn(t *testing.T) {
 	assert.Equal(t, 6, found)
 }
 
-// TestFloodsOfCallsWithoutEffectAreCounted: calls that change nothing cost at most a few lines a
-// minute, no matter how many and how long they are.
+// TestFloodsOfCallsWithoutEffectAreCounted: calls that change nothing cost at most a few lines a minute, no
+// matter how many calls there are and how long their values are.
 func TestFloodsOfCallsWithoutEffectAreCounted(t *testing.T) {
 	clock := newClock()
 	file := newFile(t)

@@ -17,8 +17,8 @@ type Head struct {
 	Hash string `json:"hash"`
 }
 
-// headRecord is the stored form of a head, in the head record and in the anchor. With a key nobody
-// else can write one, but an older one can be put back.
+// headRecord is the stored form of a head, in the head record and in the anchor. With a key nobody else can
+// forge a record, but an older record can be put back.
 type headRecord struct {
 	Head
 	Anchored bool   `json:"anchored"` // there is an anchor, too
@@ -36,14 +36,13 @@ func (r headRecord) mac(key []byte) string {
 	return digest(key, fmt.Appendf(nil, "end of an audit log\n%d\n%s\n%t\n", r.Seq, r.Hash, r.Anchored))
 }
 
-// authentic reports whether the record was written with the key. Without a key it always returns
-// true.
+// authentic reports whether the record was written with the key. If key is empty, it returns true.
 func (r headRecord) authentic(key []byte) bool {
 	return len(key) == 0 || hmac.Equal([]byte(r.MAC), []byte(r.mac(key)))
 }
 
-// text returns the encoded record. It always has the same length, so it needs no more space on a
-// full disk, and is too short for a torn write.
+// text returns the encoded record. All records have the same length, so replacing one needs no space on a
+// full disk, and they are too short for a torn write.
 func (r headRecord) text(key []byte) string {
 	return fmt.Sprintf(`{"seq":%-20d,"hash":"%s","anchored":%-5t,"mac":"%-64s"}`+"\n", r.Seq, r.Hash, r.Anchored, r.mac(key))
 }
@@ -105,7 +104,7 @@ func (c *chain) checkEnd(keyed bool) {
 	case err != nil:
 		c.note(EventAltered, "the head record is missing or damaged")
 	case !head.authentic(c.o.Key):
-		if keyed || found == 0 || head.MAC != "" { // otherwise the chain gets its key for the first time
+		if keyed || found == 0 || head.MAC != "" { // otherwise the key was just added to the chain
 			c.note(EventAltered, "the head record was not written with the key")
 		}
 	case head.Seq > c.seq:

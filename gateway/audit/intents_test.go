@@ -20,8 +20,8 @@ type counted struct {
 
 func (c counted) Sync() error { *c.syncs++; return nil }
 
-// TestLinesOfOneCallShareTheWait: a call with several lines waits for the disk once before its
-// change, and once afterwards.
+// TestLinesOfOneCallShareTheWait: a call with several lines waits for the disk once before its change and
+// once after it.
 func TestLinesOfOneCallShareTheWait(t *testing.T) {
 	var syncs, told int
 	path := newFile(t)

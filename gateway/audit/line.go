@@ -21,7 +21,7 @@ const (
 	EventRefused Event = "refused" // a call that was rejected before it ran
 	EventCounted Event = "counted" // a number of calls without effect of one caller
 
-	EventOpen    Event = "open"    // the log was opened: earlier intents without outcome are interrupted
+	EventOpen    Event = "open"    // the log was opened; earlier intents without an outcome were interrupted
 	EventClose   Event = "close"   // the log was closed cleanly
 	EventTorn    Event = "torn"    // the previous line is unfinished because of a crash
 	EventAltered Event = "altered" // another program changed the file
@@ -29,7 +29,7 @@ const (
 	EventExpired Event = "expired" // an old file is about to be removed
 
 	EventWitness Event = "witness" // the end of another gateway's chain
-	EventAlone   Event = "alone"   // from here on no other gateway witnesses the end of this chain
+	EventAlone   Event = "alone"   // no other gateway witnesses the end of this chain from this line on
 )
 
 const outcomeRefused = "refused"
@@ -47,7 +47,8 @@ type Line struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 	PlanCaller string            `json:"planCaller,omitempty"` // who made the plan that is applied
 	Change     string            `json:"change,omitempty"`     // id of the change in the history
-	Degraded   bool              `json:"degraded,omitempty"`   // by an earlier version, without the store that the gateways shared
+	// whether an earlier version made the change without the store that the gateways shared
+	Degraded bool `json:"degraded,omitempty"`
 
 	Intent   uint64      `json:"intent,omitempty"` // sequence number of the intent
 	Outcome  string      `json:"outcome,omitempty"`
@@ -107,7 +108,7 @@ func (l *Line) add(r Result) {
 // maxBrief limits a value in a line about a call without effect, in encoded bytes.
 const maxBrief = 256
 
-// brief shortens the values of parameters, which still identify a call.
+// brief shortens the values of parameters. The result still identifies a call.
 func brief(parameters map[string]string) map[string]string {
 	short := make(map[string]string, len(parameters))
 	for name, value := range parameters {
@@ -175,7 +176,7 @@ func (l *Line) encode(out *bytes.Buffer, key []byte) string {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(l); err != nil {
-		// Only an attribute's value can fail to encode: keep everything else.
+		// Only the value of an attribute can fail to encode, so the line is written without attributes.
 		out.Truncate(start)
 		l.Changes, l.Reason = nil, "the changes cannot be written: "+err.Error()
 		_ = encoder.Encode(l) // text and numbers only

@@ -46,10 +46,10 @@ func (r *Record) Lines() []*Line {
 	return slices.DeleteFunc([]*Line{r.Intent, r.Outcome}, func(l *Line) bool { return l == nil })
 }
 
-// Filter selects records. Empty fields match everything. Texts are compared without regard to case.
+// Filter selects records. Empty fields match everything. Texts are compared regardless of case.
 type Filter struct {
 	Since, Until time.Time
-	Who          string // part of the caller's name, or its id, or an [identity.Reference] with a kind
+	Who          string // part of the caller's name, the caller's id, or an [identity.Reference] with a kind
 	// part of a DN, a GUID or the value of a parameter, or the id of the request or the change
 	Target    string
 	Outcome   string // exactly
@@ -118,8 +118,7 @@ func Read(file string, files []string, f Filter, each func(*Record) error) error
 	return left(open, OutcomeRunning)
 }
 
-// Found holds a log's lines about a change. There are several intents if each of its objects has
-// its own.
+// Found holds a log's lines about a change. There are several intents if each object of the change has one.
 type Found struct{ Intents, Outcomes []*Line }
 
 // Find returns the lines that a log has about changes since a time, by change id.
@@ -165,8 +164,8 @@ func (l *Log) Find(changes map[string]bool, since time.Time) (map[string]*Found,
 // of the earlier process.
 const mostUnended = 10 * time.Minute
 
-// Unended returns the ids of the changes that an earlier process announced in its last minutes and
-// whose outcome is not in the log.
+// Unended returns the ids of the changes that an earlier process announced in its last minutes and that have
+// no outcome in the log.
 func (l *Log) Unended() ([]string, error) {
 	if l == nil {
 		return nil, nil
@@ -251,7 +250,7 @@ func (f Filter) takes(r *Record) bool {
 			slices.ContainsFunc(r.about(), f.concerns))
 }
 
-// by reports whether the filter selects the calls of a caller; nil is a stranger.
+// by reports whether the filter selects the calls of a caller. A nil who is an unknown caller.
 func (f Filter) by(who *Who) bool {
 	switch ref, err := identity.ParseReference(f.Who); {
 	case f.Who == "":
@@ -265,7 +264,7 @@ func (f Filter) by(who *Who) bool {
 	}
 }
 
-// concerns reports whether a text of a call matches the target.
+// concerns reports whether a text from a call matches the target.
 func (f Filter) concerns(text string) bool {
 	if holds(text, f.Target) {
 		return true
@@ -290,7 +289,7 @@ func holds(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
-// about returns every text that identifies what the call was about.
+// about returns every text that identifies an object of the call.
 func (r *Record) about() []string {
 	texts := slices.Collect(maps.Values(r.Call().Parameters))
 	for _, line := range r.Lines() {

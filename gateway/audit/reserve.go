@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The log reserves space on the disk: a file next to it that is deleted when the disk is full, so
-// that changes can still be recorded, and created again once there is space.
+// The log reserves space on the disk with a file next to it. When the disk is full, the file is deleted, so
+// that changes can still be recorded. It is created again once there is space.
 
 // reserveSuffix is the end of that file's name.
 const reserveSuffix = ".reserve"

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fullDisk is a file on a disk that is full as long as the reserve of the log is there.
+// fullDisk is a file on a disk that is full as long as the reserve of the log exists.
 type fullDisk struct {
 	file
 	reserve string

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// accounted is the greatest time between two consecutive lines, or between the ends of a file, that
-// counts towards age. A longer time was a jump of the clock or a long stop, and counts as zero, so
-// that a wrong clock makes nothing old.
+// accounted is the greatest time between two consecutive lines, or between the ends of a file, that counts
+// towards age. A longer time means a jump of the clock or a long stop. It counts as zero, so that a wrong
+// clock does not make files old.
 const accounted = 7 * 24 * time.Hour
 
 // extent describes a rotated file, which is never written again.
@@ -129,7 +129,7 @@ func (c *chain) expirations() []*Line {
 	return lines
 }
 
-// reserve is the part of the space that only outcomes may use, for calls that are running when the
+// reserve returns the part of the space that is reserved for the outcomes of calls that are running when the
 // rest is used up.
 func (o *Options) reserve() int64 { return min(o.MaxTotal/10, 16<<20) }
 

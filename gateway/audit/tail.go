@@ -17,10 +17,9 @@ type Placed struct {
 	Number int // of the line in the file, from 1
 }
 
-// Each calls each with the lines of a log in the order of its files. It skips texts that are not
-// lines of a log, and does not check hashes: see [Verify]. If files is not empty, these are read
-// instead of the log's own. If each returns an error, Each stops and returns it, or nil for
-// [io.EOF].
+// Each calls each with the lines of a log in the order of its files. It skips texts that are not lines of a
+// log, and does not check hashes: see [Verify]. If files is not empty, it reads these instead of the log's
+// own files. If each returns an error, Each stops and returns it, or nil for [io.EOF].
 func Each(file string, files []string, each func(Placed) error) error {
 	ordered, err := logFiles(file, files)
 	if err != nil {
@@ -54,9 +53,9 @@ type Tail struct {
 	offset int64       // end of that line in the file
 }
 
-// Read returns the lines after the number after, as they are written, up to the number through,
-// which must be on disk. It returns no more than most bytes, but at least one line. If there are no
-// lines, it returns none. Lines that the log has removed are skipped.
+// Read returns the encoded lines with numbers above after, up to the number through, which must be on disk.
+// It returns at most most bytes, but at least one line if there is any. Lines that the log has removed are
+// skipped.
 func (t *Tail) Read(after, through uint64, most int) (lines []Text, err error) {
 	for {
 		lines, err = t.read(after, through, most)
@@ -97,7 +96,7 @@ type Text struct {
 // errRotated means that the file was renamed before it could be read.
 var errRotated = errors.New("the file was rotated")
 
-// holding returns the files with lines after a number, in order.
+// holding returns the files that contain lines after the given number, in order.
 func (t *Tail) holding(after uint64) (paths []string, err error) {
 	rotated, err := rotatedFiles(t.File)
 	if err != nil {

@@ -52,7 +52,7 @@ var tamper = map[string]func(r *rand.Rand, lines [][]byte) [][]byte{
 		all := bytes.Join(lines, nil)
 		return [][]byte{all[:r.IntN(len(all))]}
 	},
-	// The line gets a matching hash, but the next line does not contain it.
+	// The line gets a matching hash, but the next line does not contain that hash.
 	"line rewritten": func(r *rand.Rand, lines [][]byte) [][]byte {
 		at := r.IntN(len(lines))
 		line, _, _, err := parse(bytes.TrimSpace(lines[at]))
@@ -116,7 +116,7 @@ func TestEveryAlterationIsFound(t *testing.T) {
 			report, err := Verify(Check{File: file})
 			require.NoError(t, err)
 			found := len(report.Faults)
-			if name == "line forged" { // after the last line it could be genuine, without a key
+			if name == "line forged" { // without a key, a line after the last one could be genuine
 				found += len(report.Notes)
 			}
 			require.Positive(t, found, "%s in %s, seed %d", name, filepath.Base(path), seed)
@@ -205,8 +205,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// TestALineFeedIsMissingAtTheEndOfAFile: a line feed that was removed is found at the end of
-// every file of a log.
+// TestALineFeedIsMissingAtTheEndOfAFile: the removal of a line feed is found at the end of every file of a
+// log.
 func TestALineFeedIsMissingAtTheEndOfAFile(t *testing.T) {
 	file := newFile(t)
 	l := open(t, Options{File: file, MaxSize: 2000})

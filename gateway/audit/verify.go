@@ -34,7 +34,7 @@ type Report struct {
 	Head        Head     // of the last intact line, to be recorded elsewhere
 	Keyed       bool     // the chain has a key
 	Anchored    bool     // the end was compared with the anchor
-	Noted       bool     // the end was compared with an end recorded elsewhere, too
+	Noted       bool     // whether the end was also compared with an end recorded elsewhere
 	Faults      []Fault
 	Notes       []Fault // irregularities that are not faults
 	Interrupted []*Line // intents of calls that were running when the gateway crashed
@@ -44,16 +44,16 @@ type Report struct {
 // Check describes what to verify.
 type Check struct {
 	File  string   // the log; its rotated files and its head are in the same folder
-	Files []string // only these instead, in any order; the head is used if File is among them
+	Files []string // files to read instead, in any order; the head is used if File is among them
 	Key   []byte   // of a keyed chain
 	// Anchor is the log's anchor; empty to ignore it.
 	Anchor string
 	Least  Head // an end recorded elsewhere; optional, and so is its hash
 }
 
-// Verify reads a log from its first line to its last, and finds every line that was altered,
-// removed, inserted or moved. The log may be in use. The error is only about files that cannot be
-// read; faults are in the report.
+// Verify reads a log from its first line to its last, and finds every line that was altered, removed,
+// inserted or moved. The log may be in use. It returns an error only if files cannot be read; faults are in
+// the report.
 func Verify(c Check) (*Report, error) {
 	// The ends are read first, so that lines written meanwhile are not reported as missing.
 	head, headErr := readWhole(headName(c.File), c.Key)
@@ -146,8 +146,8 @@ var ErrKeyNeeded = errors.New("the chain was written with a key: set audit.keyFi
 
 func bySeq(a, b *Line) int { return int(int64(a.Seq) - int64(b.Seq)) }
 
-// logFiles returns the files of a log, or those that are given instead, sorted by
-// the number of their first intact line.
+// logFiles returns the files of a log, or files if it is not empty, sorted by the number of their first
+// intact line.
 func logFiles(file string, files []string) ([]string, error) {
 	if len(files) == 0 {
 		rotated, err := rotatedFiles(file)
@@ -174,9 +174,8 @@ func logFiles(file string, files []string) ([]string, error) {
 	return ordered, nil
 }
 
-// eachLine calls each with every line of a file, without its line feed; ended
-// reports whether it had one. It stops at an error of each, which it returns unless
-// it is [io.EOF].
+// eachLine calls each with every line of a file, without its line feed. ended reports whether the line had a
+// line feed. It stops at an error of each, which it returns unless it is [io.EOF].
 func eachLine(path string, each func(number int, raw []byte, ended bool) error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -211,7 +210,7 @@ type verifier struct {
 	hash    string            // its hash; empty if unknown because the line was altered
 	heads   map[uint64]string // hashes of the lines that heads refer to
 	strange *strange          // an unreadable line, until an event "torn" explains it
-	expired uint64            // lines up to here were removed by the log itself
+	expired uint64            // number up to which the log itself has removed lines
 	open    map[uint64]*Line  // intents without outcome
 }
 
@@ -304,7 +303,7 @@ func (v *verifier) intact(hashed []byte, sum string) bool {
 	return !v.report.Keyed && sum == digest(nil, hashed)
 }
 
-// torn checks whether the line explains the unreadable one before it.
+// torn checks whether the line explains the unreadable line before it.
 func (v *verifier) torn(path string, number int, line *Line) {
 	s := v.strange
 	switch {

@@ -2,9 +2,9 @@ package audit
 
 import "time"
 
-// Witnessed is the end of another gateway's chain at a time of that gateway's clock, as a line with
-// the event [EventWitness] records it. To cut off witnessed lines, one would have to forge the
-// chains of the witnesses, too.
+// Witnessed is the end of another gateway's chain at a time of that gateway's clock, as a line with the event
+// [EventWitness] records it. To cut off witnessed lines, an attacker would also have to forge the chains of
+// the witnesses.
 type Witnessed struct {
 	Gateway string `json:"gateway"`
 	Head
@@ -21,8 +21,8 @@ func (l *Log) Head() Head {
 	return l.head
 }
 
-// Grown returns a channel that is closed when more lines are on disk. To miss nothing, a reader
-// gets the channel before it reads the files, and then waits for it. It is nil for a nil Log.
+// Grown returns a channel that is closed when more lines are on disk. To miss no line, a reader gets the
+// channel before it reads the files, and then waits for the channel. The channel is nil for a nil Log.
 func (l *Log) Grown() <-chan struct{} {
 	if l == nil {
 		return nil

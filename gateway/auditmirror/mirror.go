@@ -1,10 +1,10 @@
 // Package auditmirror makes the audit logs of several gateways evidence for each other.
 //
-// Each gateway's local file is the evidence and is written first. A [Mirror] copies its lines, as
-// they are written, into a log of the cluster's store, without delaying any change. A [Witness]
-// publishes the end of the gateway's chain to the others and records the ends of their chains in
-// its own. To hide the removal of lines that were the end of a chain a minute ago, all other chains
-// would have to be forged. [Verify] compares the files, the copies and the recorded ends.
+// Each gateway's local file is the primary evidence and is written first. A [Mirror] copies its lines byte
+// for byte into a log of the cluster's store, without delaying any change. A [Witness] publishes the end of
+// the gateway's chain to the others and records the ends of their chains in its own. To hide the removal of
+// lines that were the end of a chain a minute ago, all other chains would have to be forged. [Verify]
+// compares the files, the copies and the recorded ends.
 package auditmirror
 
 import (
@@ -38,13 +38,13 @@ func keyOf(db *store.Sealed, gateway string) string {
 type position struct {
 	store.Formatted
 	Gateway string `json:"gateway"`
-	Era     int    `json:"era"` // number of times that the gateway's files were not those that had been copied
+	Era     int    `json:"era"` // number of times that the gateway's files contradicted the copied lines
 	audit.Head
 	Time time.Time `json:"time"`
 }
 
-// header is the first line of a log entry. It is followed by whole lines of the audit, or by a part
-// of a line that is too long.
+// header is the first line of a log entry. After it, the entry contains whole lines of the audit, or a part
+// of a line that is too long for one entry.
 type header struct {
 	store.Formatted
 	Era   int    `json:"era"`
@@ -58,8 +58,7 @@ type header struct {
 // limited to 1 MiB.
 const mostEntry = 256 << 10
 
-// mostParts is the number of entries that one line may take, which is more than any line of the
-// audit needs.
+// mostParts limits the number of entries for one line. No line of the audit needs as many.
 const mostParts = 500
 
 // Options configure a [Mirror]. All fields except the last three are required.
@@ -132,7 +131,7 @@ const mostRetry = 30 * time.Second
 // lastSend is the time limit for copying the last lines at the end.
 const lastSend = time.Second
 
-// Run copies lines until ctx ends, and then the rest, if the store answers quickly.
+// Run copies lines until ctx ends. It then copies the remaining lines if the store answers quickly.
 func (m *Mirror) Run(ctx context.Context) {
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSend)

@@ -22,12 +22,13 @@ type Chain struct {
 	audit.Check
 }
 
-// Finding is a contradiction between a gateway's chain and itself, its copy, or an end recorded by
-// others.
+// Finding is a contradiction within a gateway's chain, or between the chain and its copy or an end that other
+// gateways recorded.
 type Finding struct {
 	Gateway string
 	audit.Fault
-	Witness string // what contradicts the file, such as "gw2 (gw2.jsonl:17)"; empty for the file itself
+	// position of the contradicting record, such as "gw2 (gw2.jsonl:17)"; empty for the file itself
+	Witness string
 }
 
 // Verified describes what was verified for a gateway.
@@ -61,10 +62,10 @@ func (c claim) witness() string { return c.by + " (" + c.at + ")" }
 // inStore is the position of a claim from the store.
 const inStore = "the store of the cluster"
 
-// Verify compares the audit logs of gateways: each chain with itself, with its copy in the store,
-// and with the ends that other chains have recorded for it. For gateways without files it verifies
-// the copy in the store instead. Copies of a keyed chain need its key. The logs may be in use. If
-// db is nil, only the files are compared. The error is about files and copies that cannot be read.
+// Verify verifies the audit logs of gateways: it verifies each chain by itself, and compares it with its copy
+// in the store and with the ends that other chains have recorded for it. For gateways without files it
+// verifies the copy in the store instead. Copies of a keyed chain need its key. The logs may be in use. If db
+// is nil, only the files are compared. It returns an error only if files or copies cannot be read.
 func Verify(ctx context.Context, db *store.Sealed, chains []Chain, key []byte) (*Result, error) {
 	v := &verifying{store: db, key: key, result: &Result{}, claims: map[string][]claim{},
 		copied: map[string]position{}}
@@ -383,7 +384,7 @@ func (v *verifying) lines(c Chain) (next func() (audit.Placed, bool), stop func(
 	})
 }
 
-// readPosition notes how much of a gateway is copied, before its files are read.
+// readPosition records how many lines of a gateway are copied. It must be called before the files are read.
 func (v *verifying) readPosition(ctx context.Context, gateway string) error {
 	at, _, err := readPosition(ctx, v.store, gateway)
 	if err == nil {

@@ -16,8 +16,8 @@ import (
 	"adgateway/gateway/audit"
 )
 
-// forge rewrites a log from a changed line on, with matching hashes and a matching head record,
-// which needs no key.
+// forge changes a line of a log and rewrites the rest with matching hashes and a matching head record, for
+// which it needs no key.
 func forge(t *testing.T, file string, change func(line int, text string) (string, bool)) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -133,8 +133,8 @@ func TestWhatIsDoneToAChainIsFoundAndNamed(t *testing.T) {
 	}
 }
 
-// TestTheCopyOfAGatewayStandsForItsFiles: with only its own files, a gateway can compare them with
-// the ends recorded in the copies of others.
+// TestTheCopyOfAGatewayStandsForItsFiles: a gateway that has only its own files can compare them with the
+// ends recorded in the copies of others.
 func TestTheCopyOfAGatewayStandsForItsFiles(t *testing.T) {
 	s := newShared(t)
 	g1, g2 := s.gateway("gw1"), s.gateway("gw2")
@@ -156,8 +156,8 @@ func TestTheCopyOfAGatewayStandsForItsFiles(t *testing.T) {
 	assert.Contains(t, result.Findings[0].Witness, "gw2 (line 2 of its copy in the store of the cluster)")
 }
 
-// TestAGatewayNoticesThatItsFilesWentBack: with an older backup the gateway continues, records that
-// in its log, and its lines are copied again.
+// TestAGatewayNoticesThatItsFilesWentBack: a gateway whose files were replaced by an older backup continues
+// and records the fact in its log. Its lines are copied again.
 func TestAGatewayNoticesThatItsFilesWentBack(t *testing.T) {
 	g := newShared(t).gateway("gw1")
 	g.record(2)

@@ -44,7 +44,7 @@ type Witness struct {
 	o       WitnessOptions
 	seen    map[string]store.Revision // of the other gateways' ends, by key
 	noticed time.Time                 // when another gateway last published its end, by this gateway's clock
-	alone   time.Time                 // when having no other gateways was last recorded; zero if there are some
+	alone   time.Time                 // when the lack of other gateways was last recorded; zero if there are any
 	failed  bool
 }
 
@@ -62,7 +62,8 @@ const (
 	bellLife   = time.Hour
 )
 
-// Run publishes and records ends until ctx is done. It records the ends of other gateways at once.
+// Run publishes and records ends until ctx is done. It records the end of another gateway as soon as that is
+// published.
 func (w *Witness) Run(ctx context.Context) {
 	tell := time.NewTicker(w.o.Interval)
 	defer tell.Stop()
@@ -119,8 +120,8 @@ func (w *Witness) Look(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// Judge records, at most once per aloneEvery, when no other gateway witnesses the end of the chain.
-// err is the error of the last exchange. Judge reports it when it first occurs.
+// Judge records, at most once per aloneEvery, that no other gateway witnesses the end of the chain. err is
+// the error of the last exchange. Judge reports an error when it first occurs.
 func (w *Witness) Judge(now time.Time, err error) {
 	if failed := err != nil; failed != w.failed {
 		w.failed = failed

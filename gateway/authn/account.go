@@ -17,8 +17,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Account is a token or a user as stored in the file: its secret and its rights. Its texts are as
-// an administrator wrote them. [Account.Check] finds all mistakes in them.
+// Account is a token or a user as stored in the file: its secret and its rights. Its texts have the form in
+// which an administrator wrote them. [Account.Check] finds all mistakes in them.
 type Account struct {
 	ID      string    `json:"id"` // never reused
 	Name    string    `json:"name"`
@@ -44,8 +44,7 @@ type Rights struct {
 	Quota    *identity.Quota  `json:"quota,omitempty"`
 }
 
-// Secret is one token of an account. After a rotation the previous token remains valid until its
-// end.
+// Secret is one token of an account. After a rotation the previous token remains valid until its End.
 type Secret struct {
 	SHA256  string     `json:"sha256"`
 	Created time.Time  `json:"created"`
@@ -69,8 +68,8 @@ func NewAccount(name string, now time.Time, rights Rights) *Account {
 	return &Account{ID: newID(), Name: name, Created: now.UTC().Truncate(time.Second), Rights: rights}
 }
 
-// AddToken adds a new token to the account and returns it; only its digest is kept.
-// Previous tokens end at until.
+// AddToken adds a new token to the account and returns it; only its digest is kept. The previous tokens end
+// at the time until.
 func (a *Account) AddToken(now, until time.Time) string {
 	now, until = now.UTC().Truncate(time.Second), until.UTC().Truncate(time.Second)
 	var valid []Secret

@@ -146,7 +146,7 @@ func writePart(key *strings.Builder, oid, value string) {
 	fmt.Fprintf(key, "%s=%d:%s,", oid, len(value), value)
 }
 
-// partValue parses a value up to a comma. The comma stays in rest.
+// partValue parses a value up to a comma. rest begins with that comma.
 func partValue(text string) (value, rest string, err error) {
 	var b strings.Builder
 	text = strings.TrimLeft(text, " ")

@@ -17,9 +17,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Authenticator identifies the caller of a request by its credential. The error is a [*Refusal]. An
-// Authenticator is safe for concurrent use, and takes equally long for all wrong credentials of a
-// kind.
+// Authenticator identifies the caller of a request by its credential. Its error is a [*Refusal]. An
+// Authenticator is safe for concurrent use, and takes the same time for all wrong credentials of one kind.
 type Authenticator interface {
 	Authenticate(ctx context.Context, c Credential) (*identity.Principal, error)
 }
@@ -47,8 +46,8 @@ func (c Credential) certified() bool { return len(c.Chains) > 0 && !c.Given() }
 
 // Refusal is the error for a caller that is not authenticated.
 type Refusal struct {
-	// Code is InvalidRequest, Unauthenticated, RateLimited, Overloaded if too many credentials are
-	// checked at once, or Unavailable if they cannot be checked at all.
+	// Code is InvalidRequest, Unauthenticated or RateLimited. It is Overloaded if too many credentials are being
+	// checked at once, and Unavailable if none can be checked.
 	Code       schema.Code
 	Message    string // for the caller; the same for all invalid credentials that are well-formed
 	RetryAfter time.Duration
@@ -76,8 +75,8 @@ func unauthenticated(reason string) *Refusal {
 	return &Refusal{Code: schema.Unauthenticated, Message: needed, Reason: reason}
 }
 
-// malformed returns the refusal of a text that cannot be a credential, with a message for the
-// caller that is only about its form.
+// malformed returns the refusal of a text that cannot be a credential. message is for the caller and must
+// describe only the form of the text.
 func malformed(message, reason string) *Refusal {
 	return &Refusal{Code: schema.Unauthenticated, Message: message, Reason: reason}
 }

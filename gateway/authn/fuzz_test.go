@@ -33,7 +33,7 @@ func FuzzDigestOf(f *testing.F) {
 	})
 }
 
-// FuzzParseDocument: an accepted document is the same after it is written and read again, and every
+// FuzzParseDocument: an accepted document is unchanged after it has been written and read again, and every
 // fault names a line of the file.
 func FuzzParseDocument(f *testing.F) {
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)

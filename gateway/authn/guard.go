@@ -16,14 +16,14 @@ import (
 
 // guard slows down guessing. It counts failures in three ways, so nobody can lock out someone else:
 //
-//   - by name and address: after a number of failures the pair is locked, longer each time;
+//   - by name and address: after a number of failures the pair is locked, for longer each time;
 //   - by address: the number of wrong passwords is limited, whatever the names, and
 //     separately the number of wrong tokens;
 //   - by name: attempts from anywhere are admitted ever more slowly.
 //
-// If the password for a name was correct recently at an address, further attempts there are admitted in
-// spite of all three, as long as the pair has spare attempts, because the failures may be those of
-// other callers behind the same address.
+// If the password for a name was correct recently at an address, further attempts there are admitted in spite
+// of all three limits, as long as the pair has spare attempts. The failures may have been made by other
+// callers behind the same address.
 //
 // It behaves the same for users that exist and for those that do not. Its memory is bounded:
 // entries are evicted least recently used first.
@@ -52,10 +52,11 @@ type pairKey struct {
 // pair is the history of a name at an address.
 type pair struct {
 	failures int
-	last     time.Time     // last failure
-	locked   time.Time     // end of the lock
-	right    time.Time     // when the password was last correct
-	spare    *rate.Limiter // attempts in spite of a lock; nil before the password was first correct
+	last     time.Time // last failure
+	locked   time.Time // end of the lock
+	right    time.Time // when the password was last correct
+	// limits the attempts in spite of a lock; nil until the password has been correct once
+	spare *rate.Limiter
 }
 
 const (
@@ -133,9 +134,9 @@ func (p *pair) trusted(now time.Time) bool {
 	return p.spare != nil && now.Sub(p.right) < trustPair
 }
 
-// refuses returns a refusal if a name is locked for an address, or nil. It is called before the
-// cache of correct passwords is read, because while the name is locked, a guess must not show
-// whether it is correct.
+// refuses returns a refusal if a name is locked for an address, and nil otherwise. It is called before the
+// cache of correct passwords is read, because a guess must not reveal whether it is correct while the name is
+// locked.
 func (g *guard) refuses(name string, client netip.Addr) *Refusal {
 	key, now := g.key(name, client), g.now()
 	g.mu.Lock()
@@ -182,7 +183,7 @@ func (a *attempt) succeeded() {
 	a.guard.pairs.Add(a.key, &pair{right: a.guard.now(), spare: spare})
 }
 
-// failed counts the attempt for the address and for the name as well.
+// failed also counts the attempt as a failure of the address and of the name.
 func (a *attempt) failed() {
 	g, now := a.guard, a.guard.now()
 	g.mu.Lock()
@@ -193,7 +194,7 @@ func (a *attempt) failed() {
 	}
 }
 
-// withdrawn cancels the attempt because the password was not checked.
+// withdrawn uncounts the attempt because the password was not checked.
 func (a *attempt) withdrawn() {
 	a.guard.mu.Lock()
 	defer a.guard.mu.Unlock()
@@ -241,8 +242,8 @@ func untilToken(limiter *rate.Limiter, now time.Time) time.Duration {
 	return time.Duration(missing / float64(limiter.Limit()) * float64(time.Second))
 }
 
-// locked returns the same refusal whether or not the user exists, and whether or
-// not the password would have been right.
+// locked returns the refusal for a locked name. It is the same whether or not the user exists or the password
+// is right.
 func locked(wait time.Duration) *Refusal {
 	wait = min(max(wait.Round(time.Second), time.Second), longestLock) // the clock may have been set back
 	return &Refusal{

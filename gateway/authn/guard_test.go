@@ -98,9 +98,9 @@ func TestLockIsPerNameAndAddress(t *testing.T) {
 	}
 }
 
-// TestANeighbourDoesNotLockOutAKnownCaller: while others behind the same address fail in every way,
-// a caller that recently signed in from there is still let in, with and without the cache of
-// correct passwords. Guesses at its name stay limited.
+// TestANeighbourDoesNotLockOutAKnownCaller: while others behind the same address fail in every way, a caller
+// that recently signed in from there is still let in, with and without the cache of correct passwords.
+// Guesses at that caller's password stay limited.
 func TestANeighbourDoesNotLockOutAKnownCaller(t *testing.T) {
 	for name, fail := range map[string]func(s *stored){
 		"a client with an expired token": func(s *stored) {

@@ -131,7 +131,7 @@ func parseHash(phc string) (*passwordHash, error) {
 // that other callers need, and it caches correct passwords for a while.
 type verifier struct {
 	now   func() time.Time
-	dummy *passwordHash // checked for unknown users, to take as long as for known ones
+	dummy *passwordHash // checked for unknown users, so that they take as long as known users
 	gate  *semaphore.Weighted
 	queue *semaphore.Weighted
 	group singleflight.Group
@@ -193,8 +193,8 @@ var errBusy = &Refusal{
 	RetryAfter: 2 * time.Second,
 }
 
-// verify checks a password against a user's hash, which is nil for an unknown user. It waits for
-// its turn for a limited time.
+// verify checks a password against a user's hash, which is nil for an unknown user. It waits a limited time
+// for its turn, and then returns errBusy.
 func (v *verifier) verify(ctx context.Context, hash *passwordHash, password string) (bool, error) {
 	if !v.queue.TryAcquire(1) {
 		return false, errBusy

@@ -1,10 +1,10 @@
 // Package bounds limits everything that the gateway stores, buffers or holds on behalf of callers,
 // and keeps it within the space left on the disk.
 //
-// [Table] has a row for each kind of data: how much one caller may have and how much there may be
-// in total, what happens beyond that, and how to make room. Code that enforces a bound takes it
-// from its row, and the manual's page of bounds is generated from the rows. A [Room] is the space
-// left on the disk. One caller can take a part of it, but never all.
+// [Table] has a row for each kind of data. The row says how much one caller may have and how much there may
+// be in total, what happens beyond these limits, and how to make room. Code that enforces a bound takes it
+// from its row, and the manual's page of bounds is generated from the rows. A [Room] is the space left on the
+// disk. A single caller can take a part of it, but never all.
 package bounds
 
 import (
@@ -27,8 +27,8 @@ type Row struct {
 	All   string // limit for all callers together, as text for people
 	Own   int    // fixed limit for one caller; 0 if a setting or a share decides
 	Total int    // fixed limit for all callers
-	// Settings are the settings that determine the limits; the first is for all callers. They are
-	// empty if the limits are fixed.
+	// Settings names the settings that determine the limits, beginning with the one for all callers together. It
+	// is empty if the limits are fixed.
 	Settings []string
 	Answer   string   // what happens beyond the limit
 	Remove   string   // how to make room
@@ -252,7 +252,7 @@ func (r *Row) Setting() string {
 	return r.Settings[0]
 }
 
-// Full is the error for a bound that is reached.
+// Full is the error of a call that would exceed a bound.
 type Full struct {
 	Row  *Row
 	Own  bool  // the bound is for one caller; otherwise for all

@@ -14,9 +14,8 @@ const (
 	hours   = 24          // number of hours for which a caller's usage counts
 )
 
-// Room is the space left on the disk. Each caller can take a quarter of it within a day, so it
-// always leaves three quarters to the others. A nil Room has no limits. It is safe for concurrent
-// use.
+// Room is the space left on the disk. Each caller can take a quarter of the space within a day, so it always
+// leaves three quarters to the others. A nil Room has no limits. It is safe for concurrent use.
 type Room struct {
 	free func() (int64, error)
 	keep int64
@@ -67,8 +66,8 @@ func (r *Room) Low() bool {
 	return known && left < Least*Share
 }
 
-// Share returns how much of a budget one caller may hold: its share, or less if the disk has less
-// space.
+// Share returns how much of a budget one caller may hold: a fixed share, or less if the disk has less space.
+// short reports whether the disk is the reason.
 func (r *Room) Share(all int64) (most int64, short bool) {
 	share := Of(all)
 	if left, known := r.Left(); known && max(Of(left), Least) < share {
@@ -77,8 +76,8 @@ func (r *Room) Share(all int64) (most int64, short bool) {
 	return share, false
 }
 
-// Passing returns a function that returns how much of a budget of short-lived data one caller may
-// hold: its share, less if the disk has less space, and nothing if little is left.
+// Passing returns a function that returns how much of a budget of short-lived data one caller may hold. That
+// is a fixed share, or less if the disk has less space, or 0 if little space is left.
 func (r *Room) Passing(all int64) func() int64 {
 	return func() int64 {
 		if r.Low() {
@@ -89,7 +88,7 @@ func (r *Room) Passing(all int64) func() int64 {
 	}
 }
 
-// Take notes that a caller has taken a number of bytes for lasting data.
+// Take records that a caller has taken a number of bytes for lasting data.
 func (r *Room) Take(by string, bytes int64) {
 	if r == nil || bytes <= 0 {
 		return

@@ -21,8 +21,8 @@ func (d *disk) room(keep int64) *Room {
 	return NewRoom(func() (int64, error) { return d.free, d.err }, keep, func() time.Time { return d.now })
 }
 
-// TestOneCallerLeavesRoomToOthers: a caller that takes all that it may leaves most of the room to
-// the others, however many callers do so.
+// TestOneCallerLeavesRoomToOthers: a caller that takes as much as it may leaves most of the room to the
+// others, no matter how many callers do so.
 func TestOneCallerLeavesRoomToOthers(t *testing.T) {
 	const all, keep, each = 156 << 20, 64 << 20, 16 << 10
 	d := &disk{free: all + keep, now: time.Now()}

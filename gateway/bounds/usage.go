@@ -3,12 +3,11 @@ package bounds
 // Usage is the amount that callers have taken of a room, by caller and by hour since 1970.
 type Usage map[string]map[int64]int64
 
-// worthKeeping is the smallest daily usage that is kept across a restart. Less is far from the
+// worthKeeping is the smallest daily usage that is kept across a restart. Any smaller usage is far from the
 // limit.
 const worthKeeping = Least / 4
 
-// Usage returns the amounts that callers have taken within a day, except for callers that took
-// little.
+// Usage returns the amounts that callers have taken within a day. It omits callers that have taken little.
 func (r *Room) Usage() Usage {
 	all := Usage{}
 	if r == nil {

@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Accept reads the parameters of a call and refuses calls that the caller may not make. If it fails, it
-// returns everything that is known about the call, so that the audit can record it.
+// Accept reads the parameters of a call and refuses calls that the caller may not make. If it fails, a
+// contains everything that is known about the call, so that the audit can record it.
 func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, err error) {
 	a = Accepted{Call: c, Limits: Limits{Read: p.ReadLimit, Settle: p.SettleLimit}}
 	if a.Given, err = read(ctx, &c); err != nil {
@@ -77,7 +77,7 @@ func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, er
 
 // read reads the parameters of a call after checking the caller's right to its row.
 func read(ctx context.Context, c *Call) (given Given, err error) {
-	if c.For != nil { // the values are at hand, and the audit shows them even if the caller lacks the right
+	if c.For != nil { // the values need not be read, so the audit shows them even if the caller lacks the right
 		if given, err = c.Input.Read(ctx); err != nil {
 			return given, err
 		}
@@ -89,7 +89,7 @@ func read(ctx context.Context, c *Call) (given Given, err error) {
 	return c.Input.Read(ctx)
 }
 
-// bind checks the values of a call, after the problems met while they were read.
+// bind checks the values of a call. Its error begins with the problems found while the values were read.
 func bind(op *ops.Operation, given Given) (*ops.Bound, error) {
 	bound, problems := op.Bind(given.Values, given.Problems...)
 	if len(problems) > 0 {
@@ -101,8 +101,8 @@ func bind(op *ops.Operation, given Given) (*ops.Bound, error) {
 	return bound, nil
 }
 
-// say adds to the problem with a parameter the value that was sent, unless it is secret, and the name
-// under which it was sent.
+// say adds the value that was sent, unless it is secret, and the name under which it was sent to the problem
+// with a parameter.
 func (g Given) say(op *ops.Operation, p *schema.FieldError) {
 	param := op.Param(p.Field)
 	if param == nil {
@@ -129,7 +129,7 @@ func shownValue(value any) string {
 	return ""
 }
 
-// Audited reports whether the audit records calls of a row.
+// Audited reports whether the audit records calls of an operation.
 func (s *Service) Audited(op *ops.Operation) bool {
 	return s.Audit != nil && op != nil && (op.Effect.Writes() || op.Reveals || s.Audit.Reads())
 }

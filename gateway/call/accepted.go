@@ -15,7 +15,7 @@ import (
 // An Accepted is a call that may be made: its caller has the right to it, and its parameters are
 // bound. It is a value.
 type Accepted struct {
-	Call       // its Guards begin with its Conditions, if it is a change
+	Call       // if it is a change, its Guards begin with its Conditions
 	Bound      *ops.Bound
 	Given      Given
 	Conditions Conditions
@@ -23,7 +23,7 @@ type Accepted struct {
 	Fields     *schema.Selection // fields that the script reads; nil if the row has no fields to choose
 	Readable   []string          // types of objects that a search over several types may find
 	Unread     []ps.Warning      // warnings about types that the caller may not read
-	// Once identifies the objects that the call creates, so a repetition creates nothing else. It is
+	// Once identifies the objects that the call creates, so that a repetition does not create others. It is
 	// empty if the call has no key.
 	Once   string
 	Limits Limits
@@ -40,15 +40,15 @@ type Limits struct {
 	Settle time.Duration // for finding the outcome of a change
 }
 
-// A Handler answers the calls of a row without a script. It is safe for concurrent use. If it
-// fails, the answer still has ChangeID if a change was made, and Server if one was asked.
+// A Handler answers the calls of a row without a script. It is safe for concurrent use. If it fails, the
+// answer still has ChangeID if a change was made, and Server if a server was asked.
 type Handler func(ctx context.Context, a Accepted) (Answer, error)
 
-// A Streamer sends the events of a row without a script. If it returns an error, it has sent none.
-// It is safe for concurrent use.
+// A Streamer sends the events of a row without a script. If it returns an error, it has sent no events. It is
+// safe for concurrent use.
 type Streamer func(ctx context.Context, a Accepted, to Events) error
 
-// Local are the rows without a script, by their ids.
+// Local holds the handlers and streamers of the rows without a script, by the ids of the rows.
 type Local struct {
 	Handlers  map[string]Handler
 	Streamers map[string]Streamer
@@ -64,8 +64,8 @@ func (l Local) Check(table []*ops.Operation) (faults []error) {
 	return faults
 }
 
-// DryRun reports whether the call must not change anything. A call that was not accepted is not a
-// dry run.
+// DryRun reports whether the call is a dry run, which must not change anything. It returns false for a call
+// that was not accepted.
 func (a Accepted) DryRun() bool { return a.Bound != nil && a.Bound.Text(ops.DryRun) == "true" }
 
 // Reads reports whether the caller may read the object of the call.

@@ -42,8 +42,8 @@ func (a Accepted) AuditCall() audit.Call {
 	return a.auditCall(func(p *ops.Param) (string, bool) { return a.Bound.Text(p.Name), a.Bound.Has(p.Name) })
 }
 
-// AuditRefused returns a refused call for the audit, with its parameters as received, valid or not.
-// If it was refused before they were read, only the path is known.
+// AuditRefused returns a refused call for the audit, with its parameters as received, valid or not. If the
+// call was refused before its parameters were read, only the path is known.
 func (a Accepted) AuditRefused() audit.Call {
 	return a.auditCall(func(p *ops.Param) (string, bool) {
 		if a.Given.Values == nil {
@@ -79,8 +79,8 @@ func (a Accepted) auditCall(value func(p *ops.Param) (string, bool)) audit.Call 
 
 const masked = "***"
 
-// shortened limits the length of the texts that a request can write to the audit. No accepted name
-// is longer, but a distinguished name can be. Package audit limits refused requests further.
+// shortened limits the length of a text that a request writes to the audit. No accepted name exceeds the
+// limit, but a distinguished name can. Package audit limits refused requests further.
 func shortened(text string) string {
 	const limit = 4096
 	if len(text) <= limit {
@@ -121,7 +121,7 @@ func auditFailure(shown *audit.Result, f *problem.Error) {
 	shown.Outcome = cmp.Or(string(f.Outcome), string(ps.OutcomeNone))
 }
 
-// waited reports whether a run of a row that ended with err got no session, so nothing ran.
+// waited reports whether a run that ended with err got no session, in which case nothing ran.
 func waited(op *ops.Operation, err error) bool {
 	if err == nil {
 		return false

@@ -1,11 +1,11 @@
 // Package call makes the calls of operations: for a client over HTTP, a page, an item of a job, or
 // an undo.
 //
-// [Service.Do] takes a [Call] and returns an [Answer]. It first accepts the call: it checks the
-// caller's rights, binds the parameters, and checks limits (an [Accepted]). A read then runs its
-// script. A change takes its key, its plan and its quota (packages idempotency, plan, quota).
-// Package write stores all of them before the script may begin, runs the script, and closes them
-// once it has ended. A row without a script is answered by its [Handler].
+// [Service.Do] takes a [Call] and returns an [Answer]. It first accepts the call: it checks the caller's
+// rights, binds the parameters, and checks limits (an [Accepted]). A read then runs its script. A change
+// takes its key, its plan and its quota (packages idempotency, plan, quota). Package write stores all three
+// before the script may begin, runs the script, and closes them once the script has ended. A row without a
+// script is answered by its [Handler].
 package call
 
 import (
@@ -50,8 +50,8 @@ type Call struct {
 	Again func() (*identity.Principal, error)
 	Wants
 
-	// Started is called when the call was accepted and its script is about to run. It is never called for a
-	// call that is refused, and only for calls that [Reads]. It may be nil.
+	// Started is called when the call was accepted and its script is about to run. It is not called for a call
+	// that is refused, or for an operation that does not satisfy [Reads]. It may be nil.
 	Started func()
 
 	For    Outer   // the call that this one is part of; nil if none
@@ -61,10 +61,10 @@ type Call struct {
 
 // Wants are the formats of answers that a caller can take.
 type Wants struct {
-	// Accepts reports whether the caller accepts a media type. If nil, it accepts all.
+	// Accepts reports whether the caller accepts a media type. If nil, the caller accepts all.
 	Accepts func(media string) bool
-	// Prefers reports whether the caller names a media type or its kind, as a web page does for an
-	// image. If nil, it names none.
+	// Prefers reports whether the caller asks for a media type or its kind by name, as a web page does for an
+	// image. If nil, the caller names none.
 	Prefers func(media string) bool
 }
 
@@ -73,13 +73,13 @@ type Wants struct {
 type Outer interface {
 	// Part returns a part of the call, with a request id of its own.
 	Part(id string, op *ops.Operation, given ops.Given) Call
-	// Resumed returns the first change of an earlier, interrupted call with the same key. It is empty
-	// if there is no such call, or if it has made no change. Resumed fails while that is unknown. If
-	// it will stay unknown, Resumed also fails, and first is the change in question.
+	// Resumed returns the first change of an earlier, interrupted call with the same key, or "" if there is no
+	// such call or the call has made no change. It fails while it is unknown whether the change was made. If
+	// that will stay unknown, first is the change in question.
 	Resumed(ctx context.Context) (first string, err error)
-	// Plan finds the plan that the call names and that its only part applies, or prepares the plan of
-	// a dry run. A call with several parts gets no plan, because it could not be applied. Plan is
-	// called before the first part is made.
+	// Plan finds the plan that the call names and that its only part applies, or prepares the plan of a dry run.
+	// A call with several parts gets no plan, because such a plan could not be applied. Plan is called before
+	// the first part is made.
 	Plan(ctx context.Context, parts int) error
 }
 
@@ -92,8 +92,8 @@ type Undoing struct {
 	Guarded []string // GUIDs of the protected ones
 }
 
-// Guard compares the announcement of a script with a condition of the call. Only one goroutine at a
-// time uses it. It must not wait.
+// Guard compares the announcement of a script with a condition of the call. It is not used concurrently, and
+// its methods must not block.
 type Guard interface {
 	// Announced is called with each announcement of a change, and again if the run moves to another
 	// server. If it returns an error, the call is refused and the script changes nothing.
@@ -102,26 +102,24 @@ type Guard interface {
 	// entity tag of its record, which is empty if unknown. If it returns an error, the call is
 	// refused.
 	Unannounced(result *ps.Result, tag string) error
-	// Refused returns the error of a call that was refused with err: err itself, unless the guard
+	// Refused returns the error of a call that was refused with err. It returns err itself, unless the guard
 	// knows a better reason.
 	Refused(err error) error
 }
 
-// NewID returns an id for a call whose caller has given none. Ids are in the order of their
-// creation.
+// NewID returns an id for a call whose caller has given none. Ids sort in the order of their creation.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// Item names an item of a job. Its call is made at most once, as if it had an idempotency key. It
-// can be made again if it fails with [ErrAgain].
+// Item names an item of a job. Its call is made at most once, as if it had an idempotency key. The call can
+// be made again if it fails with [ErrAgain].
 type Item struct {
 	Key     string    // idempotency key, used instead of Keys
 	Expires time.Time // time until which the key is kept
-	Resumed bool      // an earlier process began the job, and may have ended because of this item
+	Resumed bool      // whether an earlier process began the job, and so may have ended because of this item
 }
 
-// ErrAgain is in the error chain of an item's call that changed nothing because it was cut off, or
-// because other changes of the object took precedence for too long. The caller should make it
-// again.
+// ErrAgain is in the error chain of an item's call that changed nothing because it was cut off, or because
+// other changes of the object took precedence for too long. The caller should make the call again.
 var ErrAgain = errors.New("the call can be made again")
 
 // Input yields the parameters of a call.
@@ -138,33 +136,33 @@ type Given struct {
 	Sent     map[string]string    // names under which parameters were sent, if different, keyed by parameter
 	Document []byte               // body, if the operation takes it as a whole; otherwise nil
 	Media    string               // type of the document
-	Parsing  func() (done func()) // waits until there is memory to parse the document; may be nil
+	Parsing  func() (done func()) // waits until there is enough memory to parse the document; may be nil
 }
 
-// Values is an [Input] of values that are at hand.
+// Values is an [Input] whose values need not be read.
 type Values ops.Given
 
 // Read implements [Input].
 func (v Values) Read(context.Context) (Given, error) { return Given{Values: ops.Given(v)}, nil }
 
-// An Answer is the result of a call that succeeded, at least in part. If a [Sink] has taken
-// records, the answer holds what remains.
+// An Answer is the result of a call that succeeded, at least in part. If a [Sink] has taken records, the
+// answer holds the remaining ones.
 type Answer struct {
 	Output   string          // a sentence for people
 	Records  json.RawMessage // separated by commas; empty if there are none, or a Sink has taken them
 	Count    int             // number of records
 	Effect   ps.Effect
-	Partly   *problem.Error // why it was made only in part; nil if it was made as a whole
+	Partly   *problem.Error // reason why the call was made only in part; nil if it was made as a whole
 	Warnings []ps.Warning
 	Page
 	Tag      string          // entity tag; empty if none
 	Same     bool            // the caller has this state already (If-None-Match)
 	ChangeID string          // id of the change in the history; empty if nothing was changed
-	Change   *changes.Record // as it ended; nil if nothing was changed, or the history lacks it
+	Change   *changes.Record // the change as it ended; nil if nothing was changed, or the history lacks it
 	Server   string          // server that was used; empty if none
 	Plan     json.RawMessage
 	Secret   *ops.Generated // shown once, with the record; nil if none was generated
-	Replayed string         // id of the request that got this answer first; empty if it is this one
+	Replayed string         // id of the request that got this answer first; empty if this request did
 	Location string         // address of the new object; empty if not shown
 	Foreign  any            // body in the form of another protocol; nil if none
 	Document *Document
@@ -184,7 +182,7 @@ type Kept struct {
 	Body   []byte
 }
 
-// Document is an answer in a format of its own, without an envelope.
+// Document is an answer in a format other than JSON, without an envelope.
 type Document struct {
 	Media string
 	Name  string // file name for the browser to save it under; empty to display it
@@ -196,7 +194,7 @@ type Document struct {
 
 // A Sink takes the records of a list that is too long to be held in memory while the script runs.
 type Sink interface {
-	// Take takes rendered records, separated by commas. After the first call the answer can only be a
-	// success. Take fails if the client's connection does.
+	// Take takes rendered records, separated by commas. After the first call the answer can only be a success.
+	// Take fails if the client's connection fails.
 	Take(records []byte) error
 }

@@ -70,8 +70,8 @@ func participants(r *request, i *ps.Intent, record *changes.Record, named *names
 	return all
 }
 
-// notBegun returns the error of a call whose change could not begin. It returns nil if only the
-// history cannot be written, because a single gateway then makes the change all the same.
+// notBegun returns the error of a call whose change could not begin. It returns nil if only the history
+// cannot be written, because a single gateway makes the change nevertheless.
 func notBegun(r *request, why error) error {
 	switch {
 	case errors.Is(why, write.ErrUnaudited):

@@ -54,8 +54,8 @@ func (t *Trial) checks(ctx context.Context, s *Service, p *Policy) []change.Chec
 	return append(all, notChecked("replication", "What other domain controllers are changing is not known."))
 }
 
-// forest returns the result of the check for new names: the script has looked for them in the other
-// domains of the forest. It would have refused a name that is taken.
+// forest returns the result of the check for new names, which always succeeds. The script has looked for the
+// names in the other domains of the forest, and would have refused a name that is taken.
 func (f forecast) forest() change.Check {
 	const name = "forest_uniqueness"
 	states := f.about("forest")
@@ -136,15 +136,15 @@ func (f forecast) about(what string) []fact {
 	return found
 }
 
-// unreadable are announced changes that need a right other than writing an attribute, which cannot
+// unreadable lists the announced changes that need rights other than writing an attribute. Such rights cannot
 // be read.
 var unreadable = []string{
 	change.Existence, change.Parent, change.Protection, "dNSHostName", "servicePrincipalName",
 }
 
-// attributeOf returns the attribute that an announced change writes, or "" if the change says
-// nothing about rights. A new name is written into the naming attribute of the class. The attribute
-// name follows it, but the directory does not list it.
+// attributeOf returns the attribute that an announced change writes, or "" if the change says nothing about
+// rights. A new name is written into the naming attribute of the class. The directory derives the attribute
+// name from it, and does not list name among the attributes that may be written.
 func (t *Trial) attributeOf(object *ps.Intended, c ps.IntendedChange) string {
 	same := c.Before == c.After && !c.Renewed
 	switch {
@@ -205,7 +205,7 @@ type rights struct {
 	lacks  string // the first missing right, as a sentence
 }
 
-// known returns the fact about one subject. It returns nil, and sets partly, if there is none.
+// known returns the fact about one subject. If there is none, it sets partly and returns nil.
 func (r *rights) known(about, name string) *fact {
 	at := slices.IndexFunc(r.forecast, func(f fact) bool {
 		return f.About == about && strings.EqualFold(f.Name, name)
@@ -217,16 +217,15 @@ func (r *rights) known(about, name string) *fact {
 	return &r.forecast[at]
 }
 
-// needs adds a finding: whether a right exists and, if it is the first missing one, the sentence
-// about it.
+// needs records whether a right exists, and the sentence about the first missing right.
 func (r *rights) needs(there bool, lacks string, args ...any) {
 	if r.looked++; !there && r.lacks == "" {
 		r.lacks = fmt.Sprintf(lacks, args...)
 	}
 }
 
-// in adds the right to create an object in a container, which a move to the container needs as
-// well.
+// in adds the right to create an object in a container. Moving an object to the container needs the same
+// right.
 func (r *rights) in(container string) {
 	if f := r.known("container", container); f != nil {
 		there := r.class == "" || slices.Contains(f.Allowed, r.class)
@@ -259,9 +258,9 @@ func (r *rights) change(t *Trial, object *ps.Intended, c ps.IntendedChange) {
 	}
 }
 
-// writeRights checks that the gateway's account may write and create what was announced. Some
-// rights cannot be read: to remove objects, to write attributes of a new object after its creation,
-// and to reset passwords.
+// writeRights checks that the gateway's account may write and create what was announced. It cannot check the
+// rights to remove objects, to write attributes of a new object after its creation, and to reset passwords,
+// because these cannot be read.
 func (f forecast) writeRights(t *Trial) []change.Check {
 	const name = "write_rights"
 	r := rights{forecast: f, class: classes[t.call.Op.Reply.Shape.Name]}

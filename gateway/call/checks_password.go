@@ -19,8 +19,8 @@ type policyFact struct {
 	Exempt      bool   `json:"exempt"`      // no policy applies to the account
 }
 
-// passwordPolicy checks the length and the complexity of a password. Only a domain controller knows
-// its history and the password filters.
+// passwordPolicy checks the length and the complexity of a password. It cannot check the history and the
+// password filters, which only a domain controller knows.
 func (f forecast) passwordPolicy(t *Trial) change.Check {
 	const name = "password_policy"
 	found := f.about("policy")

@@ -16,7 +16,7 @@ func closeChange(r *request, answer Answer, failed error) write.Closed {
 	verdict := verdictOf(r)
 	how := write.CallEnd{
 		Verdict: verdict, Failed: r.failure != nil, Result: r.result,
-		// The key of an outer call covers the whole request and notes each of its changes.
+		// The key of an outer call covers the whole request and records each of its changes.
 		Answered: r.outer == nil,
 		Begun:    r.key.Progress().Intent != nil,
 		Log:      logOf(r),
@@ -64,7 +64,7 @@ var (
 	}
 )
 
-// verdictOf returns the outcome of a call's change, as the call reports it.
+// verdictOf returns the outcome that a call reports for its change.
 func verdictOf(r *request) write.Verdict {
 	v := write.Verdict{Outcome: outcomeOfChange(r)}
 	if r.result != nil {
@@ -90,8 +90,8 @@ func outcomeOfChange(r *request) ps.Outcome {
 	return r.outcome()
 }
 
-// endOfPlan returns the end of the plan that a request applies. It returns nil if the end of its
-// change also ends the plan.
+// endOfPlan returns the end of the plan that a request applies, or nil if the plan ends together with the
+// request's change.
 func endOfPlan(r *request) *write.EndPart {
 	if put := r.applying.End(r.outcome()); put != nil {
 		return &write.EndPart{Put: put}
@@ -99,7 +99,7 @@ func endOfPlan(r *request) *write.EndPart {
 	return nil
 }
 
-// endOfKey returns the end to store for the idempotency key of a call; nil if there is none to store.
+// endOfKey returns the end to store for the idempotency key of a call, or nil if there is none.
 func endOfKey(r *request, answer Answer, failed error) *write.EndPart {
 	if r.key == nil {
 		return nil

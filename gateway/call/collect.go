@@ -22,7 +22,7 @@ const (
 type Collecting struct {
 	To    Sink // sink of a long list; nil to hold everything in memory
 	Above int  // size in bytes from which To takes the records while the script runs
-	// Begun is called before To takes the first records. An error ends the run.
+	// Begun is called before To takes the first records. If it returns an error, the run ends.
 	Begun func() error
 	// Amend adds information that only the gateway has to a batch of records. It may be nil.
 	Amend func(batch json.RawMessage) json.RawMessage
@@ -55,8 +55,8 @@ var (
 // Tag returns the entity tag of the record, or "" if there is none.
 func (c *Collector) Tag() string { return c.tag }
 
-// Finish determines where the next page begins. It fails if the records do not match the row's
-// declaration. A change has then been made nevertheless, see [Collector.WasMade].
+// Finish determines where the next page begins. It fails if the records do not match the row's declaration.
+// Even then, a change may have been made, see [Collector.WasMade].
 func (c *Collector) Finish(result *ps.Result) error {
 	if c.err != nil {
 		return c.err
@@ -169,7 +169,7 @@ func (c *Collector) warn(w ps.Warning) {
 	}
 }
 
-// grow makes room for n more bytes, up to slightly more than is ever held in memory.
+// grow makes room for n more bytes, but only for slightly more than is ever held in memory.
 func (c *Collector) grow(n int) {
 	if c.rendered.Available() >= n {
 		return
@@ -194,7 +194,7 @@ func (c *Collector) add(rendered []byte, n int) error {
 		threshold = Piece
 	}
 	if c.To == nil || c.rendered.Len() < threshold || op.Reply.Mark != ops.List || op.Effect.Writes() {
-		return nil // the status of a change is unknown before its end
+		return nil // the status of a change is unknown until it has ended
 	}
 	return c.flush()
 }
@@ -217,8 +217,8 @@ func (c *Collector) flush() error {
 	return err
 }
 
-// answer returns the answer after a successful run. If To has already taken records, it also gets
-// the remaining ones, and only then can answer fail.
+// answer returns the answer after a successful run. If To has already taken records, it also gets the
+// remaining ones. Only in this case can answer fail.
 func (c *Collector) answer(result *ps.Result) (Answer, error) {
 	answer := Answer{
 		Output: c.sentence(result), Count: c.records, Effect: result.Effect, Server: result.Server,
@@ -233,8 +233,8 @@ func (c *Collector) answer(result *ps.Result) (Answer, error) {
 	return answer, nil
 }
 
-// tagged returns the entity tag for the answer, and whether the caller already has that state. The
-// tag is empty if the answer has none.
+// tagged returns the entity tag for the answer, or "" if the answer has none, and whether the caller already
+// has that state.
 func (c *Collector) tagged() (tag string, same bool) {
 	a := &c.call
 	if c.tag == "" || a.Op.Reply.Mark != ops.Single || !a.Tagged {

@@ -17,10 +17,10 @@ import (
 	"adgateway/ps"
 )
 
-// Entity tags identify the state of a record (see package etag). A change with If-Match is made
-// only if its object has one of the given tags. The session that announces the change reads the
-// state on the server where the change will be made, and sends it along. The gateway compares it,
-// and only then may the script write. Without the header nothing is read in addition.
+// Entity tags identify the state of a record (see package etag). A change with If-Match is made only if its
+// object has one of the given tags. The session that announces the change reads the state on the server where
+// the change will be made, and sends the state with the announcement. The script may write only after the
+// gateway has compared the state with the tags. Without the header, no state is read.
 
 // Conditions are the requirements of a call on the state of its object.
 type Conditions struct {
@@ -28,7 +28,7 @@ type Conditions struct {
 	None  *etag.Condition // If-None-Match; nil if none
 }
 
-// conditionsOf returns the conditions of a call, which its row must honour.
+// conditionsOf returns the conditions of a call. It fails if the call's row does not honour them.
 func conditionsOf(c *Call) (found Conditions, err error) {
 	if found.Match, err = conditionOf(ops.IfMatch, c.Match); err != nil {
 		return Conditions{}, err
@@ -99,7 +99,7 @@ func (c Conditions) tagged(b *ops.Bound) bool {
 		reads && (c.None != nil || b.Fields.Whole()))
 }
 
-// requireGuard refuses a change that must have a guard and has none.
+// requireGuard refuses a change that has no guard although its scope demands one.
 func requireGuard(a Accepted, scopes []identity.Scope) error {
 	if a.For != nil || a.Conditions.Match != nil || a.Conditions.None != nil || a.Bound.Has(ops.PlanID) {
 		return nil // the guard of the whole call covers its parts
@@ -124,9 +124,8 @@ func requireGuard(a Accepted, scopes []identity.Scope) error {
 	return failed
 }
 
-// requireReason refuses changes without a reason if their row requires one, and their dry runs,
-// because the plan shows the reason. A part of a call needs none, because the whole call already
-// had to give one.
+// requireReason refuses changes without a reason if their row requires one, and their dry runs, because the
+// plan shows the reason. A part of a call needs no reason, because the whole call had to give one.
 func requireReason(a Accepted, required []string) error {
 	if a.For != nil || !a.Op.Effect.Writes() || a.Op.Protocol != nil || a.Bound.Has(ops.ReasonName) {
 		return nil
@@ -161,7 +160,8 @@ func (a Accepted) Demands(scopes []identity.Scope) identity.Scope {
 	return ""
 }
 
-// stateOf returns how a call with args reads the state for If-Match, or nil if it need not.
+// stateOf returns the reading of the state for If-Match in a call with args, or nil if the call need not read
+// it.
 func (t *Table) stateOf(a Accepted, args ps.Args, supply func(name string) (ps.Value, bool)) *ps.State {
 	if a.Conditions.Match == nil || a.Op.Guard.Reader == "" {
 		return nil
@@ -233,8 +233,8 @@ func (c *condition) Announced(i *ps.Intent) error {
 	return c.check(tag, i.Server)
 }
 
-// Unannounced implements [Guard]. A script with nothing to do may not have announced anything. Its
-// record then holds the state.
+// Unannounced implements [Guard]. A script with nothing to do need not have announced anything. The state is
+// then that of its record.
 func (c *condition) Unannounced(result *ps.Result, tag string) error {
 	if c.Match == nil || c.compared || c.bound.Text(ops.DryRun) == "true" {
 		return nil

@@ -25,7 +25,7 @@ func (c Cursors) Seal(a Accepted, last string) string {
 	return base64.RawURLEncoding.EncodeToString(append(c.sum(a, last), last...))
 }
 
-// keptID matches ids of changes, jobs and plans. Some of them could also be parsed as cursors.
+// keptID matches ids of changes, jobs and plans, some of which could also be parsed as cursors.
 var keptID = regexp.MustCompile(`^[a-z]{2}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // Open returns the last entry of the preceding page, or "" if the call has no cursor.
@@ -53,7 +53,7 @@ func (c Cursors) Open(a Accepted) (last string, err error) {
 	return "", OtherQuestion()
 }
 
-// The prefix of a cursor, and the bytes that its sum covers in addition.
+// The prefix of a cursor, and the additional bytes that the sum of a cursor covers.
 const (
 	nonceLength = 8
 	hiddenMark  = "hidden "
@@ -69,7 +69,7 @@ func (c Cursors) SealHidden(a Accepted, last string) string {
 	return base64.RawURLEncoding.EncodeToString(append(sum, c.cover(sum, text)...))
 }
 
-// cover encrypts or decrypts the text of a cursor with the sum.
+// cover encrypts or decrypts the text of a cursor with its sum.
 func (c Cursors) cover(sum, text []byte) []byte {
 	covered, over := make([]byte, len(text)), []byte(nil)
 	for i := range text {

@@ -22,9 +22,8 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Do makes a call. errors.As finds a [problem.Error] in its error. The answer names the change that
-// the call has made, even if Do fails. If it fails after to has taken records, the records are
-// incomplete. to may be nil.
+// Do makes a call. Its error wraps a [*problem.Error]. The answer names the change that the call has made,
+// even if Do fails. If Do fails after to has taken records, the records are incomplete. to may be nil.
 func (s *Service) Do(ctx context.Context, c Call, to Sink) (answer Answer, err error) {
 	if Reads(c.Op) {
 		return s.Read(ctx, c, s.Policy(), to)
@@ -35,8 +34,8 @@ func (s *Service) Do(ctx context.Context, c Call, to Sink) (answer Answer, err e
 	return r.conclude(answer, err)
 }
 
-// Subscribe sends the events of a call to the caller until they end or the caller leaves. If it
-// returns an error, it has sent none.
+// Subscribe sends the events of a call to the caller until they end or the caller leaves. If it returns an
+// error, it has sent no events.
 func (s *Service) Subscribe(ctx context.Context, c Call, to Events) error {
 	r := newRequest(ctx, s, c)
 	_, err := guarded(func() (Answer, error) {
@@ -61,11 +60,11 @@ func (s *Service) Refuse(c Call, err error) error {
 	return err
 }
 
-// Reads reports whether calls of a row only read, by a script. [Service.Read] makes them.
+// Reads reports whether the calls of a row only read, with a script. [Service.Read] makes such calls.
 func Reads(op *ops.Operation) bool { return !op.Local && !op.Effect.Writes() }
 
-// Read makes a call of a row that [Reads]. errors.As finds a [problem.Error] in its error. If it
-// fails after to has taken records, the records are incomplete. to may be nil.
+// Read makes a call of a row that [Reads]. Its error wraps a [*problem.Error]. If Read fails after to has
+// taken records, the records are incomplete. to may be nil.
 func (s *Service) Read(ctx context.Context, c Call, p *Policy, to Sink) (Answer, error) {
 	r := reading{Service: s, policy: p, to: to, call: Accepted{Call: c}, end: readEnd{begun: time.Now()}}
 	answer, err := guarded(func() (Answer, error) { return r.make(ctx) })
@@ -80,7 +79,8 @@ func (s *Service) Read(ctx context.Context, c Call, p *Policy, to Sink) (Answer,
 	return answer, err
 }
 
-// guarded runs do. A panic becomes an error that reveals nothing and has the stack for the log.
+// guarded runs do. It turns a panic into an error whose message reveals nothing and which carries the stack
+// for the log.
 func guarded(do func() (Answer, error)) (answer Answer, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -92,7 +92,7 @@ func guarded(do func() (Answer, error)) (answer Answer, err error) {
 	return do()
 }
 
-// completed adds information that the answer needs to the error of a call. op is the row of the
+// completed returns the error of a call with the information that the answer needs. op is the row of the
 // call.
 func completed(op *ops.Operation, err error) error {
 	failed := problem.Of(err)
@@ -207,8 +207,8 @@ func (r *reading) begun() error {
 	return nil
 }
 
-// Collector returns a collector for the records of a call. to gets the records of a long list once
-// begun has succeeded. If to is nil, all records are held in memory.
+// Collector returns a collector for the records of a call. to gets the records of a long list after begun has
+// succeeded. If to is nil, all records are held in memory.
 func (s *Service) Collector(ctx context.Context, a Accepted, to Sink, begun func() error) *Collector {
 	collecting := Collecting{To: to, Above: s.StreamAbove, Begun: begun}
 	if s.Amend != nil {
@@ -251,7 +251,7 @@ func (s *Service) Exchanged(c *Collector, policy *Policy, result *ps.Result) (An
 // readEnd describes the end of a read, for the audit.
 type readEnd struct {
 	started bool         // the script was run, or waited for a session
-	intent  *audit.Entry // audit line written before the first records were sent; nil if none was
+	intent  *audit.Entry // audit line written before the first records were sent; nil if no line was written
 	result  *ps.Result   // nil if there is none
 	runErr  error        // of the run
 	status  int
@@ -286,12 +286,11 @@ func (s *Service) recordRead(a Accepted, end readEnd) {
 	}
 }
 
-// A row that reveals secrets is read like others, with three more steps. Before the script runs,
-// the reveal is counted against the caller's hourly limit, and the audit gets the intent. At the
-// end the secrets, which the script sends separately, are put into the records. They appear only in
-// the answer.
+// A row that reveals secrets is read like other rows, with three more steps. Before the script runs, the
+// reveal is counted against the caller's hourly limit, and the audit gets the intent. At the end the secrets,
+// which the script sends separately, are put into the records. They appear nowhere but in the answer.
 
-// ManyReveals is the event that a caller has used half of its hourly reveals, or all of them.
+// ManyReveals is the name of the event that a caller has used half or all of its hourly reveals.
 const ManyReveals = "many_reveals"
 
 // mayReveal counts a reveal against the caller's hourly limit, and records that it is about to
@@ -317,7 +316,7 @@ func (r *reading) mayReveal(ctx context.Context) (*quota.Spending, error) {
 	return spending, nil
 }
 
-// revealed settles the count of a reveal. A secret that may have been shown counts.
+// revealed corrects the count of reveals after the run. A secret that may have been shown counts as revealed.
 func (r *reading) revealed(spending *quota.Spending) {
 	r.unspent(spending.Settle(r.end.result, r.end.runErr, false))
 	outcome := "shown"
@@ -349,7 +348,7 @@ func (r *reading) unspent(err error) {
 	}
 }
 
-// held are the records of a run, kept until it has ended and they can be completed.
+// held collects the records of a run until the run has ended and they can be completed.
 type held struct{ batches []json.RawMessage }
 
 func (h *held) take(batch json.RawMessage) error {
@@ -377,8 +376,8 @@ func (r *reading) complete(ctx context.Context, c *Collector, h *held) {
 	}
 }
 
-// beside completes records that have a member supplied by another row: it runs that row and puts
-// the result into the member. If that run fails, it adds a warning.
+// beside completes records that have a member supplied by another row. It runs that row and puts the result
+// into the member. If that run fails, it adds a warning.
 func (r *reading) beside(ctx context.Context, batch json.RawMessage) (json.RawMessage, error) {
 	of := r.call.Op.Beside
 	var records []map[string]json.RawMessage

@@ -107,8 +107,7 @@ func TestWhatIsAcceptedStays(t *testing.T) {
 	assert.Equal(t, first.Args, s.Request(newCollector(a, Collecting{}), &policy, unlimited{}).Args)
 }
 
-// TestIfMatchIsAGuard: If-Match refuses a change that is announced for another state of the object,
-// and nothing else.
+// TestIfMatchIsAGuard: If-Match refuses a change exactly if it is announced for another state of the object.
 func TestIfMatchIsAGuard(t *testing.T) {
 	s := newService(&runner{})
 	c := ofUser("user.disable", ops.Given{"Username": "ann"})

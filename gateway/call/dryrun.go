@@ -15,9 +15,9 @@ import (
 	"adgateway/ps"
 )
 
-// A dry run is the change itself up to its announcement. The script resolves and checks everything
-// on the real server, with the caller's scopes and limits, and announces what it would do. It is
-// then stopped.
+// A dry run is the change itself up to its announcement. The script resolves and checks everything on the
+// real server, with the caller's scopes and limits, and announces the changes that it would make. The gateway
+// then stops it.
 
 // errDryRun stops the script of a dry run.
 var errDryRun = errors.New("this is a dry run")
@@ -33,8 +33,8 @@ type Trial struct {
 	RunErr error      // error of the run; nil if it was not stopped
 }
 
-// DryRun runs the script of a change up to its announcement. If it fails, the trial holds only the
-// end of the run. also lists scopes that applying the plan requires in addition.
+// DryRun runs the script of a change up to its announcement. If it fails, the trial holds only the end of the
+// run. also lists the additional scopes that applying the plan requires.
 func (s *Service) DryRun(
 	ctx context.Context, a Accepted, p *Policy, left allowance, also ...identity.Scope,
 ) (t Trial, err error) {
@@ -113,7 +113,7 @@ var verbs = map[ps.Effect]string{
 	ps.EffectCreated: "create", ps.EffectChanged: "change", ps.EffectRemoved: "remove",
 }
 
-// Announced passes an announcement to guards, until one refuses the call.
+// Announced passes an announcement to guards until one of them refuses the call.
 func Announced(guards []Guard, i *ps.Intent) error {
 	for _, g := range guards {
 		if err := g.Announced(i); err != nil {

@@ -16,8 +16,8 @@ import (
 // This file writes answers and errors of calls. It alone decides the status and the body, whether
 // an answer is sent, stored for a repetition, or recorded in the audit.
 
-// Status returns the HTTP status of an answer, or of err if that is not nil. op may be nil with an
-// error, if the request was not for an operation.
+// Status returns the HTTP status of an answer, or of err if err is not nil. op may be nil together with an
+// error if the request was not for an operation.
 func Status(op *ops.Operation, classic bool, answer Answer, err error) int {
 	if err != nil {
 		status, _ := refusalOf(op, err)
@@ -198,8 +198,8 @@ func encodeRefusal(op *ops.Operation, err error, requestID string) (status int, 
 	return status, encodeError(err, requestID)
 }
 
-// refusalOf returns the status of a refusal, and the body that the row's protocol defines for it,
-// or nil to use an envelope.
+// refusalOf returns the status of a refusal, and the body that the row's protocol defines for it. A nil body
+// means that an envelope is used.
 func refusalOf(op *ops.Operation, err error) (status int, form any) {
 	if op == nil || op.Protocol == nil || op.Protocol.Refusal == nil {
 		return statusOf(err), nil
@@ -216,8 +216,8 @@ func refusalOf(op *ops.Operation, err error) (status int, form any) {
 	return op.Protocol.Refusal(code, field)
 }
 
-// withSecret adds the generated secret to a record, whatever fields were selected. Without a
-// secret, or without a record, it returns the record unchanged.
+// withSecret adds the generated secret to a record, even if its field was not selected. Without a secret, or
+// without a record, it returns the record unchanged.
 func withSecret(record []byte, secret *ops.Generated) []byte {
 	if secret == nil || len(record) == 0 {
 		return record

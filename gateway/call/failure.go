@@ -21,8 +21,8 @@ var scriptCodes = []schema.Code{
 	schema.ParentDeleted, schema.NotUndoable, schema.Policy, schema.Unprocessable,
 }
 
-// Failure returns the error of a call whose run failed with err. It derives code and message from
-// error numbers and types, never from messages, which are localised.
+// Failure returns the error of a call whose run failed with err. It derives the code and the message from
+// error numbers and types, never from error texts, which are localised.
 func Failure(op *ops.Operation, b *ops.Bound, err error) error {
 	e := ps.AsError(err)
 	f := &problem.Error{Outcome: e.Outcome, Server: e.Server, RetryAfter: e.RetryAfter, Cause: err}
@@ -87,7 +87,7 @@ func Failure(op *ops.Operation, b *ops.Bound, err error) error {
 	return f
 }
 
-// forOperation completes an error for an operation: only changes have an outcome.
+// forOperation completes an error for an operation. It removes the outcome unless the operation is a change.
 func forOperation(op *ops.Operation, f *problem.Error) {
 	if op.Effect.Writes() && f.Outcome == "" {
 		f.Outcome = ps.OutcomeNone
@@ -119,8 +119,8 @@ func scriptError(f *problem.Error, op *ops.Operation, b *ops.Bound, e *ps.Error)
 	} else {
 		var found meaning
 		found, f.DirectoryCode = meaningOf(e)
-		// The numbers do not say which object is missing. It is the target, unless the failed step
-		// was about an object that a parameter refers to (facts D9).
+		// The numbers do not say which object is missing. The target is missing, unless the failed step was about
+		// an object that a parameter refers to (facts D9).
 		if p := op.Param(field); found == badReference && p != nil && op.IsAbout(p) {
 			found = missing
 		}

@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// Settled decodes the stored answer of a call. A partial answer becomes a success if the dialect of
-// the call shows it as one.
+// Settled decodes the stored answer of a call. It returns a partial answer as a success if the dialect of the
+// call does so.
 func Settled(c Call, answer Answer, err error) (Answer, error) {
 	if answer.Partly != nil && partsAreWarnings(c.Op, c.Classic) {
 		answer.Output, answer.Partly = answer.Partly.Message, nil

@@ -15,12 +15,12 @@ import (
 	"adgateway/ps"
 )
 
-// The outcome of an interrupted change is determined once. The verdict is stored in its key, in the
-// batch that closes its record. A repetition of the call is answered from the key, because others
-// may have changed the directory since.
+// The outcome of an interrupted change is determined only once. The verdict is stored in the call's
+// idempotency key, in the same batch that closes the record of the change. A repetition of the call is
+// answered from the key, because others may have changed the directory since.
 
-// claimed returns the key of the whole call, which covers the change of this request, or nil if
-// there is none.
+// claimed returns the key of the whole call, which covers the change of this request, or nil if the call has
+// no key.
 func (r *request) claimed() *idempotency.Claim { return r.whole().key }
 
 // claimKey claims the key of a request. earlier is the answer of an earlier call with the same key,
@@ -44,9 +44,9 @@ func (r *request) claimKey() (earlier *Answer, err error) {
 	return r.replay(earlierAnswer)
 }
 
-// replay answers with the stored answer of an earlier call, reduced to what the caller may see now,
-// or returns nil if there is none. The answer of an item goes to its job, which shows it according
-// to the reader's rights.
+// replay answers with the stored answer of an earlier call, reduced to what the caller may see now, or
+// returns nil if there is none. The answer of an item is not reduced, because it goes to the job, which shows
+// it according to the reader's rights.
 func (r *request) replay(earlier *idempotency.Answer) (answer *Answer, err error) {
 	if earlier == nil {
 		return nil, nil
@@ -138,14 +138,14 @@ func (r *request) judge(c *idempotency.Claim) error {
 		if begun := c.Progress(); begun.Verdict == nil && begun.Intent != nil { // another call continues it
 			return c.Undecided()
 		}
-	default: // an earlier version has closed the record without the key
+	default: // an earlier version has closed the record without storing the verdict in the key
 		c.Judge(write.Verdict{Outcome: past.Outcome, Failed: past.Failed})
 	}
 	return nil
 }
 
-// pastOfKey returns the record of the change of an earlier call with a key. If the history lacks
-// it, it builds the record from the key.
+// pastOfKey returns the record of the change of an earlier call with a key. If the history lacks the record,
+// pastOfKey builds it from the key.
 func (r *request) pastOfKey(ctx context.Context, c *idempotency.Claim,
 ) (past *changes.Record, recorded bool, err error) {
 	if change := c.Progress().Change; r.service.History != nil && change != "" {
@@ -158,8 +158,8 @@ func (r *request) pastOfKey(ctx context.Context, c *idempotency.Claim,
 	return c.Record(r.Op.ID, r.Principal.Who(), parameters), false, nil
 }
 
-// resume answers a call if an earlier one with its key has begun the change. It returns nil, nil if
-// the earlier call changed nothing, so this one must run.
+// resume answers a call if an earlier one with the same key has begun the change. It returns nil, nil if the
+// earlier call changed nothing; this call must then run.
 func (r *request) resume(records *Collector) (earlier *Answer, failed error) {
 	c := r.key
 	if !c.Unsure() {
@@ -181,7 +181,7 @@ func (r *request) resume(records *Collector) (earlier *Answer, failed error) {
 	if begun.Intent != nil && r.Item == nil {
 		of := change.MadeBy(r.service.Rows, ops.Done{Op: r.Op, Intent: begun.Intent}, r.Zone(begun.Intent))
 		if !change.BoundsOf(r.Principal.Limits).Include(of) {
-			c.LeaveOpen() // it will be answered once the history is readable again
+			c.LeaveOpen() // a later repetition will be answered once the history is readable again
 			return nil, idempotency.Hidden(r.Op)
 		}
 	}
@@ -197,8 +197,8 @@ func (r *request) resume(records *Collector) (earlier *Answer, failed error) {
 	return &answer, failed
 }
 
-// report answers, in place of an earlier call's script, for a change that was made as a whole or in
-// part. The records show the objects as they are now.
+// report answers in place of an earlier call's script, whose change was made as a whole or in part. The
+// records show the objects as they are now.
 func (r *request) report(records *Collector, begun idempotency.Progress,
 ) (Answer, error) {
 	cut := &ps.Error{

@@ -18,8 +18,8 @@ import (
 type allowance interface {
 	Most() int  // number of objects that the run may affect
 	Many() bool // whether the run may affect more than one
-	// Exceeded returns the [*identity.Exceeded] of a run that would have affected more objects, or nil
-	// if there is no limit.
+	// Exceeded returns the [*identity.Exceeded] of a run that would have affected more objects than allowed, or
+	// nil if there is no limit.
 	Exceeded() error
 }
 
@@ -38,9 +38,9 @@ func (unlimited) Exceeded() error { return nil }
 // outsideOUs is the sentence about an object outside the caller's OUs.
 const outsideOUs = "The object lies outside the OUs that the caller is limited to."
 
-// checkLimits refuses distinguished names outside the caller's OUs by their text alone, whether or
-// not the objects exist, and record names outside the caller's limits. It runs before anything is
-// looked up, so callers learn nothing about objects outside.
+// checkLimits refuses distinguished names outside the caller's OUs, by their text alone, and record names
+// outside the caller's limits. It runs before anything is looked up, so callers do not learn whether objects
+// outside their limits exist.
 func (t Table) checkLimits(p *identity.Principal, b *ops.Bound) error {
 	if err := checkNames(p, b); err != nil {
 		return err
@@ -90,13 +90,13 @@ func checkNames(p *identity.Principal, b *ops.Bound) error {
 	return nil
 }
 
-// explain completes the error of a run with the consequences of its caller's limits.
+// explain completes the error of a run that the caller's limits have caused.
 func (t Table) explain(a Accepted, bulk int, left allowance, f *problem.Error) {
 	switch {
 	case f.Code == schema.Limit:
 		t.explainLimit(a.Principal, a.Bound, f)
 	case f.Code == schema.TooMany && (a.Op.Extent != "" || left.Many() && left.Most() < bulk):
-		// The script's limit was the remainder of the caller's hourly limit.
+		// The script had to stay within the remainder of the caller's hourly limit.
 		var exceeded *identity.Exceeded
 		if errors.As(left.Exceeded(), &exceeded) {
 			f.Code, f.RetryAfter = schema.RateLimited, exceeded.RetryAfter
@@ -105,8 +105,8 @@ func (t Table) explain(a Accepted, bulk int, left allowance, f *problem.Error) {
 	}
 }
 
-// explainLimit explains what was refused and what the caller may use, in the caller's own terms. It
-// reveals nothing about objects outside of the limits.
+// explainLimit explains which value was refused and which values the caller may use, in the terms of the
+// caller's limits. It reveals nothing about objects outside of the limits.
 func (t Table) explainLimit(p *identity.Principal, b *ops.Bound, f *problem.Error) {
 	field := ""
 	if len(f.Details) > 0 {

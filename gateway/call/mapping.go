@@ -15,8 +15,8 @@ type meaning struct {
 	sentence string
 }
 
-// origin is the module or service that an error number must come from to be meaningful. Other
-// exceptions have an ErrorCode, too.
+// origin is the module or service that an error number must come from to be meaningful. It is needed because
+// other exceptions have an ErrorCode, too.
 type origin int
 
 const (
@@ -25,8 +25,7 @@ const (
 	dnsServer               // the DnsServer module
 )
 
-// row gives one kind of error its meaning. Exactly one of number, fault, id and typ identifies the
-// error.
+// row maps one kind of error to its meaning. Exactly one of number, fault, id and typ identifies the error.
 type row struct {
 	number int    // Win32 or DNS code
 	origin origin // origin of number
@@ -66,10 +65,10 @@ func init() {
 	}
 }
 
-// meaningOf maps an error by number, then id, fault and type, and never by message, which is
-// localised (facts D3, D7). An error that is not in the table never counts as missing or forbidden:
-// an error of the directory or of DNS is unmapped, and any other error is a defect of the gateway.
-// The second result is the directory's code.
+// meaningOf maps an error by number, then id, fault and type, and never by message, which is localised (facts
+// D3, D7). An error that is not in the table never counts as missing or forbidden. If it comes from the
+// directory or from DNS, it is unmapped; otherwise it is a defect of the gateway. The second result is the
+// directory's code.
 func meaningOf(e *ps.Error) (meaning, string) {
 	number := numberOf(e)
 	code := directoryCode(e, number)
@@ -101,7 +100,7 @@ func meaningOf(e *ps.Error) (meaning, string) {
 	return ourFault, code
 }
 
-// of reports whether an error with a number has this origin.
+// of reports whether an error that has a number comes from this origin.
 func (o origin) of(e *ps.Error) bool {
 	dns := e.Type == cimException || win32ID.MatchString(e.Native) || win32ID.MatchString(e.ID)
 	ad := strings.HasPrefix(e.Type, directoryTypes) || directoryID.MatchString(e.ID) ||
@@ -122,8 +121,8 @@ var (
 	win32ID     = regexp.MustCompile(`^WIN32 ([0-9]+)(?:,|$)`)
 )
 
-// numberOf returns the Win32 or DNS code of an error; 0 if it has none. Other
-// exceptions have an ErrorCode, too: a negative HRESULT.
+// numberOf returns the Win32 or DNS code of an error, or 0 if it has none. The ErrorCode of other exceptions,
+// a negative HRESULT, does not count.
 func numberOf(e *ps.Error) int {
 	candidates := []string{e.Code}
 	for _, match := range [][]string{

@@ -5,7 +5,7 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// The meanings that several rows share, and the meanings of errors without a row.
+// Meanings that several rows share, and meanings of errors without a row.
 var (
 	denied = meaning{
 		schema.DirectoryDenied,

@@ -13,8 +13,8 @@ import (
 	"adgateway/ps"
 )
 
-// Lists from scripts are answered as a whole or, with the parameter Limit, page by page. Each page
-// contains the cursor of the next one. The gateway stores nothing between pages.
+// A list from a script is returned as a whole or, with the parameter Limit, page by page. Each page contains
+// the cursor of the next one. The gateway stores nothing between pages.
 
 // page is the position of an answer's records in their list.
 type page struct {
@@ -24,7 +24,7 @@ type page struct {
 
 var errBadLast = errors.New("the script did not emit the GUID of the last record in hexadecimal digits")
 
-// pageOf returns the position that a script reports for the records that it has emitted.
+// pageOf returns the position in the list that a script reports for the records that it has emitted.
 func pageOf(p *identity.Principal, b *ops.Bound, result *ps.Result, records int) (found page, err error) {
 	if b.Text(ops.CountName) == "true" {
 		total := records

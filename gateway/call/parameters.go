@@ -13,8 +13,8 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Parameters gathers the values of a call by documented name, and the problems with names and
-// duplicates that occur.
+// Parameters gathers the values of a call by documented name, and the problems with unknown names and
+// duplicates.
 type Parameters struct {
 	Op       *ops.Operation
 	Names    []string // parameter names of all operations, see [ParameterNames]
@@ -41,15 +41,15 @@ func (c *Parameters) Wrong(field, message string) {
 		schema.FieldError{Field: field, Code: schema.InvalidRequest, Message: message})
 }
 
-// NameLimit is more than the length of any parameter's name, in bytes.
+// NameLimit limits the length of a parameter's name, in bytes. All names are shorter.
 const NameLimit = 128
 
 // Param returns the parameter with the given name on the wire. If the name is unknown, it adds a problem
 // and returns nil.
 func (c *Parameters) Param(name string) *ops.Param { return c.param(name, !isWord(name)) }
 
-// Pair is [Parameters.Param] for a name that may be a value: the text after an unencoded ampersand
-// in a form or a query.
+// Pair is like [Parameters.Param], for a name in a form or a query. Such a name may be part of a value with
+// an unencoded ampersand.
 func (c *Parameters) Pair(name string) *ops.Param { return c.param(name, true) }
 
 func (c *Parameters) param(name string, mayBeValue bool) *ops.Param {
@@ -108,7 +108,7 @@ func (c *Parameters) field(name string) *schema.Field {
 	return &shape.Fields[at]
 }
 
-// readOnly returns a message that the operation does not set a field of the record, and that names the
+// readOnly returns a message which says that the operation does not set a field of the record, and names the
 // operation that does.
 func (c *Parameters) readOnly(field *schema.Field) string {
 	const text = "is a field of the record that this operation does not set"
@@ -121,8 +121,8 @@ func (c *Parameters) readOnly(field *schema.Field) string {
 	return text
 }
 
-// shown returns an unknown name in the form in which the answer repeats it. It is shortened if it
-// may be a secret that was sent in the wrong place, unless it is close to a known name.
+// shown returns an unknown name in the form in which the answer repeats it. The name is shortened if it may
+// be a secret that was sent in the wrong place, unless it is close to a known name.
 func (c *Parameters) shown(name string, mayBeValue bool) string {
 	const beginning, most = 2, 100
 	if mayBeValue && c.secret() && !c.mistyped(name) {
@@ -137,9 +137,9 @@ func (c *Parameters) secret() bool { return len(c.Op.Secrets()) > 0 }
 // part is the length from which a name is accepted as part of a known one.
 const part = 4
 
-// mistyped reports whether an unknown name looks like a known one, of any operation's parameter or
-// of a field of the record. A name with characters other than letters does not, because many
-// passwords are a word with digits.
+// mistyped reports whether an unknown name looks like the name of a parameter of any operation, or of a field
+// of the record. It returns false for names with characters other than letters, because many passwords are a
+// word with digits.
 func (c *Parameters) mistyped(name string) bool {
 	if len(name) > NameLimit || !isWord(name) {
 		return false
@@ -160,7 +160,7 @@ func (c *Parameters) mistyped(name string) bool {
 	return slices.ContainsFunc(c.Names, alike)
 }
 
-// suggest returns a sentence that names the parameter that an unknown name probably means, or that
+// suggest returns a sentence that names the parameter that was probably meant by an unknown name, or that
 // lists the existing parameters.
 func (c *Parameters) suggest(name string) string {
 	if field := c.field(name); field != nil && c.Op.Param(field.Input) != nil {
@@ -191,7 +191,8 @@ func isWord(name string) bool {
 	})
 }
 
-// elsewhere explains a name that other tools use for a parameter. It returns "" if no tool uses it.
+// elsewhere explains a name that other tools use for a parameter. It returns "" if no other tool uses the
+// name.
 func (c *Parameters) elsewhere(name string) string {
 	alias := ops.Elsewhere(c.Op, name)
 	switch {

@@ -11,10 +11,9 @@ import (
 	"adgateway/ps"
 )
 
-// partial returns the answer to a run that failed for some objects: the records of the others, and
-// a detail for each failure. If all objects failed, it returns an ordinary error with the code of
-// the first. The classic dialect knows no other status with records than 200, so it gets the
-// failures as warnings.
+// partial returns the answer to a run that failed for some objects: the records of the others, and a detail
+// for each failure. If all objects failed, it returns an ordinary error with the code of the first. In the
+// classic dialect only status 200 has records, so there the failures become warnings.
 func (c *Collector) partial(result *ps.Result) (Answer, error) {
 	a := c.call
 	f := &problem.Error{Server: result.Server}
@@ -55,8 +54,7 @@ func (c *Collector) partial(result *ps.Result) (Answer, error) {
 	return answer, nil
 }
 
-// eachRefused is the cause of an error if every object failed for its own reason. The details hold
-// the reasons.
+// eachRefused is the cause of an error if every object failed. The details hold the reasons.
 type eachRefused struct{ error }
 
 func (e *eachRefused) Unwrap() error { return e.error }

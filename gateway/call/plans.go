@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// keepPlan stores the plan of a dry run and gives it its id.
+// keepPlan stores the plan of a dry run and sets the plan's id.
 func keepPlan(r *request, shown *change.Plan, i *ps.Intent) error {
 	of := r.whole() // only the whole call can be applied later
 	dryRun := plan.DryRun{Caller: of.Principal, Fingerprint: of.fingerprint, Operation: of.Op.ID}

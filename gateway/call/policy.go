@@ -16,7 +16,7 @@ import (
 type Policy struct {
 	RequireGuard []identity.Scope // scopes whose changes must have a guard
 	RequireKey   []identity.Scope // scopes whose changes must have an Idempotency-Key
-	// RequireReason lists operations, or patterns such as user.*, whose calls must have a reason.
+	// RequireReason lists operations whose calls must have a reason, by id or by a pattern such as user.*.
 	RequireReason []string
 
 	ReadLimit  time.Duration // for one run of a read

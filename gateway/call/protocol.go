@@ -10,7 +10,7 @@ import (
 	"adgateway/ps"
 )
 
-// Rows for other protocols pass the same stages as all rows. This file holds the differences.
+// Calls of rows for other protocols pass the same stages as all calls. This file contains the differences.
 
 // readDocument reads the document of a row of a protocol. The document is not needed afterwards.
 func readDocument(a *Accepted) error {
@@ -39,7 +39,7 @@ func complete(a Accepted, policy *Policy) error {
 	return nil
 }
 
-// wasCut reports whether the run of a change was interrupted and has certainly not made the change.
+// wasCut reports whether the run of a change was interrupted and has certainly not changed anything.
 func wasCut(err error) bool {
 	e := ps.AsError(err)
 	return e.Outcome == ps.OutcomeNone && (e.Kind == ps.KindTimeout || e.Kind == ps.KindDied)

@@ -12,7 +12,7 @@ import (
 	"adgateway/ps"
 )
 
-// A search over several types is open to callers that may read at least one of them.
+// A caller may search over several types if it may read at least one of them.
 
 // readScopes are the scopes needed to read objects of each type.
 var readScopes = map[string]identity.Scope{

@@ -32,10 +32,10 @@ func outcomes(r *request, status int, raced bool) (put func() error) {
 	return r.run.Outcomes(func(line audit.Call) audit.Result { return lineResult(r, line, whole()) })
 }
 
-// conclusion is a call whose end is stored and recorded.
+// conclusion holds a call while its end is being stored and recorded.
 type conclusion struct {
 	*request
-	written chan error // error of writing the audit's outcome; nil if writing has not begun
+	written chan error // receives the error of writing the audit's outcome; nil if writing has not begun
 }
 
 // close stores the end of a call. The audit's outcome of a change is written at the same time,
@@ -50,7 +50,7 @@ func (c *conclusion) close(answer Answer, err error) write.Closed {
 	return closeChange(c.request, answer, err)
 }
 
-// status returns the status of the answer. Parts have no answer of their own.
+// status returns the status of the answer, or 0 for a part, which has no separate answer.
 func (c *conclusion) status(answer Answer, err error) int {
 	if c.outer != nil {
 		return 0

@@ -18,8 +18,8 @@ import (
 	"adgateway/ps"
 )
 
-// request is the state of one call that may make a change. Its fields are in the order in which
-// they become known. Only one goroutine uses it at a time.
+// request is the state of one call that may make a change. Its fields are in the order in which they become
+// known. It is not safe for concurrent use.
 type request struct {
 	service *Service
 	ctx     context.Context // the caller's context, which ends if the caller leaves
@@ -33,7 +33,7 @@ type request struct {
 	ending
 }
 
-// taken holds everything that a call takes before its script runs.
+// taken holds everything that a call acquires before its script runs.
 type taken struct {
 	key         *idempotency.Claim // nil if the call has no key
 	applying    *plan.Application  // nil if the call applies no plan
@@ -144,7 +144,7 @@ func (r *request) release() {
 	}
 }
 
-// An undo makes other calls as its parts. They share its policy, its key and its plan.
+// An undo makes other calls as its parts, which share the policy, the key and the plan of the undo.
 
 // Part implements [Outer].
 func (r *request) Part(id string, op *ops.Operation, given ops.Given) Call {
@@ -165,8 +165,8 @@ func (r *request) Plan(ctx context.Context, parts int) error {
 	return nil
 }
 
-// Resumed implements [Outer]. While the outcome is unknown the key does not change, so the next
-// call with it, at any gateway, continues from the same point.
+// Resumed implements [Outer]. While the outcome is unknown, the key does not change, so the next call with
+// this key, at any gateway, continues from the same point.
 func (r *request) Resumed(ctx context.Context) (first string, err error) {
 	if !r.key.Unsure() {
 		return "", nil

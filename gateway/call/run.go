@@ -20,8 +20,8 @@ import (
 	"adgateway/ps"
 )
 
-// Request returns the request to the runner for a call. c takes the records. The request announces
-// nothing.
+// Request returns the request to the runner for a call. c takes the records. The request has no callback for
+// announcements.
 func (s *Service) Request(c *Collector, p *Policy, left allowance) ps.Request {
 	a := c.call
 	req := ps.Request{
@@ -103,7 +103,7 @@ func (of circumstances) supply(name string) (ps.Value, bool) {
 	return value(of), true
 }
 
-// guarded returns the objects that only privileged callers may change, as an argument of scripts.
+// guarded returns the argument that lists the objects that only privileged callers may change.
 func (of circumstances) guarded(arg string) ps.Value {
 	all := of.policy.Guarded
 	if of.Guarded != nil {
@@ -129,7 +129,7 @@ func (c *Collector) Answer(result *ps.Result) (Answer, error) {
 // declared records.
 func (s *Service) Failed(c *Collector, p *Policy, left allowance, err error) error {
 	switch {
-	case c.streaming: // the caller already has part of the list and gets no error body
+	case c.streaming: // the caller already has part of the list, so it gets no error body
 	case problem.Is(err): // a guard, or the gateway, refused the change
 		return problem.Of(err)
 	case c.err != nil:
@@ -147,8 +147,8 @@ var notReadBack = ps.Warning{
 	Message: "The change was made, but the object could not be read back: fields that are not known are null.",
 }
 
-// WasMade reports whether a change was made although its call failed with err. It decides by the
-// outcome of the run, result and runErr.
+// WasMade reports whether a change was made although its call failed with err. It decides by the result and
+// the error of the run.
 func (c *Collector) WasMade(result *ps.Result, runErr, err error) bool {
 	switch {
 	case err == nil, c.streaming, problem.Is(runErr), !c.call.Op.Effect.Writes(), c.call.DryRun():
@@ -207,8 +207,8 @@ func (a Accepted) known(i *ps.Intent) json.RawMessage {
 	return shape.All().Known(values)
 }
 
-// asImage answers with the image of a record, instead of the record itself, if the caller prefers
-// that. It fails with NotFound if there is no image.
+// asImage replaces the record of an answer with its image if the caller prefers that. It fails with NotFound
+// if there is no image.
 func (a Accepted) asImage(answer *Answer) error {
 	prefers := func(media string) bool { return a.Prefers != nil && a.Prefers(media) }
 	if !slices.ContainsFunc(a.Op.Images, prefers) {
@@ -228,7 +228,7 @@ func (a Accepted) asImage(answer *Answer) error {
 	return nil
 }
 
-// Announcement returns the announcement of the call's script in the form that plans use.
+// Announcement converts the announcement of the call's script to the form that plans use.
 func (a Accepted) Announcement(i *ps.Intent) change.Announcement {
 	return change.Announcement{Intent: i, Shape: a.Op.Reply.Shape, Secret: a.SetsSecret()}
 }
@@ -239,7 +239,7 @@ func (a Accepted) SetsSecret() bool {
 	return has
 }
 
-// Texts returns the accepted parameters except secrets, and reports whether there are secrets.
+// Texts returns the accepted parameters as text. It omits secrets, and reports whether there were any.
 func (a Accepted) Texts() (texts map[string]string, secret bool) {
 	texts = map[string]string{}
 	for i := range a.Op.Params {

@@ -77,11 +77,11 @@ func (r *request) perform() (Answer, error) {
 	return r.answer(c)
 }
 
-// roomRetry is the retry interval to suggest when the disk is full.
+// roomRetry is the suggested time until a retry when the disk is full.
 const roomRetry = time.Minute
 
-// mayTake refuses a change if its caller has used up its share of the disk, to leave room for
-// others.
+// mayTake refuses a change if the caller has used up its share of the disk, so that there is room for other
+// callers.
 func (r *request) mayTake() error {
 	err := r.service.Room.Admit(r.Principal.Identity().String())
 	var full *bounds.Full
@@ -95,8 +95,8 @@ func (r *request) mayTake() error {
 
 var errNotRun = errors.New("the run ended without a result")
 
-// runScript runs the script of a change, settles the change if it was interrupted, and counts what
-// was destroyed. c takes the records.
+// runScript runs the script of a change, settles the change if it was interrupted, and counts the destroyed
+// objects. c takes the records.
 func (r *request) runScript(c *Collector) (result *ps.Result, err error) {
 	err = errNotRun // unless the runner returns another one
 	defer func() {
@@ -122,7 +122,7 @@ func (r *request) runScript(c *Collector) (result *ps.Result, err error) {
 // mostPasswords is the number of generated passwords that are tried for one change.
 const mostPasswords = 4
 
-// refusedPassword reports whether a run failed because of the password policy, and changed nothing.
+// refusedPassword reports whether a run failed because of the password policy and changed nothing.
 func (r *request) refusedPassword(err error) bool {
 	if err == nil || problem.Is(err) || ps.AsError(err).Outcome != ps.OutcomeNone {
 		return false
@@ -157,8 +157,7 @@ func (r *request) answer(c *Collector) (Answer, error) {
 	return c.Answer(r.result)
 }
 
-// idle consults the guards of a change and the plan that it applies, if the script had nothing to
-// change.
+// idle consults the guards of a change, and the plan that it applies, if the script had nothing to change.
 func (r *request) idle(c *Collector) error {
 	if err := Unannounced(r.Guards, r.result, c.Tag()); err != nil {
 		return err

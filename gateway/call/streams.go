@@ -20,7 +20,7 @@ func NewStreams(most int) *Streams { return &Streams{identity.NewBudget(int64(mo
 // Open returns the number of open streams.
 func (s *Streams) Open() int { return int(s.places.Held()) }
 
-// Take reserves a place for a caller until free is called.
+// Take reserves a place for a caller. The caller of Take must call free to release it.
 func (s *Streams) Take(p *identity.Principal) (free func(), err error) {
 	by, share := p.Identity(), max(s.places.Most()/4, 1)
 	refuse := func(format string, args ...any) error {
@@ -40,7 +40,7 @@ func (s *Streams) Take(p *identity.Principal) (free func(), err error) {
 	return func() { s.places.Free(by, 1) }, nil
 }
 
-// streamRetry is the retry interval to suggest when all places for streams are taken.
+// streamRetry is the suggested time until a retry when all places for streams are taken.
 const streamRetry = 15 * time.Second
 
 // Event is one event of a stream. Neither ID nor Name may contain line breaks.
@@ -52,8 +52,8 @@ type Event struct {
 
 // Events sends the events of a stream to the caller. Only one goroutine at a time uses it.
 type Events interface {
-	// Begin starts the answer. After that no other answer is possible. It fails if the client's
-	// connection does.
+	// Begin starts the answer. After that no other answer is possible. It fails if the client's connection
+	// fails.
 	Begin() error
 	// Principal returns the caller with its rights as of the last check. After Check, Send and Wait,
 	// that check is at most a second old.
@@ -62,17 +62,17 @@ type Events interface {
 	Check() error
 	// Send sends an event. If the stream must end, it returns the reason instead.
 	Send(e Event) error
-	// Mark records that the client has everything up to an id, although no event carries it. Until
-	// the next event with an id, each comment carries a different id, so comments do not reveal
-	// whether the mark has moved.
+	// Mark records that the client has everything up to an id, although no event carries that id. Until the next
+	// event with an id, each comment carries the result of another call of id, so comments do not reveal whether
+	// the mark has moved.
 	Mark(id func() string)
 	// Comment sends a line that clients ignore.
 	Comment(text string) error
 	// Wait waits until changed receives or is closed, and keeps the connection alive meanwhile. If the
 	// stream must end, it returns the reason instead.
 	Wait(changed <-chan struct{}) error
-	// End ends the answer. A nil error means that it is complete. The client sees the text of an
-	// [EndOfEvents]. Of any other error it learns only that there was one, unless it has left.
+	// End ends the answer. A nil error means that it is complete. The client sees the text of an [EndOfEvents].
+	// Of any other error the client learns only that one occurred.
 	End(why error)
 }
 

@@ -44,9 +44,9 @@ func (t Table) takes(script, name string) bool {
 
 // Reveals configures calls that reveal secrets.
 type Reveals struct {
-	Unaudited bool // reveals may run without an audit log, because the secrets are made up
-	// Ended is called when a reveal has ended. outcome is "shown" or "failed", and many reports
-	// whether its caller has now seen many. It may be nil.
+	Unaudited bool // reveals may run without an audit log, because the secrets are not real
+	// Ended is called when a reveal has ended. outcome is "shown" or "failed", and many reports whether the
+	// caller has now seen many secrets. It may be nil.
 	Ended func(outcome string, many bool)
 }
 
@@ -69,7 +69,7 @@ type Service struct {
 	Plans       *plan.Plans       // nil if none are kept
 	Ledger      *quota.Ledger     // nil if quotas are only in memory
 	Names       *names.Names      // nil if the gateway is alone
-	Room        *bounds.Room      // room left on the disk; nil if nothing is refused for lack of it
+	Room        *bounds.Room      // room left on the disk; if nil, no call is refused for lack of space
 	Clustered   bool              // only the leader makes changes
 	// Gateways returns the number of gateways that share the callers' quotas.
 	Gateways func() int

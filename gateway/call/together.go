@@ -7,9 +7,9 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// A person's roles are not merged: one of them must allow the whole call. But a list shows the
-// objects of all roles. Roles that differ only in one kind of limits show the same objects as a
-// single role with the limits of all, so they are read as one.
+// A person's roles are not merged, so one of them must allow the whole call. A list, however, shows the
+// objects of all roles. Roles that differ only in one kind of limits together show the same objects as a
+// single role with the union of these limits, so they are combined into one role for reading.
 
 // Together returns the roles in which a row is called. Each of them allows the call. For a list
 // that only reads, as many roles as possible are combined.
@@ -36,7 +36,7 @@ func (t Table) Together(op *ops.Operation, roles []*identity.Principal) []*ident
 	return left
 }
 
-// both returns a role that shows what two roles show together, or nil if there is none.
+// both returns a role that shows exactly the objects that two roles show together, or nil if there is none.
 func (t Table) both(op *ops.Operation, a, b *identity.Principal) *identity.Principal {
 	scopes := t.asked(op)
 	if slices.ContainsFunc(scopes, func(s identity.Scope) bool { return a.Has(s) != b.Has(s) }) {
@@ -61,9 +61,9 @@ func (t Table) asked(op *ops.Operation) []identity.Scope {
 	return append([]identity.Scope{op.Scope}, op.Or...)
 }
 
-// limitsOf returns the combined limits of two roles. ok is false if they differ in two kinds: a
-// role with both limits would show objects that are inside one kind of the first and another kind
-// of the second.
+// limitsOf returns the combined limits of two roles. ok is false if the roles differ in two kinds of limits.
+// A role with the limits of both would then show an object that is inside one kind of limits of the first
+// role and inside the other kind of the second.
 func (t Table) limitsOf(op *ops.Operation, a, b identity.Limits) (both identity.Limits, ok bool) {
 	different := 0
 	join := func(argument string, a, b []string) []string {

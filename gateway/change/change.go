@@ -1,7 +1,7 @@
 // Package change describes what a change does, in terms of the fields of records. [Of] derives the
-// description from the announcement that a script makes before it changes anything. Dry runs show
-// it, plans are compared with it ([Drift]), and the history stores it. [Bounds] determine who may
-// see a change, and [Made] how it is undone. Nothing here looks anything up.
+// description from the announcement that a script makes before it changes anything. Dry runs show the
+// description, plans are compared with it ([Drift]), and the history stores it. [Bounds] determine which
+// callers may see a change, and [Made] how it is undone. The package looks nothing up.
 package change
 
 import (
@@ -18,13 +18,14 @@ import (
 
 // Object is a changed object. An object that is yet to be created has no GUID.
 type Object struct {
-	GUID              *string  `json:"guid"`
-	DistinguishedName string   `json:"distinguishedName"` // current or future; for a DNS record the full name
-	Changes           []Change `json:"changes"`           // in the order of execution
+	GUID *string `json:"guid"`
+	// current or future name; for a DNS record its full name
+	DistinguishedName string   `json:"distinguishedName"`
+	Changes           []Change `json:"changes"` // in the order of execution
 }
 
-// Change is a changed property, with the name of the record's field and the directory's name.
-// Values are null if there are none, and for secrets.
+// Change is a changed property, with the name of the record's field and the directory's name. A value is null
+// if there is none, or if it is secret.
 type Change struct {
 	Field     string            `json:"field"`
 	Attribute string            `json:"attribute"`
@@ -38,11 +39,11 @@ const (
 	Existence     = "exists"
 	Protection    = "protected" // from accidental deletion
 	Parent        = "parent"
-	PasswordStamp = "pwdLastSet" // changes with the password, and determines when it must be changed
+	PasswordStamp = "pwdLastSet" // changes with the password, and determines when that must be changed
 	Member        = "member"
 
-	// MemberPrefix precedes the GUID of a member in a change of several members. Each of them is
-	// announced as an object of its own after the group.
+	// MemberPrefix precedes the GUID of a member in a change of several members. Each member is announced as a
+	// separate object after the group.
 	MemberPrefix = ops.MemberChange
 )
 
@@ -112,7 +113,7 @@ func (a Announcement) Changes(object *ps.Intended, c ps.IntendedChange) []Change
 	case c.Name == PasswordStamp:
 		return a.passwordChanges(c)
 	case c.Name == Parent && a.Shape == schema.OU && strings.HasSuffix(object.DN, c.Before):
-		// The field that shows the place of an OU is its own distinguished name.
+		// The field that shows the place of an OU is the OU's distinguished name.
 		c.Before, c.After = object.DN, strings.TrimSuffix(object.DN, c.Before)+c.After
 	case strings.HasPrefix(c.Name, MemberPrefix):
 		dn := a.nameOf(strings.TrimPrefix(c.Name, MemberPrefix))

@@ -18,12 +18,12 @@ type Difference struct {
 	Found    json.RawMessage `json:"found"`
 }
 
-// Drift returns the differences between the objects of a plan and those announced when it is
-// applied: objects that were added, are missing or reordered, or have different values before or
-// after. Values that the server chooses count as equal. It returns nil if the plan still holds.
+// Drift returns the differences between the objects of a plan and those announced when it is applied: objects
+// that were added, are missing or reordered, or have different values before or after. Values that the server
+// chooses count as equal. It returns nil if there are no differences.
 //
-// Memberships are compared by the identity of groups and members: neither their names and places
-// nor the order of several groups matters.
+// Memberships are compared by the identity of groups and members: neither the names and places of groups and
+// members nor the order of several groups matters.
 func Drift(planned, found []Object) []Difference {
 	var drift []Difference
 	memberships := slices.ContainsFunc(planned, joins)
@@ -67,6 +67,45 @@ func inOrderOf(planned, found []Object) []Object {
 	return slices.SortedStableFunc(slices.Values(found), func(a, b Object) int { return at(a) - at(b) })
 }
 
+// Named returns the objects of a plan that was made from the announcement was, with the names that
+// the members have in this announcement. A member that is no longer announced keeps its name, unless
+// another object has the name now: then the GUID stands for the member. The plan is not changed.
+func (a Announcement) Named(planned []Object, was *ps.Intent) []Object {
+	planned = slices.Clone(planned)
+	for i := range planned {
+		if !joins(planned[i]) {
+			continue
+		}
+		planned[i].Changes = slices.Clone(planned[i].Changes)
+		for n := range planned[i].Changes {
+			if c := &planned[i].Changes[n]; c.Kind == schema.SetsMember {
+				c.Before, c.After = a.memberNow(c.Before, was), a.memberNow(c.After, was)
+			}
+		}
+	}
+	return planned
+}
+
+// memberNow returns the current name of the member that value names in a plan made from was.
+func (a Announcement) memberNow(value json.RawMessage, was *ps.Intent) json.RawMessage {
+	var dn string
+	if json.Unmarshal(value, &dn) != nil || dn == "" {
+		return value
+	}
+	i := slices.IndexFunc(was.Objects, func(o ps.Intended) bool { return o.DN == dn })
+	if i < 0 {
+		return value
+	}
+	guid := was.Objects[i].GUID
+	if now := a.nameOf(guid); now != guid {
+		return text(now)
+	}
+	if slices.ContainsFunc(a.Intent.Objects, func(o ps.Intended) bool { return o.DN == dn }) {
+		return text(guid)
+	}
+	return value
+}
+
 // Against returns the objects of an announcement for comparison with a plan. A planned object that
 // already has its planned values is included, without changes.
 func (a Announcement) Against(planned []Object) []Object {
@@ -100,9 +139,9 @@ func same(a, b Object) bool {
 	return *a.GUID == *b.GUID
 }
 
-// compare returns the differences between the planned and the found changes of an object. A change
-// that is no longer announced has been made by others. One that was not planned was not needed
-// then, because the object already had the new value.
+// compare returns the differences between the planned and the found changes of an object. A planned change
+// that is no longer announced has been made by others. A change that was not planned was not needed at that
+// time, because the object already had the new value.
 func compare(planned, found Object) []Difference {
 	var drift []Difference
 	differ := func(field string, expected, found json.RawMessage) {

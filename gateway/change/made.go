@@ -9,14 +9,13 @@ import (
 	"adgateway/ps"
 )
 
-// Made is a change that was made, or that a dry run plans, together with the row that makes it. It
-// is a value.
+// Made is a change that was made, or that a dry run plans, together with the row that makes it.
 type Made struct {
 	ops.Done
 	Zone string // DNS zone; empty if there are several, or none
 
 	table []*ops.Operation // the gateway's table
-	bin   bool             // the removed objects can be restored from the Recycle Bin
+	bin   bool             // whether the removed objects can be restored from the Recycle Bin
 }
 
 // MadeBy returns done as a change made by a gateway whose operations are table.
@@ -24,8 +23,8 @@ func MadeBy(table []*ops.Operation, done ops.Done, zone string) Made {
 	return Made{Done: done, Zone: zone, table: table, bin: restorable(table, done)}
 }
 
-// restorable reports whether, according to the announcement, the removed objects are in the Recycle
-// Bin. If that is unknown, it assumes they are.
+// restorable reports whether, according to the announcement, the removed objects are in the Recycle Bin. If
+// that is unknown, it returns true.
 func restorable(table []*ops.Operation, done ops.Done) bool {
 	if !done.Op.Undo.Bin || ops.Find(table, done.Op.Undo.Rows[0]) == nil {
 		return false
@@ -63,12 +62,11 @@ func (m Made) Objects(bounds Bounds, whole bool) []ShownObject {
 	all := []ShownObject{}
 	for i := range m.Intent.Objects {
 		object := &m.Intent.Objects[i]
-		shown := ShownObject{DistinguishedName: object.DN, Changes: m.Values(bounds, object, nil)}
+		shown := ShownObject{
+			DistinguishedName: bounds.nameOf(m.Op.Reply.Shape, object), Changes: m.Values(bounds, object, nil),
+		}
 		if object.GUID != "" {
 			shown.GUID = &object.GUID
-		}
-		if object.DN == "" {
-			shown.DistinguishedName = NameOfNew(m.Op.Reply.Shape, object)
 		}
 		if whole && len(object.Image) > 0 && string(object.Image) != "null" && bounds.None() {
 			shown.Image = object.Image
@@ -154,8 +152,8 @@ func (m Made) Undoable(undone func(fields ...string) bool) schema.Undoable {
 	return schema.UndoFull
 }
 
-// Loss describes what stays lost if the change, or a part of it, is undone. It returns "" if
-// nothing is lost.
+// Loss describes the data that undoing the change, or a part of it, cannot restore. It returns "" if nothing
+// is lost.
 func (m Made) Loss(part ops.Done) string {
 	if m.Op.Undo.Loss == nil {
 		return ""
@@ -163,8 +161,8 @@ func (m Made) Loss(part ops.Done) string {
 	return m.Op.Undo.Loss(part)
 }
 
-// callable reports whether the calls that undo the change can be made: there are some, the gateway
-// has their rows, and the rows accept the values. Objects that a dry run would create have no ids
+// callable reports whether the calls that undo the change can be made. There must be such calls, the gateway
+// must have their rows, and the rows must accept the values. Objects that a dry run would create have no ids
 // yet for such calls.
 func (m Made) callable() bool {
 	if m.Intent.Effect == ps.EffectCreated {

@@ -37,8 +37,7 @@ func WithoutImages(i ps.Intent) ps.Intent {
 	return i
 }
 
-// Check is a condition that may prevent a change although its script has announced it, with the
-// result of checking it.
+// Check is the result of checking a condition that may prevent a change although its script has announced it.
 type Check struct {
 	Name    string `json:"name"`
 	State   string `json:"state"`
@@ -62,8 +61,8 @@ func (p *Plan) Hide(bounds Bounds) {
 	}
 }
 
-// And returns the plan of a change that consists of this one and others. It has the objects and the
-// required scopes of all of them; everything else is taken from this plan.
+// And returns the plan of a change that consists of the changes of this plan and others. It has the objects
+// and the required scopes of all plans; everything else is taken from this plan.
 func (p Plan) And(others ...Plan) Plan {
 	p.Objects, p.Requires = slices.Clone(p.Objects), slices.Clone(p.Requires)
 	for i := range others {

@@ -15,9 +15,9 @@ import (
 	"adgateway/ps"
 )
 
-// Sight determines which stored data about changes a caller may read now: the data within its
-// limits for which it has the reading scope. It applies to all such data: changes, plans, answers,
-// items of jobs, and lines of the audit.
+// Sight determines which stored data about changes a caller may read now. It may read the data within its
+// limits for which it has the reading scope. This applies to changes, plans, answers, items of jobs, and
+// lines of the audit.
 type Sight struct {
 	Bounds
 	caller *identity.Principal
@@ -45,8 +45,7 @@ func (s Sight) Answered(op *ops.Operation) bool {
 	return s.Reads(op) || op.Scope == "" || s.caller.Has(op.Scope)
 }
 
-// Undoes reports whether the caller may know about a change because it may make all calls that undo
-// the change.
+// Undoes reports whether the caller may make all calls that undo a change, and so may know about the change.
 func (s Sight) Undoes(m Made) bool {
 	if m.Op.Undo.Never != "" || !s.Include(m) {
 		return false
@@ -73,7 +72,7 @@ func (s Sight) Images(m Made) bool {
 // Links reports whether the caller may read memberships, wherever their groups and members are.
 func (s Sight) Links() bool { return s.None() && s.caller.Has(identity.MemberRead) }
 
-// Free reports whether no limit applies to the objects of a lane.
+// Free reports whether the caller has no limits for the objects of a lane.
 func (b Bounds) Free(lane ps.Lane) bool {
 	if lane == ps.DNS {
 		return len(b.limits.Zones)+len(b.limits.Names) == 0
@@ -105,8 +104,8 @@ type About struct {
 	Zone  string   // DNS zone; empty if unknown
 }
 
-// Hold reports whether all objects of a row's call are within the limits. known is false if limits
-// apply but the objects are unknown.
+// Hold reports whether all objects of a call are within the limits. known is false if limits apply but the
+// objects are unknown.
 func (b Bounds) Hold(op *ops.Operation, about About) (within, known bool) {
 	switch {
 	case b.Free(op.Lane):
@@ -115,7 +114,7 @@ func (b Bounds) Hold(op *ops.Operation, about About) (within, known bool) {
 		return b.holdNames(about)
 	case len(about.Names) == 0:
 		return false, false
-	case len(b.limits.Groups) > 0 && (op.Reply.Shape == schema.Group || op.Reply.Shape == schema.Membership):
+	case len(b.limits.Groups) > 0 && mayNameGroups(op):
 		if !slices.ContainsFunc(about.Names, b.isGroup) { // limits may also name groups in other ways
 			return false, false
 		}
@@ -123,7 +122,14 @@ func (b Bounds) Hold(op *ops.Operation, about About) (within, known bool) {
 	return !slices.ContainsFunc(about.Names, func(dn string) bool { return !b.Within(dn) }), true
 }
 
-// isGroup reports whether a distinguished name names a group that the caller is limited to.
+// mayNameGroups reports whether objects of a row's calls may be groups.
+func mayNameGroups(op *ops.Operation) bool {
+	shape := op.Reply.Shape
+	return shape == schema.Group || schema.ShowsMembers(shape) || shape == schema.CopiedGroup ||
+		shape == schema.RestoredObject || shape == schema.OU && op.Effect == ops.Delete
+}
+
+// isGroup reports whether a distinguished name is the name of a group to which the caller is limited.
 func (b Bounds) isGroup(dn string) bool {
 	path, isPath := schema.ParsePath(dn)
 	return isPath && slices.ContainsFunc(b.limits.Groups, func(group string) bool {
@@ -139,9 +145,9 @@ type Call struct {
 	About About
 }
 
-// SeeCall reports whether a line of the audit may be shown. A caller sees lines about objects that it
-// may read now, and its own lines, including those about calls that it may still make. If limits apply,
-// it sees the reasons why its own calls were refused, but not those of other callers' calls.
+// SeeCall reports whether a line of the audit may be shown. A caller sees lines about objects that it may
+// read now, and lines about its own calls that it may still make. If limits apply, it sees the reasons why
+// its own calls were refused, but not the reasons for refusals of other callers.
 func (s Sight) SeeCall(c Call) bool {
 	if c.Row == nil {
 		return c.Own || s.None() && s.caller.Has(identity.UserRead)
@@ -151,6 +157,24 @@ func (s Sight) SeeCall(c Call) bool {
 		return s.Answered(c.Row) && (within || !known)
 	}
 	return s.Reads(c.Row) && within && known
+}
+
+// ShowsGiven reports whether the value that another caller gave for a parameter of a row may be shown,
+// given that the objects of the call may be. If limits apply, the name of another object, such as a
+// manager, may be shown only if it is a distinguished name within the limits. Whether other names are
+// within the limits is unknown.
+func (b Bounds) ShowsGiven(op *ops.Operation, name, value string) bool {
+	p := op.Param(name)
+	if p == nil || p.Path != "" || value == "" || b.Free(op.Lane) || !schema.NamesObjects(p.Kind) {
+		return true
+	}
+	if p.Group && len(b.limits.Groups) > 0 {
+		return slices.ContainsFunc(b.limits.Groups, func(group string) bool {
+			return strings.EqualFold(group, value)
+		})
+	}
+	_, isPath := schema.NamesPath(p.Kind, value)
+	return len(b.limits.OUs) == 0 || isPath && b.Within(value)
 }
 
 func (b Bounds) holdNames(about About) (within, known bool) {
@@ -172,7 +196,8 @@ func (b Bounds) holdNames(about About) (within, known bool) {
 	return !slices.ContainsFunc(about.Names, outside), true
 }
 
-// ScopeMissing is the code of the warning that data was omitted because the caller may not read it.
+// ScopeMissing is the code of the warning that data was omitted because the caller lacks the scope to read
+// it.
 const ScopeMissing = "scope_missing"
 
 // Unreadable returns the warning for a change whose caller may not read the objects of the row.
@@ -183,8 +208,8 @@ func Unreadable(op *ops.Operation) ps.Warning {
 			"does not have.", scope)}
 }
 
-// WithheldBefore returns the values of a change without the previous values, because a caller that
-// may write but not read only learns what it would write.
+// WithheldBefore returns the values of a change without the previous values. It is for a caller that may
+// write but not read, and so may only see what it would write.
 func WithheldBefore(values []ShownValue) []ShownValue {
 	values = slices.Clone(values)
 	for i := range values {

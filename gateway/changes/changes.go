@@ -29,10 +29,10 @@ import (
 // kind is the kind of changes in the store.
 const kind store.Kind = "change"
 
-// Log is the log of the store to which the id of each change is appended when it is completed, in
-// the same decision. A reader sees every change once, in the order in which they ended, and none
-// that is still running. The entries are kept as long as the changes. A completed change that is
-// changed later, for example by its undo, is not appended again.
+// Log is the log of the store to which the id of each change is appended when it is completed, in the same
+// decision. A reader sees every change that has ended exactly once, in the order in which the changes ended.
+// The entries are kept as long as the records. A completed change that is changed later, for example by its
+// undo, is not appended again.
 const Log store.Log = "changes"
 
 // Author is the caller that made a change.
@@ -76,23 +76,24 @@ type Record struct {
 	Key      string    `json:"key,omitempty"`   // name of the call's key in the store; empty if it has none
 	Batch    string    `json:"batch,omitempty"` // id of the first change made by the same request
 
-	Degraded bool      `json:"degraded,omitempty"` // by an earlier version, without the shared store
-	Sent     time.Time `json:"sent,omitzero"`      // when this history adopted it; zero if it was not adopted
+	Degraded bool `json:"degraded,omitempty"` // by an earlier version, without the shared store
+	// when this history adopted the record; zero if it was not adopted
+	Sent time.Time `json:"sent,omitzero"`
 
-	// Process runs the script of a running change. The script may write for at most Limit. Both are
-	// zero for a gateway without a cluster.
+	// Process is the process that runs the script of a running change. The script may write for at most Limit.
+	// Both are zero for a gateway without a cluster.
 	Process journal.Process `json:"process,omitzero"`
 	Limit   time.Duration   `json:"limit,omitempty"`
 
-	// Raced is the outcome that a change's gateway reported after another gateway had closed the
-	// change with a different one. It is empty if there is none.
+	// Raced is the outcome that a change's gateway reported after another gateway had closed the change with a
+	// different one. It is empty if there is no such outcome.
 	Raced ps.Outcome `json:"raced,omitempty"`
 
 	Token string `json:"token,omitempty"` // of the decision that allowed it
 	Spent *Spent `json:"spent,omitempty"` // reserved by a running change; nil if it has reserved nothing
 
 	revision store.Revision
-	expires  time.Time // in store time; zero for its lifetime after the first save
+	expires  time.Time // in store time; zero until the first save, after which the history's lifetime applies
 	size     int       // in bytes, when it was last put
 }
 
@@ -100,15 +101,14 @@ type Record struct {
 // closed it.
 const RacedCode = "raced"
 
-// Spent is the part of its caller's hourly limits that a running change has reserved.
+// Spent is the part of the caller's hourly limits that a running change has reserved.
 type Spent struct {
 	Account string         `json:"account"` // id of the credential
 	At      time.Time      `json:"at"`
 	Impacts map[string]int `json:"impacts"`
 }
 
-// Identify adds the ids of created objects to the announcement, and notes objects that were not
-// changed.
+// Identify adds the ids of created objects to the announcement, and marks objects that were not changed.
 func (r *Record) Identify(result *ps.Result) {
 	for _, failed := range result.Failures {
 		r.Failed = append(r.Failed, failed.GUID)
@@ -213,8 +213,8 @@ func New(db *store.Sealed, life time.Duration, most int64) *History {
 // Life returns how long records are kept.
 func (h *History) Life() time.Duration { return h.life }
 
-// Save creates a record, or replaces it in its last known state. It fails with [store.ErrConflict]
-// if others changed it since.
+// Save creates a record, or replaces it if it is still in the state that this process last read or saved. It
+// fails with [store.ErrConflict] if others have changed it since.
 func (h *History) Save(ctx context.Context, r *Record) error {
 	return h.replace(ctx, r, h.Put)
 }
@@ -230,7 +230,7 @@ func (h *History) Complete(ctx context.Context, r *Record, outcome ps.Outcome) e
 	return h.replace(ctx, r, h.PutEnded)
 }
 
-// replace stores a record if it is still in its last known state.
+// replace stores a record if the stored record is still in the last known state.
 func (h *History) replace(ctx context.Context, r *Record, put func(*store.Tx, *Record) error) error {
 	err := h.store.Update(ctx, func(tx *store.Tx) error {
 		present, err := tx.Get(kind, r.ID)
@@ -278,8 +278,7 @@ func (r *Record) End(outcome ps.Outcome) {
 	r.Process, r.Limit = journal.Process{}, 0
 }
 
-// Put saves a record as part of an update. Once the update is stored, [History.Saved] should be
-// called.
+// Put saves a record as part of an update. The caller should call [History.Saved] once the update is stored.
 func (h *History) Put(tx *store.Tx, r *Record) error {
 	if r.expires.IsZero() {
 		r.expires = tx.Now().Add(h.life)
@@ -292,8 +291,8 @@ func (h *History) Put(tx *store.Tx, r *Record) error {
 	return err
 }
 
-// PutEnded is [History.Put] for a record that has ended. It also appends the record to [Log], and
-// notes it in the change that it undoes.
+// PutEnded is [History.Put] for a record that has ended. It also appends the record to [Log], and records its
+// id in the change that it undoes.
 func (h *History) PutEnded(tx *store.Tx, r *Record) error {
 	if err := h.Put(tx, r); err != nil {
 		return err
@@ -325,8 +324,8 @@ func (h *History) Find(tx *store.Tx, id string) (*Record, error) {
 	return h.decode(e)
 }
 
-// Saved counts a record that was put. If their total size exceeds the limit now, [History.RunTrimming]
-// removes the oldest.
+// Saved counts the size of a record that was put. If the total size of the records now exceeds the limit,
+// [History.RunTrimming] removes the oldest.
 func (h *History) Saved(r *Record) {
 	if seen := h.seen.Load(); seen != nil {
 		(*seen)(r)
@@ -342,8 +341,8 @@ func (h *History) Saved(r *Record) {
 	}
 }
 
-// OnSaved sets the function that is called with each record that is put from now on, and replaces the
-// one set before. The function must not keep the record.
+// OnSaved sets the function that is called with each record that is put from now on, in place of the previous
+// function. The function must not keep the record.
 func (h *History) OnSaved(seen func(*Record)) { h.seen.Store(&seen) }
 
 // Oldest returns the id of the oldest record, or "" if there is none.
@@ -419,7 +418,7 @@ func (h *History) Running(ctx context.Context) (running []*Record, err error) {
 	return running, errors.Join(err, wrong)
 }
 
-// isRunning is in the text of every running change, and perhaps in others.
+// isRunning is part of the text of every running change, and perhaps of others.
 var isRunning = []byte(`"running":true`)
 
 // Sum returns a keyed sum of some texts, with which the history recognises its own cursors.

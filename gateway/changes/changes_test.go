@@ -172,7 +172,7 @@ func TestCompletedChangesAreLoggedOnce(t *testing.T) {
 	assert.Len(t, logged(t, h), 2, "the record and its entry are one decision")
 }
 
-// TestTheLogEndsWithItsChanges: a change that is removed to make room also leaves the log.
+// TestTheLogEndsWithItsChanges: a change that is removed to make room is also removed from the log.
 func TestTheLogEndsWithItsChanges(t *testing.T) {
 	h := open(t, 64<<10)
 	for range 40 {

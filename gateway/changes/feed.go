@@ -22,8 +22,8 @@ type Ended struct {
 	*Record
 }
 
-// Ends returns a channel that is closed when a change ends, or when the store is closed. A reader
-// must get it before it reads, and wait for it afterwards.
+// Ends returns a channel that is closed when a change ends, or when the store is closed. A reader must get
+// the channel before it reads, and wait for it afterwards.
 func (h *History) Ends() <-chan struct{} { return h.store.Appends(Log) }
 
 // End returns the position after the last change that has ended.
@@ -54,8 +54,8 @@ func (h *History) After(
 	return slices.DeleteFunc(ended, func(e Ended) bool { return e.Record == nil }), reached, nil
 }
 
-// longest is an upper bound on the duration of a change. The history is in the order in which
-// changes ended, so a change can precede one that began up to that much earlier.
+// longest is an upper bound on the duration of a change. The history is in the order in which changes ended,
+// so a change can precede another that began up to this much earlier.
 const longest = time.Hour
 
 // From returns the position before the first change that began at or after a time, or the end if
@@ -129,7 +129,7 @@ var ErrCursor = errors.New("it is not a cursor")
 
 // The first octet of a cursor determines the format of the rest.
 const (
-	blockCursor  = 1 // a single block, the same for equal positions; used by earlier versions
+	blockCursor  = 1 // a single block that is the same for equal positions; used by earlier versions
 	sealedCursor = 2 // a nonce, and the sealed position
 )
 
@@ -137,9 +137,8 @@ const (
 // sequence.
 const positionSize = creationSize + 8
 
-// Cursor returns a position as text for clients. Every gateway with the key of this store can read
-// it. The text is different each time, so two of them do not reveal whether any change ended in
-// between.
+// Cursor returns a position as text for clients. Every gateway with the key of this store can read it. The
+// text is different each time, so two cursors do not reveal whether any change ended in between.
 func (h *History) Cursor(position store.Position) string {
 	plain := binary.BigEndian.AppendUint64(creationSum(position.Creation), position.Sequence)
 	seal := h.cursors()
@@ -170,8 +169,8 @@ func (h *History) Position(ctx context.Context, cursor string) (store.Position, 
 	last := position.Sequence
 	position.Sequence = binary.BigEndian.Uint64(plain[creationSize:])
 	if position.Sequence > last {
-		// Another gateway may have issued the cursor, and this one may not have its changes yet. If the
-		// store does not find the position either, it was rolled back.
+		// Another gateway may have issued the cursor, and this one may not have its changes yet. If the store does
+		// not find the position even after it has caught up, the store was rolled back.
 		if _, _, err = h.next(ctx, position); err != nil {
 			return store.Position{}, err
 		}

@@ -165,7 +165,7 @@ func earlierCursor(h *History, position store.Position) string {
 	return base64.RawURLEncoding.EncodeToString(append([]byte{blockCursor}, plain...))
 }
 
-// FuzzCursor: only texts that are cursors are accepted as positions.
+// FuzzCursor checks that only cursors are accepted as positions.
 func FuzzCursor(f *testing.F) {
 	plain, _, err := store.Open(store.Options{Path: filepath.Join(f.TempDir(), "state.db")})
 	require.NoError(f, err)

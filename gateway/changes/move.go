@@ -21,9 +21,9 @@ var ErrUnfinished = errors.New("changes are unfinished")
 // moveAtOnce is the number of changes that are read at a time.
 const moveAtOnce = 500
 
-// Take copies the changes of another history into this one, in the order in which they ended. It
-// can be repeated. It fails with [ErrUnfinished] if one of them has not ended, because its gateway
-// must settle it first.
+// Take copies the changes of another history into this one, in the order in which they ended. It can be
+// repeated. It fails with [ErrUnfinished] if a change has not ended, because its gateway must settle it
+// first.
 func (h *History) Take(ctx context.Context, from *History, now time.Time) (moved Moved, err error) {
 	running, err := from.Running(ctx)
 	if err != nil {

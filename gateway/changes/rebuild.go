@@ -26,8 +26,8 @@ type Rebuilding struct {
 	Expired int `json:"expired"` // older than the lifetime of changes
 }
 
-// Rebuild adds the changes in an audit log that the history does not have. The log has no images of
-// the previous state, so rebuilt changes cannot be undone.
+// Rebuild adds the changes in an audit log that are missing in the history. The log contains no images of
+// removed objects, so rebuilt changes cannot be undone.
 func (h *History) Rebuild(
 	ctx context.Context, file string, files []string, now time.Time,
 ) (Rebuilding, error) {
@@ -138,7 +138,7 @@ func textOf(value json.RawMessage) string {
 	return string(value)
 }
 
-// idOf returns an id for a change whose audit lines contain none. It is the same each time.
+// idOf returns an id for a change whose audit lines contain none. The id is the same each time.
 func idOf(at time.Time, seq uint64) string {
 	var line [16]byte
 	binary.BigEndian.PutUint64(line[:8], uint64(at.UnixNano()))

@@ -13,9 +13,9 @@ import (
 	"adgateway/gateway/store"
 )
 
-// When the history is full, the callers with the largest parts of it lose their oldest changes,
-// down to a size that every caller may keep. So a caller that makes many changes cannot push out
-// the changes of callers with few.
+// When the history is full, the callers with the largest shares lose their oldest changes, until each share
+// has a size that every caller may keep. So a caller that makes many changes cannot push out the changes of
+// callers with few changes.
 
 // sized is the part of a record that is needed for trimming.
 type sized struct {
@@ -58,9 +58,9 @@ func (h *History) measure(ctx context.Context) (size int64, err error) {
 	return size, err
 }
 
-// trim removes old records if their total size exceeds the limit. Records that were replaced or have
-// expired are counted in [History.Saved], and found to be gone here. A record that is saved meanwhile
-// is counted twice at most.
+// trim removes old records if their total size exceeds the limit. Records that were replaced or have expired
+// are still counted by [History.Saved]; trim corrects the count. A record that is saved meanwhile is counted
+// at most twice.
 func (h *History) trim(ctx context.Context) error {
 	h.mu.Lock()
 	counted := h.size
@@ -81,9 +81,9 @@ func (h *History) trim(ctx context.Context) error {
 	return nil
 }
 
-// removeSurplus removes the oldest records of the callers with the most, down to a size, and the
-// entries of [Log] that have no record. It returns the remaining size. If a record was replaced
-// meanwhile, it ends early without an error; the next saved record triggers another attempt.
+// removeSurplus removes the oldest records of the callers with the most, down to a size, and the entries of
+// [Log] that have no record. It returns the remaining size. If a record was replaced meanwhile, removeSurplus
+// ends early without an error; the next saved record triggers another attempt.
 func (h *History) removeSurplus(
 	ctx context.Context, callers map[identity.ID][]sized, size, goal int64,
 ) (left int64, err error) {
@@ -130,8 +130,8 @@ func (h *History) byCaller(ctx context.Context) (callers map[identity.ID][]sized
 	return callers, size, err
 }
 
-// callerIn returns the caller in the text of a record, without parsing the rest, or zero if there
-// is none. A record of an earlier version only has the name.
+// callerIn returns the caller in the text of a record, without parsing the rest, or zero if there is none. A
+// record of an earlier version contains only the caller's name.
 func callerIn(text []byte) identity.ID {
 	var of Author
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -160,8 +160,8 @@ func callerIn(text []byte) identity.ID {
 	return of.Who().Identity()
 }
 
-// tooMuch removes records of at least the given number of bytes, the oldest ones of the callers
-// with the most, and returns them.
+// tooMuch removes the oldest records of the callers with the most, until they amount to at least the given
+// number of bytes, and returns them.
 func tooMuch(callers map[identity.ID][]sized, bytes int64) (surplus []sized) {
 	has := map[identity.ID]int64{}
 	for caller, records := range callers {
@@ -181,8 +181,8 @@ func tooMuch(callers map[identity.ID][]sized, bytes int64) (surplus []sized) {
 	return surplus
 }
 
-// level returns the number of bytes that each caller may keep, so that larger callers give up at
-// least the given number of bytes together.
+// level returns the number of bytes that each caller may keep, chosen so that the callers above it together
+// give up at least the given number of bytes.
 func level(sizes []int64, bytes int64) int64 {
 	slices.SortFunc(sizes, func(a, b int64) int { return cmp.Compare(b, a) })
 	var sum int64

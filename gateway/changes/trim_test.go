@@ -61,8 +61,8 @@ func TestAFloodOfOneCallerLeavesTheChangesOfOthers(t *testing.T) {
 	require.NoError(t, err, "who begins anew reads what is left")
 }
 
-// TestTheHistoryIsTrimmedWhileItRuns: records that others added before count from the start, a record
-// that makes the history too large causes the oldest ones to be removed, and an error does not end the
+// TestTheHistoryIsTrimmedWhileItRuns: records that others added earlier are counted from the start, a record
+// that makes the history too large causes the removal of the oldest ones, and an error does not end the
 // trimming.
 func TestTheHistoryIsTrimmedWhileItRuns(t *testing.T) {
 	kept := &refusing{Store: store.NewMemory(nil)}

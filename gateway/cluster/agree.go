@@ -7,9 +7,9 @@ import (
 
 const (
 	clocksAgree = 10 * time.Second // maximum difference between two wall clocks that agree
-	oneClock    = time.Hour        // maximum time by which one wall clock alone raises log time
+	oneClock    = time.Hour        // maximum time by which a single wall clock may advance log time
 
-	formatsOf = 7 * 24 * time.Hour // how long a gateway counts after it was last seen
+	formatsOf = 7 * 24 * time.Hour // how long the formats of a gateway count after it was last seen
 	seenEvery = time.Hour          // interval at which a sighting is stored
 )
 
@@ -34,8 +34,8 @@ func (m *Member) agreeing(now time.Time) int {
 	return n
 }
 
-// setClock advances log time to the wall clock after all gateways were down, because no monotonic
-// clock measures that time. If the difference is more than an hour, two wall clocks must agree.
+// setClock advances log time to the wall clock after all gateways were down, because no monotonic clock has
+// measured that time. If the difference is more than an hour, two wall clocks must agree.
 func (m *Member) setClock() {
 	m.mu.Lock()
 	set := m.clockSet

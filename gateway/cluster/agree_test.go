@@ -58,7 +58,7 @@ func TestLogTimeAfterAllWereDown(t *testing.T) {
 	for name, c := range map[string]struct {
 		size, start int           // gateways of the cluster, and gateways that start again
 		down        time.Duration // according to the first one's wall clock
-		others      time.Duration // how far the others' wall clocks are ahead of the true time
+		others      time.Duration // how far the wall clocks of the others are ahead of the true time
 		unset       bool          // log time is not raised
 	}{
 		"for a short time one clock is enough": {3, 1, 50 * time.Minute, 0, false},

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// write stores a step, if allowed returns true while nothing else is being stored.
+// write stores a step if allowed returns true. Nothing else is stored while allowed runs.
 func (p *process) write(s step, allowed func() bool) error {
 	select {
 	case p.writer <- struct{}{}:
@@ -67,8 +67,8 @@ var (
 	errUnknown = errors.New("another gateway judges the change")
 )
 
-// change makes a change of an object. Its script starts to write after the given time. It returns
-// nil if the change was made and its caller knows it.
+// change makes a change of an object, whose script starts to write after the given time. It returns a nil
+// error if the change was made and the caller knows it.
 func (p *process) change(object string, takes time.Duration) (id string, err error) {
 	return p.changeOf(object, takes, nil)
 }

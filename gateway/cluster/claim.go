@@ -32,8 +32,8 @@ func (m *Member) mayClaim(now time.Time) bool {
 // listed reports whether this gateway belongs to the cluster. The caller holds the mutex.
 func (m *Member) listed() bool { return slices.Contains(m.names, m.o.Self.Gateway) }
 
-// claim begins a term, unless it finds that another process leads, and reports whether it did.
-// Nothing else reads the log meanwhile, so every entry found was written after the silence.
+// claim begins a term, unless it finds that another process leads, and reports whether it did. Nothing else
+// reads the log meanwhile, so every entry that claim finds was written after the silence.
 func (m *Member) claim(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
@@ -92,8 +92,8 @@ func (m *Member) see(term uint64) {
 	m.notify()
 }
 
-// stepDown ends the term of this gateway, if it has one. The others are informed at once, and this
-// process does not claim again before each of them had a chance. The caller holds the mutex.
+// stepDown ends the term of this gateway, if it has one. The others are informed at once, and this process
+// does not claim the lead again before each of them has had a chance to do so. The caller holds the mutex.
 func (m *Member) stepDown() {
 	if m.own == 0 {
 		return
@@ -108,15 +108,15 @@ func (m *Member) stepDown() {
 	m.notify()
 }
 
-// resign gives up the term of this gateway. The gateway next leads then or, if next is empty, the
-// first one that can. The caller holds the mutex.
+// resign gives up the term of this gateway. Then the gateway next leads or, if next is empty, the first
+// gateway that can. The caller holds the mutex.
 func (m *Member) resign(next string) {
 	m.resigned, m.next = m.own, next
 	m.stepDown()
 }
 
-// GiveUp ends a term of this process because its store can no longer be written. The first gateway
-// that can leads next.
+// GiveUp ends a term of this process because its store can no longer be written. The first gateway that can
+// lead takes over.
 func (m *Member) GiveUp(term uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

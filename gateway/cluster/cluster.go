@@ -1,15 +1,13 @@
 // Package cluster decides which gateway of a cluster leads. The leader makes the changes and writes
 // the log, which every gateway applies to its own store.
 //
-// The log alone decides which gateway leads. A gateway that has not heard from a leader for some
-// seconds reads the log to its end and appends an entry that begins a term. From then on the log
-// refuses entries of earlier terms. Messages between the gateways speed this up, but correctness
-// never depends on them. All waits are measured by the monotonic clock of the process. A wall clock
-// can only forbid something.
+// The log alone decides which gateway leads. A gateway that has not heard from a leader for some seconds
+// reads the log to its end and appends an entry that begins a term. Afterwards the log refuses entries of
+// earlier terms. Messages between the gateways speed this up, but correctness never depends on them. All
+// waits are measured by the monotonic clock of the process. A wall clock can only prevent something.
 //
-// A new leader first locks everything that the open changes of earlier leaders may still write to.
-// It accepts all other changes at once, and judges the open ones when their runs have ended or
-// cannot continue any longer.
+// A new leader first locks everything that the open changes of earlier leaders may still write to. It accepts
+// all other changes at once, and judges the open ones when their runs have ended or can no longer continue.
 //
 //	cluster.go   a member, and its phases: follow, claim, lead
 //	claim.go     how a member becomes the leader, and stops being it
@@ -35,9 +33,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The times of a cluster. proofLasts must be less than silence, so two gateways never answer as
-// leaders at the same time. goAfterSending keeps a change from being judged while its script may
-// write.
+// The times of a cluster. proofLasts must be less than silence, so two gateways never answer as leaders at
+// the same time. goAfterSending ensures that a change is not judged while its script may still write.
 const (
 	ticking     = 100 * time.Millisecond // interval at which a member checks whether something is due
 	beatEvery   = 500 * time.Millisecond
@@ -49,7 +46,7 @@ const (
 
 	goAfterStoring = 2 * time.Second // time limit for a script to begin to write, after its attempt is stored
 	goAfterSending = 5 * time.Second // the same, after its attempt was first sent
-	killTakes      = 5 * time.Second // how long after its time limit a run may take to end
+	killTakes      = 5 * time.Second // how long a run may take to end after its time limit
 	settles        = 30 * time.Second
 
 	retries = time.Second // pause before a failed operation is retried
@@ -77,8 +74,8 @@ type Log interface {
 	Append(ctx context.Context, batch []byte, at time.Time) (store.Point, error)
 }
 
-// Clock is log time, by which stored values expire that outlive a process. It is a [store.Clock]
-// that follows the wall clock while [Member.Agree] allows it.
+// Clock is log time, by which stored values that outlive a process expire. It is a [store.Clock] that follows
+// the wall clock while [Member.Agree] allows it.
 type Clock interface {
 	Now() time.Time
 	Raise(to time.Time)
@@ -104,9 +101,9 @@ type Options struct {
 	// stopped writing is noticed. Nil means [Member.Append].
 	Touch func(ctx context.Context) error
 
-	// Repair is called after [journal.ErrBehind] or [journal.ErrRewound]. It replaces the store by one
-	// that can follow the log, such as a copy from another gateway, and returns the log that continues
-	// from there. If nil, nothing is repaired.
+	// Repair is called after [journal.ErrBehind] or [journal.ErrRewound]. It replaces the store with one that
+	// can follow the log, such as a copy from another gateway, and returns the log that continues from the
+	// position of that store. If nil, nothing is repaired.
 	Repair func(ctx context.Context, cause error) (Log, error)
 
 	// Lanes returns the names of the lanes whose servers this gateway can reach now. It must not
@@ -142,10 +139,10 @@ type Member struct {
 	strangers []string
 	number    uint64    // number of the last sent message
 	beaten    time.Time // when the last beat was sent
-	clockSet  bool      // log time no longer has to be compared with the wall clocks
+	clockSet  bool      // whether log time no longer has to be compared with the wall clocks
 
 	term      uint64          // highest term seen
-	leader    journal.Process // leader of the term; zero if unknown, or it has resigned
+	leader    journal.Process // leader of the term; zero if it is unknown or has resigned
 	heard     time.Time       // when anything was last heard from the leader
 	notBefore time.Time       // this gateway does not claim before this time
 	successor uint64          // term whose leader has named this gateway as successor; 0 if none
@@ -157,7 +154,7 @@ type Member struct {
 
 	own      uint64    // term in which this process leads; 0 if it does not
 	acked    time.Time // when the term of this process was acknowledged
-	sent     time.Time // when its last acknowledged entry was sent; zero if there is none
+	sent     time.Time // when the last acknowledged entry was sent; zero if there is none
 	touched  time.Time // when the append of its last entry began
 	accepts  bool      // the open attempts are locked, so changes are accepted
 	draining bool      // no new changes may begin
@@ -215,7 +212,7 @@ func (m *Member) Run(ctx context.Context, log Log, attempts Attempts) {
 	ctx, end := context.WithCancel(ctx)
 	defer m.ended.Wait()
 	defer end()
-	point, err := m.o.Store.Point() // a fault of the store is reported once the member follows the log
+	point, err := m.o.Store.Point() // a fault of the store is reported when the member follows the log
 	m.mu.Lock()
 	m.log, m.attempts = log, attempts
 	m.started = m.o.Now()
@@ -276,8 +273,8 @@ func (m *Member) journal() Log {
 	return m.log
 }
 
-// failed stores the reason why the log cannot be used, and logs it unless the log was unusable
-// before.
+// failed stores the reason why the log cannot be used. It logs the reason unless the log was already
+// unusable.
 func (m *Member) failed(message string, err error) {
 	m.mu.Lock()
 	again := m.fault != nil

@@ -65,7 +65,7 @@ func TestWaitersForALeaderAreWoken(t *testing.T) {
 				known := func() bool { s := m.Status(); return s.Leader != "" && s.Hop != "" }
 				w.until(time.Second, known)
 				c.running().client.Cut()
-				w.network.separate(a, c, true) // otherwise it would hear the other one, which would lead first
+				w.network.separate(a, c, true) // otherwise a would hear c, which would lead first
 				w.until(time.Minute, func() bool { return !known() })
 				woken := make(chan time.Time, 1)
 				go func() {
@@ -112,7 +112,7 @@ func TestALaterRankWaitsLonger(t *testing.T) {
 
 func TestOfTwoThatClaimAtOnceOneLeads(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
-		for i, h := range w.hosts { // none hears another, so each believes that it ranks first
+		for i, h := range w.hosts { // no gateway hears another one, so each believes that it ranks first
 			for _, other := range w.hosts[:i] {
 				w.network.separate(h, other, true)
 			}
@@ -166,7 +166,7 @@ func TestALeaderThatLosesTheLogDoesNotProveItself(t *testing.T) {
 		a.running().client.Cut()
 		cut := time.Now()
 		w.until(proofLasts+ticking, func() bool { _, ok := a.running().m.Leads(); return !ok })
-		next := w.untilLed() // its beats go on, so the others wait until it gives up
+		next := w.untilLed() // its beats continue, so the others wait until it gives up
 		assert.NotEqual(t, a, next)
 		assert.Less(t, time.Since(cut), writerHangs+proofLasts)
 		a.running().client.Mend()

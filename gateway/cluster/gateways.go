@@ -19,15 +19,15 @@ type gateway struct {
 	heard   time.Time       // when the process was last heard
 	number  uint64          // number of its last message
 	beat    Beat
-	ahead   time.Duration // how far its wall clock is ahead of this one's
-	better  time.Time     // since when it reaches more lanes than this gateway; zero if it does not
+	ahead   time.Duration // how far its wall clock is ahead of this gateway's
+	better  time.Time     // since when it has reached more lanes than this gateway; zero if it does not
 }
 
 // alive reports whether the gateway is believed to be running.
 func (g *gateway) alive(now time.Time) bool { return now.Sub(g.heard) < silence }
 
-// SetGateways sets the names of all gateways of the cluster, including this one. Messages from
-// others are ignored.
+// SetGateways sets the names of all gateways of the cluster, including this one. Messages from gateways with
+// other names are ignored.
 func (m *Member) SetGateways(names []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

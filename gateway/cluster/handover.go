@@ -12,9 +12,9 @@ const (
 	drains     = 5 * time.Second  // how long a hand-over for more lanes waits for running changes
 )
 
-// HandOver lets another gateway lead, if this one does. It begins no further changes, waits until
-// the running ones or ctx have ended, names a successor, and returns when the successor leads. If
-// there is none, it fails with [ErrNoSuccessor], and this gateway continues to lead.
+// HandOver lets another gateway lead if this one leads. It begins no further changes, waits until the running
+// ones have ended or ctx is done, names a successor, and returns when the successor leads. If there is no
+// successor, it fails with [ErrNoSuccessor], and this gateway continues to lead.
 func (m *Member) HandOver(ctx context.Context) error { return m.leave(ctx, ctx) }
 
 // leaveForLanes hands over to a gateway that reaches more lanes.
@@ -26,7 +26,7 @@ func (m *Member) leaveForLanes(ctx context.Context) {
 	}
 }
 
-// leave is HandOver with a separate context for the running changes.
+// leave does the work of HandOver, with a separate context for waiting for the running changes.
 func (m *Member) leave(ctx, drain context.Context) error {
 	m.mu.Lock()
 	term := m.own
@@ -54,9 +54,9 @@ func (m *Member) leave(ctx, drain context.Context) error {
 	return m.await(ctx, func() bool { return m.term > term || m.own != 0 })
 }
 
-// bestSuccessor returns the live gateway that should lead next: one that has reached more lanes for
-// a while or, without one, the one that has read most of the log. It returns "" if there is none.
-// The caller holds the mutex.
+// bestSuccessor returns the live gateway that should lead next. That is a gateway that has reached more lanes
+// for a while or, if there is none, the gateway that has read most of the log. It returns "" if there is
+// none. The caller holds the mutex.
 func (m *Member) bestSuccessor(now time.Time, writes int) (name string) {
 	var best *gateway
 	for _, n := range m.names {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // for machines without a time zone database, such as those with Windows
+	_ "time/tzdata" // for machines without a time zone database, such as Windows machines
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
@@ -27,8 +27,8 @@ func placed(line int, format string, args ...any) error {
 	return &placedError{line, fmt.Sprintf(format, args...)}
 }
 
-// value parses and formats the values of a setting. The errors of set name the place within the
-// value where that helps. The caller adds key and line.
+// value parses and formats the values of a setting. The errors of set name the place within the value where
+// that helps. The caller adds the key and the line.
 type value interface {
 	set(s *Settings, node *yaml.Node) error
 	allowed() string
@@ -156,7 +156,7 @@ func number(field func(*Settings) *int, low, high int) value {
 // none is the value that means no limit.
 const none = "none"
 
-// optional is a scalar that may be none, the zero value of its field.
+// optional is a scalar that may be "none", which sets its field to the zero value.
 type optional[T comparable] struct{ scalar[T] }
 
 func (v optional[T]) get(s *Settings, masked bool) any {

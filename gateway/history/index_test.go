@@ -68,7 +68,7 @@ func written(draw *rand.Rand, at time.Time) *changes.Record {
 	return r
 }
 
-// idAt returns an id with a time, which need not be the current one.
+// idAt returns an id with the given time, which need not be the current time.
 func idAt(draw *rand.Rand, at time.Time) string {
 	id := changes.NewID()
 	prefix, rest := id[:len(id)-36], []byte(fmt.Sprintf("%012x7%03x8%03x%012x", at.UnixMilli(), draw.IntN(1<<12),
@@ -91,9 +91,9 @@ func searched(t *testing.T, s *Service, until time.Time, before string, given op
 	return ids
 }
 
-// TestASearchWithTheIndexFindsWhatAReadingOfAllFinds: searches with and without the index find the
-// same changes: by every name, in several spellings, with bounds, and after more changes were
-// saved. A thorough run searches more often.
+// TestASearchWithTheIndexFindsWhatAReadingOfAllFinds: searches with and without the index find the same
+// changes. They search for every name, in several spellings, with bounds, and after more changes were saved.
+// A thorough run searches more often.
 func TestASearchWithTheIndexFindsWhatAReadingOfAllFinds(t *testing.T) {
 	draw := rand.New(rand.NewPCG(20261129, 1))
 	kept := &rangeFault{Store: store.NewMemory(nil)}
@@ -185,7 +185,7 @@ func TestTheIndexIsBuiltBesideChanges(t *testing.T) {
 	assert.Equal(t, []string{first.ID}, searched(t, s, time.Time{}, "", ops.Given{"Object": "late"}))
 }
 
-// TestTheIndexFollowsTheHistory: the index grows with the history, is cleared at the end, and
+// TestTheIndexFollowsTheHistory: the index grows with the history, is cleared when indexing ends, and
 // continues after an error.
 func TestTheIndexFollowsTheHistory(t *testing.T) {
 	draw := rand.New(rand.NewPCG(20261129, 3))

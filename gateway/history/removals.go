@@ -14,8 +14,8 @@ import (
 	"adgateway/ps"
 )
 
-// Records of the Recycle Bin name the change that removed the object. The directory does not store
-// that, so the gateway adds it.
+// Records of the Recycle Bin name the change that removed the object. The directory does not store the id of
+// that change, so the gateway adds it.
 
 // removalField is the field for the id of that change.
 const removalField = "changeId"
@@ -29,9 +29,9 @@ type Removals struct {
 	Log     *logrus.Logger
 }
 
-// In adds the ids of the changes that removed the objects to a batch of records of deleted objects.
-// It returns other batches, and batches that cannot be parsed, unchanged. Without a history it
-// returns every batch unchanged.
+// In adds the ids of the changes that removed the objects to a batch of records of deleted objects. It does
+// not change batches of other records, or batches that cannot be parsed. Without a history it changes no
+// batch.
 func (m Removals) In(ctx context.Context, shape *schema.Shape, batch json.RawMessage) json.RawMessage {
 	if m.History == nil || shape != schema.DeletedObject && shape != schema.DeletedDetails {
 		return batch

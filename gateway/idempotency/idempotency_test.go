@@ -68,7 +68,8 @@ func TestKeysOfItemsAreForgotten(t *testing.T) {
 	assert.Zero(t, kept())
 }
 
-// TestTheKeyOfAnItemKeepsWhichObjectItWas, and not the whole record: a job has many items.
+// TestTheKeyOfAnItemKeepsWhichObjectItWas: the key of an item stores the identity of the object instead of
+// the whole record, because a job has many items.
 func TestTheKeyOfAnItemKeepsWhichObjectItWas(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
 	p := newProcess(t, db)

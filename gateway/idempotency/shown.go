@@ -13,9 +13,9 @@ import (
 	"adgateway/ps"
 )
 
-// Shown returns the answer reduced to what its caller may see now. If the answer is about an object
-// outside the caller's limits, Shown fails, and the call is not made again. made returns a change
-// from the history, or false if there is none.
+// Shown returns the answer, reduced to the values that its caller may see now. If the answer is about an
+// object outside the caller's limits, Shown fails, and the call is not made again. made returns a change from
+// the history, or false if there is none.
 func (a *Answer) Shown(
 	ctx context.Context, row *ops.Operation, sight change.Sight,
 	made func(ctx context.Context, id string) (change.Made, bool),

@@ -1,4 +1,4 @@
-// Package identity describes who a caller is, what it may do and how much. It only has values;
+// Package identity describes callers: their identities, their rights and their quotas. It only has values;
 // package authn identifies callers.
 package identity
 

@@ -7,7 +7,7 @@ type Limits struct {
 	OUs    []string `json:"ous,omitempty"`    // distinguished names, each including everything below
 	Zones  []string `json:"zones,omitempty"`  // DNS zone names
 	Groups []string `json:"groups,omitempty"` // sAMAccountNames, distinguished names or GUIDs of groups
-	Names  []string `json:"names,omitempty"`  // DNS names whose records, and those below them, may be changed
+	Names  []string `json:"names,omitempty"`  // DNS names; only records at or below these names may be changed
 }
 
 // Equal reports whether the limits are the same, in the same order.

@@ -54,8 +54,8 @@ func (m *meter) with(q Quota) *gauge {
 	return g
 }
 
-// bucket is a rate that the caller has, or had, in one of its roles. Each request of the caller is
-// taken from every bucket, so another role never allows more.
+// bucket is a rate that the caller has, or had, in one of its roles. Each request of the caller takes a token
+// from every bucket, so using another role does not allow more requests.
 type bucket struct {
 	allowance
 	*rate.Limiter
@@ -89,7 +89,7 @@ type allowance struct {
 	burst int
 }
 
-// among returns one gateway's share of the allowance. It is never 0 unless the whole is 0.
+// among returns one gateway's share of the allowance. The share is 0 only if the allowance is 0.
 func (a allowance) among(gateways int64) (rate.Limit, int) {
 	if gateways <= 1 || a.limit == rate.Inf {
 		return a.limit, a.burst
@@ -149,7 +149,7 @@ func (p *Principal) Enter(gateways int) error {
 	}
 	for _, other := range *g.buckets.Load() {
 		if other != g.rate {
-			other.AllowN(now, 1) // it may be empty, which only refuses requests in its own role
+			other.AllowN(now, 1) // an empty bucket only refuses requests in its own role
 		}
 	}
 	return nil
@@ -182,10 +182,10 @@ func tooMany(limit string, wait time.Duration, format string, args ...any) *Exce
 	return &Exceeded{Limit: limit, Message: fmt.Sprintf(format, args...), RetryAfter: max(wait, time.Second)}
 }
 
-// Recall adds what was spent of an impact before the gateway started. spent returns it as numbers
-// by time. Recall calls spent once if the principal has such a limit, and again after an error. If
-// gateways share the impact, Recall calls spent every time, and its result is the total, including
-// the reservations of this gateway.
+// Recall adds the units of an impact that were spent before the gateway started. spent returns their number
+// by time. Recall calls spent once if the principal has such a limit, and again after an error. If gateways
+// share the impact, every Recall calls spent, whose result is then the total, including the reservations of
+// this gateway.
 func (p *Principal) Recall(kind Impact, shared bool, spent func() (map[time.Time]int, error)) error {
 	m := p.gauge
 	if m == nil {
@@ -217,9 +217,9 @@ func (p *Principal) Recall(kind Impact, shared bool, spent func() (map[time.Time
 	return nil
 }
 
-// Spend reserves up to most units of an impact before a run, so concurrent runs do not spend the
-// same units. If nothing is left, it returns an [*Exceeded] with the time when something will be.
-// Otherwise the caller must call [Spending.Settle].
+// Spend reserves up to most units of an impact before a run, so concurrent runs do not spend the same units.
+// If nothing is left, it returns an [*Exceeded] with the time when units will be available. Otherwise the
+// caller must call [Spending.Settle].
 func (p *Principal) Spend(kind Impact, most int) (*Spending, error) {
 	s := &Spending{principal: p, kind: kind, held: most}
 	m := p.gauge
@@ -240,8 +240,8 @@ func (p *Principal) Spend(kind Impact, most int) (*Spending, error) {
 	return s, nil
 }
 
-// overspent returns the error for n more units of an impact, which are too many. The caller holds
-// m.mu.
+// overspent returns the error of a caller that wants n more units of an impact than it may spend. The caller
+// holds m.mu.
 func (p *Principal) overspent(kind Impact, n int, now time.Time) *Exceeded {
 	w, limit, verb := &p.gauge.spent[kind], *p.gauge.perHour[kind], verbs[kind]
 	text := fmt.Sprintf("The %s may %s %s an hour and has %d left.",
@@ -272,8 +272,8 @@ type Spending struct {
 // Held returns the maximum amount that the run may spend.
 func (s *Spending) Held() int { return s.held }
 
-// Limit returns the principal's hourly limit, and whether there is one. If there is, the spending
-// must be recorded for later.
+// Limit returns the principal's hourly limit. limited reports whether there is a limit; if so, the spending
+// must be recorded in the store.
 func (s *Spending) Limit() (limit int, limited bool) {
 	m := s.principal.gauge
 	if m == nil {
@@ -304,7 +304,8 @@ func (s *Spending) Used() (used, limit int) {
 // Impact returns the kind of impact.
 func (s *Spending) Impact() Impact { return s.kind }
 
-// Settle counts what the run actually did and releases the rest. Only the first call has an effect.
+// Settle counts the n units that the run has actually spent and releases the rest. Only the first call has an
+// effect.
 func (s *Spending) Settle(n int) {
 	m := s.principal.gauge
 	if m == nil || s.settled {

@@ -36,9 +36,9 @@ func NewMeters(defaults Quota, now func() time.Time) *Meters {
 	return &Meters{defaults: defaults, now: now, byID: map[ID]*counted{}, sweep: sweepFrom}
 }
 
-// Of returns the caller with its meter. Counters are kept by the caller's ID, so reloading
-// credentials does not reset them, and the sessions and roles of a person share them. The limits
-// belong to the principal, so each role has its own.
+// Of returns the caller with its meter. Counters are kept by the caller's ID, so reloading credentials does
+// not reset them, and the sessions and roles of a person share them. The limits belong to the principal, so
+// each role has separate limits.
 func (m *Meters) Of(p *Principal) *Principal {
 	if p.Uncounted || p.gauge != nil {
 		return p
@@ -60,8 +60,8 @@ func (m *Meters) Of(p *Principal) *Principal {
 	return c.metered
 }
 
-// forget drops idle callers once there are many: those that run nothing and whose counts have
-// expired. A new entry would equal theirs.
+// forget drops idle callers once there are many callers. A caller is idle if it runs nothing and its counts
+// have expired, so that a new entry would equal the dropped one.
 func (m *Meters) forget(now time.Time) {
 	if len(m.byID) < m.sweep {
 		return

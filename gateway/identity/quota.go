@@ -22,9 +22,9 @@ type Quota struct {
 	RevealsPerHour        *int `json:"revealsPerHour,omitempty"` // passwords and recovery keys; DefaultReveals if no default
 }
 
-// Rate is a number of requests per second, minute or hour, such as "10/s", "600/m" or "5000/h".
-// That many are allowed at once, and replenished evenly over that time. The empty rate means no
-// limit.
+// Rate is a number of requests per second, minute or hour, such as "10/s", "600/m" or "5000/h". That many
+// requests are allowed at once, and the allowance is replenished evenly over that time. The empty rate means
+// no limit.
 type Rate string
 
 var rateUnits = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}

@@ -86,8 +86,8 @@ func Everything() []Scope {
 	return every
 }
 
-// Deletes reports whether the scope permits removing objects, and whether a single request with it
-// may remove many.
+// Deletes reports whether the scope permits removing objects, and whether it permits removing many objects
+// with a single request.
 func (s Scope) Deletes() (deletes, many bool) {
 	_, verb, _ := strings.Cut(string(s), ":")
 	return strings.Contains(verb, "delete"),

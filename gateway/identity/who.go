@@ -11,8 +11,9 @@ import (
 // [Who.Identity] distinguishes callers.
 type Who struct {
 	Name string `json:"name"`
-	Kind string `json:"kind"`         // empty if stored by an earlier version
-	ID   string `json:"id,omitempty"` // of the account; empty if none, or stored by an earlier version
+	Kind string `json:"kind"` // empty if stored by an earlier version
+	// id of the account; empty if there is none, or if stored by an earlier version
+	ID string `json:"id,omitempty"`
 }
 
 // Who returns the caller in the form for stored data.
@@ -25,7 +26,7 @@ func (w Who) Identity() ID { return ID{Kind: w.Kind, ID: cmp.Or(w.ID, w.Name)} }
 // Kinds returns the kinds of callers.
 func Kinds() []string { return []string{KindToken, KindUser, KindCertificate, KindPerson, KindGateway} }
 
-// Reference selects callers: all with a name, the one with an id, or only those of one kind.
+// Reference selects callers by name or by id, and optionally only callers of one kind.
 type Reference struct {
 	kind  string // empty for any
 	text  string // a name or an id

@@ -100,10 +100,10 @@ func (m *Manager) Cancel(ctx context.Context, id string) (*Job, error) {
 	})
 }
 
-// Start runs the items of a job that was validated or dry run. After a dry run each item is bound
-// to its plan. An item whose dry run failed has no plan and is not run, unless it waits for another
-// item, because a dry run cannot apply that one first. An undo that waits for the undo of a later
-// change is not bound either.
+// Start runs the items of a job that was validated or dry run. After a dry run each item is bound to its
+// plan. An item whose dry run failed has no plan and is not run. The exception is an item that waits for
+// another one, because a dry run cannot make the change of that other item first. An undo that waits for the
+// undo of a later change is not bound either.
 func (m *Manager) Start(ctx context.Context, id string) (*Job, error) {
 	return m.control(ctx, id, "ready, as it is after validate or dryRun", func(r *run) bool {
 		if r.job.State != jobstate.Ready {
@@ -123,8 +123,8 @@ func (m *Manager) Start(ctx context.Context, id string) (*Job, error) {
 			case result.State == jobstate.Skipped, result.State == jobstate.Waiting:
 				continue
 			case waits[i] && r.job.Undoes != "":
-				// Its plan shows the object as it was after a later change of the same job, which is undone
-				// first. The undo itself refuses if others have changed the object.
+				// The plan shows the object as it was after a later change of the same job, which is undone first. The
+				// item is run without the plan, because the undo itself fails if others have changed the object.
 				*result = Result{State: jobstate.Waiting}
 			case result.State.Succeeded(), waits[i]:
 				*result = Result{State: jobstate.Waiting, Plan: result.Plan}

@@ -1,11 +1,11 @@
-// Package jobs runs lists of calls: many changes as one job, in parallel to the daily work.
+// Package jobs runs lists of calls. A job makes many changes while other calls continue.
 //
-// A [Job] is a list of items ([Spec]). Each is a call of an operation under a key of its own, so it
-// is made at most once, however often it is tried. The key is authoritative; the [Result] of an
-// item is written to the store after it, in batches. A [Manager] runs jobs: it starts an item when
-// the items that it waits for have ended and a session is free (run.go), keeps the counters
-// (progress.go) and serves the calls that start, pause, resume and cancel (control.go). After a
-// gateway was killed, its jobs continue from the stored state (manager.go).
+// A [Job] is a list of items ([Spec]). Each item is a call of an operation under its own key, so it is made
+// at most once, no matter how often it is tried. The key is authoritative; the [Result] of an item is written
+// to the store after the key, in batches. A [Manager] runs jobs: it starts an item when the items that it
+// waits for have ended and a session is free (run.go), keeps the counters (progress.go) and serves the calls
+// that start, pause, resume and cancel (control.go). After a gateway was killed, its jobs continue from the
+// stored state (manager.go).
 //
 // In a cluster the leader runs the jobs: it loads them when its term begins ([Manager.Load]). The
 // others read their progress from the store.
@@ -69,7 +69,7 @@ type Job struct {
 	All     bool   `json:"all,omitempty"`     // the job includes all items that can be retried
 	Undoes  string `json:"undoes,omitempty"`  // job that it undoes
 
-	Round int `json:"round,omitempty"` // number of times it was started after a dry run
+	Round int `json:"round,omitempty"` // number of times that the job was started after a dry run
 
 	Bytes    int64 `json:"bytes,omitempty"`    // bytes in the store, including its items; 0 if unknown
 	Listless bool  `json:"listless,omitempty"` // its items are no longer stored
@@ -83,6 +83,7 @@ type List struct {
 	Separator string   `json:"separator,omitempty"`
 	BOM       bool     `json:"bom,omitempty"`
 	Header    []string `json:"header,omitempty"`
+	Columns   []string `json:"columns,omitempty"` // parameters of the columns; nil if Header has them
 }
 
 // Problem is a mistake in a list. Message never contains a value from the list.
@@ -112,6 +113,7 @@ type Spec struct {
 	RequestID  string         `json:"requestId"`
 	Skip       *Result        `json:"skip,omitempty"`  // if not nil, the item is not run
 	Found      *Found         `json:"found,omitempty"` // nil if the item comes from a list
+	Kept       map[int]string `json:"kept,omitempty"`  // cells that are not parameters, by column
 }
 
 // Found is the reason why a rule has included an object in a job.
@@ -186,7 +188,8 @@ func (j *Job) ranNothing() bool {
 				j.Counts == (Counts{Skipped: j.Counts.Skipped, NotRun: j.Counts.NotRun}))
 }
 
-// keepNoList reduces the space that the job takes to that of its record.
+// keepNoList records that the list of the job is not stored, so that the job only takes the space of its
+// record.
 func (j *Job) keepNoList() { j.Listless, j.Bytes = true, ofAJob*pageShare }
 
 const prefix = "jb_"

@@ -26,26 +26,28 @@ type Call struct {
 	Secrets map[string]string // keyed by parameter
 	DryRun  bool
 	Plan    string // plan to apply; empty if none
-	Resumed bool   // the run was loaded from the store, so an earlier process may have begun the call
+	// whether the run was loaded from the store, so that an earlier process may have begun the call
+	Resumed bool
 }
 
 // Answer is the outcome of a call: a result, or the reason why the item has to wait.
 type Answer struct {
 	Result
-	Hold  jobstate.Reason // nothing was done, and the job is held; empty if the item was run
-	Again bool            // nothing was done, and only this item is called again later
+	Hold  jobstate.Reason // reason to hold the job, because nothing was done; empty if the item was run
+	Again bool            // whether nothing was done and only this item is called again later
 	For   time.Duration   // how long, at least, the job is held or the item waits
 }
 
 // Options configure a manager. Store, Call and Log are required.
 type Options struct {
 	Store *store.Sealed
-	// Call makes the call of an item. Its context ends only after the manager's. If the call is cut
-	// off by that, the next manager makes it again.
+	// Call makes the call of an item. Its context ends only after the manager's. If that cuts the call off, the
+	// next manager makes it again.
 	Call func(ctx context.Context, call Call) Answer
-	// Entry returns the entry of [Log] for a finished job. If nil, there is none.
+	// Entry returns the entry of [Log] for a finished job. If it is nil, nothing is appended.
 	Entry func(job *Job) []byte
-	// Forget removes the stored answers to calls of items, given their keys. If nil, there are none.
+	// Forget removes the stored answers to calls of items, given their keys. If it is nil, no answers are
+	// stored.
 	Forget func(ctx context.Context, keys []string) error
 	// Ended is called when a job has ended. It may be nil.
 	Ended func(job *Job)
@@ -101,8 +103,8 @@ type Manager struct {
 	running sync.WaitGroup
 }
 
-// New returns a manager of the jobs in a store. It runs none of them before [Manager.Load], because
-// another gateway may run them.
+// New returns a manager of the jobs in a store. It runs no job before [Manager.Load], because another gateway
+// may be running them.
 func New(o Options) *Manager {
 	if o.Wall == nil {
 		o.Wall = time.Now
@@ -259,8 +261,8 @@ func (m *Manager) released() {
 	m.wakeAll()
 }
 
-// place reports whether a job may run now, that is whether the running jobs and the older ones that
-// could run leave a place for it, both overall and for its caller.
+// place reports whether a job may run now. It may if the running jobs, and older jobs that could run, leave a
+// place for it, both overall and for its caller.
 func (m *Manager) place(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -358,8 +360,8 @@ func (m *Manager) Submit(ctx context.Context, s Submission) (*Job, error) {
 	return &added, nil
 }
 
-// giveBack releases the room of a job that was not added. It removes the parts that were already
-// stored if the store can be written; otherwise they expire.
+// giveBack releases the space of a job that was not added. It removes the parts that were already stored if
+// the store can be written; otherwise they expire.
 func (m *Manager) giveBack(ctx context.Context, job *Job) {
 	if _, err := m.store.job(ctx, job.ID); !errors.Is(err, ErrAbsent) {
 		return // the job may have been added after all
@@ -406,7 +408,7 @@ func (m *Manager) activate(r *run) {
 	}
 }
 
-// entry returns the log entry of a job, or nothing if the job has not ended.
+// entry returns the change that appends the log entry of a job, or nil if the job has not ended.
 func (m *Manager) entry(job *Job) []store.Change {
 	if m.Entry == nil || !job.State.Ended() {
 		return nil

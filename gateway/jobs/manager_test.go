@@ -243,8 +243,8 @@ func TestJobsStop(t *testing.T) {
 	}
 }
 
-// TestNothingIsLostOrRepeated: a manager may be stopped at any moment, and another one takes over. A
-// call that had already ended is only made again under its key.
+// TestNothingIsLostOrRepeated: a manager may be stopped at any moment, and another one takes over. A call
+// that had already ended is made again only under the same key.
 func TestNothingIsLostOrRepeated(t *testing.T) {
 	file := storeFile(t)
 	effects := map[string]int{} // changes made, once per key

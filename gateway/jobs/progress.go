@@ -126,8 +126,8 @@ func (r *run) notify() {
 
 // Watch follows a job. [Watch.Stop] must be called.
 type Watch struct {
-	// Changed receives a value after changes of the job. It is nil if the job had already ended, and
-	// closed once this gateway stops running jobs.
+	// Changed receives a value after changes of the job. It is nil if the job had already ended. It is closed
+	// when this gateway stops running jobs.
 	Changed <-chan struct{}
 
 	r       *run // nil if the job had already ended

@@ -18,14 +18,14 @@ import (
 // Intervals of a run.
 const (
 	saveEvery   = 250 * time.Millisecond // interval at which pending results are written
-	lookAgain   = 5 * time.Second        // interval at which a held job that nothing wakes is checked
+	lookAgain   = 5 * time.Second        // interval at which a held job is checked if nothing wakes it
 	laneAgain   = 100 * time.Millisecond // interval at which a lane without a session is checked
 	shortestNap = time.Millisecond
 	lastWrites  = 10 * time.Second // time limit for the last writes when the gateway ends
 )
 
-// run is a job that has not ended. One goroutine, its loop, starts items and saves. Each item that
-// is being called has a goroutine of its own.
+// run is a job that has not ended. One goroutine, its loop, starts items and saves. Each call of an item runs
+// in a separate goroutine.
 type run struct {
 	subject
 	m       *Manager
@@ -50,10 +50,10 @@ type run struct {
 	failures  []int // items that ended without success, in the order in which they ended
 	watchers  map[chan struct{}]bool
 	later     map[int]time.Time // when to call items again
-	abandoned bool              // the job no longer belongs to this run, see [Manager.Load]
+	abandoned bool              // whether the job no longer belongs to this run, see [Manager.Load]
 }
 
-// subject is what a run knows of its job that never changes.
+// subject holds the facts about the job of a run that never change.
 type subject struct {
 	id      string // id of the job
 	caller  Caller
@@ -151,7 +151,7 @@ func (r *run) loop(ctx context.Context) {
 	r.save(ctx)
 }
 
-// step does everything that is due. nap is the time until something else is due.
+// step does all work that is due. nap is the time until more work is due.
 func (r *run) step(ctx context.Context) (nap time.Duration, ended bool) {
 	mayRun := r.m.place(r.id)
 	r.mu.Lock()
@@ -227,7 +227,7 @@ func (r *run) become(state jobstate.Job, why jobstate.Reason) {
 	r.notify()
 }
 
-// begin starts the items that may be called now, and returns the time until the next one may be.
+// begin starts the items that may be called now, and returns the time until the next item may be called.
 func (r *run) begin(ctx context.Context) (nap time.Duration) {
 	nap = r.takeUp()
 	for lane := range r.ready {
@@ -301,7 +301,7 @@ func (r *run) call(ctx context.Context, i int, slot chan struct{}) {
 		answer.Attempts = before.Attempts + 1
 		r.end(i, answer.Result)
 	}
-	<-slot // only now, so the next item begins once the outcome of this one is noted
+	<-slot // released only now, so that the next item begins after the outcome of this one is recorded
 	r.mu.Unlock()
 	r.wakeUp()
 	r.m.released()
@@ -345,8 +345,8 @@ func (r *run) hold(answer Answer) {
 	}
 }
 
-// takeUp makes items ready that are due to be called again, and returns the time until the next one
-// is. The caller holds r.mu.
+// takeUp marks items as ready that are due to be called again, and returns the time until the next item is
+// due. The caller holds r.mu.
 func (r *run) takeUp() (nap time.Duration) {
 	nap = math.MaxInt64
 	for i, at := range r.later {
@@ -360,8 +360,7 @@ func (r *run) takeUp() (nap time.Duration) {
 	return nap
 }
 
-// end notes the outcome of an item, and makes the items that wait for it ready to start. The caller
-// holds r.mu.
+// end records the outcome of an item, and marks the items that waited for it as ready. The caller holds r.mu.
 func (r *run) end(i int, result Result) {
 	r.changed[i], r.unsaved = true, true
 	if r.saveAt.IsZero() {

@@ -96,7 +96,8 @@ func (s *shelf) clear() {
 	clear(s.jobs)
 }
 
-// Bytes of the store: a page of it may be half full, and each value has a header and a key.
+// Sizes in the store, in bytes. They allow for pages that are half full, and for the header and the key of
+// each value.
 const (
 	pageShare  = 2
 	aroundEach = 64

@@ -68,9 +68,8 @@ func (s db) items(job *Job, specs []Spec) (changes []store.Change) {
 	return changes
 }
 
-// add adds a new job with its items. The job itself is written last. Without it the items belong to
-// no job, and expire. once, if not empty, identifies the submitting call. also is stored together
-// with the job.
+// add adds a new job with its items. The job itself is written last. If it is missing, the items belong to no
+// job, and expire. once, if not empty, identifies the submitting call. also is stored together with the job.
 func (s db) add(
 	ctx context.Context, job *Job, items []store.Change, dataKey []byte, once string, also ...store.Change,
 ) error {
@@ -221,9 +220,8 @@ func (s db) decodeResult(e store.Entry) (Result, error) {
 	return stored.Result, err
 }
 
-// put stores a job, results of its items, and the changes in also, which are stored together with
-// the job. All decisions of a job except its last batch of results are also stored with the keys of
-// its calls.
+// put stores a job, results of its items, and the changes in also, which are stored together with the job.
+// Everything in the results except the last batch is also in the keys of the job's calls.
 func (s db) put(ctx context.Context, job *Job, changed []int, results []Result, revisions []store.Revision,
 	also ...store.Change) error {
 	for len(changed) > batch { // write all batches except the last without the job

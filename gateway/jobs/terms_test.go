@@ -65,9 +65,9 @@ func (l *leading) lead() {
 	l.stop = func() { cancel(); <-done }
 }
 
-// TestAJobGoesOnInTheNextTerm: a job continues at the gateway that leads next, which may be the
-// previous leader. An item that was being called when a term ended is called again, because its
-// result is unknown.
+// TestAJobGoesOnInTheNextTerm: a job continues at the gateway that leads next, which may be the previous
+// leader. If a term ends while an item is being called, the item is called again, because its result is
+// unknown.
 func TestAJobGoesOnInTheNextTerm(t *testing.T) {
 	db := store.NewMemory(nil)
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })

@@ -17,8 +17,7 @@ type chain struct {
 	body [][]byte   // pieces of the incomplete entry's batch
 }
 
-// number returns the number of the entry that the last message belongs to, even if the entry is
-// incomplete.
+// number returns the number of the entry to which the last message belongs, even if the entry is incomplete.
 func (c chain) number() uint64 {
 	if c.part != nil {
 		return c.part.Number
@@ -29,10 +28,10 @@ func (c chain) number() uint64 {
 // errStranger means that a message does not belong to the journal.
 var errStranger = errors.New("the message is not the next of the journal")
 
-// next returns the chain after a message, and the entry that the message completes, or nil if there
-// are more parts to come. It fails with errStranger if the message is not the next one, because it
-// is a copy or its writer has been deposed. It fails with [ErrRewound] if its writer must have read
-// an entry that is missing.
+// next returns the chain after a message, and the entry that the message completes, or nil if there are more
+// parts to come. It fails with errStranger if the message is not the next one, for example because it is a
+// copy or its writer has been deposed. It fails with [ErrRewound] if the writer must have read an entry that
+// is missing.
 func (c chain) next(m *message) (chain, *Entry, error) {
 	body := [][]byte{m.piece}
 	switch {

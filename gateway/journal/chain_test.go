@@ -93,7 +93,8 @@ func TestOnlyTheNextMessageVerifies(t *testing.T) {
 	}
 }
 
-// TestPartsBecomeAnEntry: parts in order, each once, become an entry for any batch.
+// TestPartsBecomeAnEntry: for any batch, the parts become an entry if they arrive in order and each exactly
+// once.
 func TestPartsBecomeAnEntry(t *testing.T) {
 	for _, batch := range []string{"", "a", "abc", "abcd", "abcdefg", strings.Repeat("x", 1000)} {
 		begin := chain{last: head{Term: 1}, hash: store.Hash{7}}
@@ -151,7 +152,7 @@ func TestAHashCoversAllOfAnEntry(t *testing.T) {
 	}
 }
 
-// FuzzDecode: any plain message is decoded or refused without a panic.
+// FuzzDecode checks that any plain message is decoded or refused without a panic.
 func FuzzDecode(f *testing.F) {
 	e := entry(1, 1, store.Hash{}, "abcd")
 	all, err := split(&e, 2)

@@ -17,9 +17,9 @@ const (
 	deliverAgain = time.Second
 )
 
-// Follow applies entries as they are stored, until ctx ends. Delivered messages are applied at
-// once; while none are delivered, Follow reads the stream. It continues while no node answers,
-// which [Status.Fault] shows, and returns the other errors of [Log.CatchUp].
+// Follow applies entries as they are stored, until ctx ends. Delivered messages are applied at once; while
+// none are delivered, Follow reads the stream. While no node answers, Follow continues, and [Status.Fault]
+// contains the error. It returns the other errors of [Log.CatchUp].
 func (l *Log) Follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var delivery sync.WaitGroup

@@ -1,10 +1,10 @@
 // Package journal implements the log of a cluster. One gateway at a time writes to it, in one
 // order, and every gateway applies it to the store in its own file.
 //
-// An [Entry] is a message of a [Stream], sealed with the key of the cluster. It contains the term
-// of its writer and the hash of the previous entry. The stream decides which message is next: a
-// writer gives the sequence of the last message that it has read, and is refused if another one has
-// arrived since. So two writers cannot both continue, whatever their clocks show.
+// An [Entry] is a message of a [Stream], sealed with the key of the cluster. It contains the term of its
+// writer and the hash of the previous entry. The stream decides which message is next. A writer sends the
+// sequence of the last message that it has read, and is refused if another message has arrived since. So two
+// writers cannot both continue, no matter what their clocks show.
 //
 // A message that was sent but not answered never counts as lost. Its writer sends it again until it
 // reads the message itself or a message of a higher term. A message that does not verify is skipped
@@ -20,8 +20,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Process is one run of a gateway. A term belongs to a process: a restarted gateway needs a new
-// one.
+// Process is one run of a gateway. A term belongs to a process, so a restarted gateway needs a new term.
 type Process struct {
 	Gateway string `json:"gateway"`
 	Start   string `json:"start"` // unique to the process
@@ -54,8 +53,8 @@ type Stream interface {
 	// answering node has no such message yet, and with [ErrGone] if the message is no longer kept.
 	Read(ctx context.Context, sequence uint64) ([]byte, error)
 
-	// Last returns the sequences of the oldest message that is kept and of the last one, as the
-	// answering node knows them. There may be later ones.
+	// Last returns the sequences of the oldest and of the last message that the answering node knows. There may
+	// be later messages.
 	Last(ctx context.Context) (oldest, last uint64, err error)
 
 	// Follow calls visit with the messages after a sequence, in order and without gaps, until ctx
@@ -103,8 +102,8 @@ type Cipher interface {
 	// Seal encrypts plain and binds it to bound.
 	Seal(plain, bound []byte) []byte
 
-	// Open decrypts a sealed message. It fails if sealed was altered, was bound to another context,
-	// or was sealed with another key: with [ErrKeyUnknown] if the message names an unknown key.
+	// Open decrypts a sealed message. It fails if sealed was altered, was bound to another context, or was
+	// sealed with another key. The error is [ErrKeyUnknown] if the message names an unknown key.
 	Open(sealed, bound []byte) ([]byte, error)
 }
 
@@ -115,8 +114,8 @@ type Applier interface {
 	// Point returns the last point that was applied.
 	Point() (store.Point, error)
 
-	// Apply applies an entry, and stores its point in the same transaction. It is called for each
-	// entry that verifies, in order, and again for an entry for which it failed. An entry without a
-	// batch changes nothing, and its point may be stored later.
+	// Apply applies an entry, and stores its point in the same transaction. It is called for each entry that
+	// verifies, in order. If it fails, it is called again for the same entry. An entry without a batch changes
+	// nothing, and its point may be stored later.
 	Apply(ctx context.Context, e *Entry, at store.Point) error
 }

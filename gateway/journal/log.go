@@ -39,7 +39,7 @@ type Log struct {
 	o       Options
 	bound   []byte
 
-	writing chan struct{} // full while an entry is appended or a term is claimed
+	writing chan struct{} // full while an entry is being appended or a term is being claimed
 	taking  chan struct{} // full while a message is applied
 
 	mu       sync.Mutex
@@ -51,7 +51,7 @@ type Log struct {
 	verified uint64        // number of messages that verify
 	status   Status
 	term     uint64    // of this process; 0 if it has had none
-	unknown  bool      // a message sealed with an unknown key has been read since the last entry
+	unknown  bool      // whether a message sealed with an unknown key has been read since the last entry
 	short    time.Time // since when the stream has ended before the last applied entry; zero if it does not
 	pending  *sending  // entry that is being stored, or nil
 }
@@ -94,10 +94,10 @@ func (l *Log) Status() Status {
 	return s
 }
 
-// CatchUp applies the following entries, up to the end of the stream as the answering node knows
-// it. It needs no consumer. It fails with [store.ErrUnreachable] if no node answers. It also does
-// so, for half a minute, if the stream seems to end before the last applied entry. It fails
-// permanently with [ErrRewound], [ErrBehind] and [ErrNewer], and returns the errors of the applier.
+// CatchUp applies the following entries, up to the end of the stream as the answering node knows it. It needs
+// no consumer. It fails with [store.ErrUnreachable] if no node answers. It fails in the same way, for half a
+// minute, if the stream seems to end before the last applied entry. It fails permanently with [ErrRewound],
+// [ErrBehind] and [ErrNewer], and returns the errors of the applier.
 func (l *Log) CatchUp(ctx context.Context) error {
 	err := l.start(ctx)
 	if err == nil {
@@ -188,8 +188,8 @@ func (l *Log) start(ctx context.Context) error {
 	return nil
 }
 
-// Reaches returns nil if a store at a point could continue with the log, and otherwise an error as
-// [Log.CatchUp] does.
+// Reaches returns nil if a store at a point could continue with the log, and otherwise the error that
+// [Log.CatchUp] would return.
 func (l *Log) Reaches(ctx context.Context, at store.Point) error {
 	_, at, err := l.locate(ctx, at)
 	if err == nil {

@@ -185,9 +185,9 @@ func (f *fleet) check(t *testing.T) {
 	assert.Positive(t, count["stored"])
 }
 
-// TestManyFaults: three gateways claim terms, append, stop and start, while messages and answers
-// are lost or late, nodes are cut off, and strangers write. All apply the same sequence of entries,
-// which contains every acknowledged batch once. JOURNAL_SEED and JOURNAL_RUNS choose other runs.
+// TestManyFaults: three gateways claim terms, append, stop and start, while messages and answers are lost or
+// late, nodes are cut off, and strangers write. All apply the same sequence of entries, which contains every
+// acknowledged batch once. JOURNAL_SEED and JOURNAL_RUNS select other runs.
 func TestManyFaults(t *testing.T) {
 	number := func(name string, otherwise int) int {
 		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {

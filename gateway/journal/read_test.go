@@ -27,7 +27,7 @@ func written(t *testing.T, batches ...string) (*journaltest.Memory, *gateway) {
 	return m, a
 }
 
-// TestAGatewayGoesOnWhereItStopped: a gateway continues wherever it has stopped, even between the
+// TestAGatewayGoesOnWhereItStopped: a gateway continues from the point where it stopped, even between the
 // parts of an entry.
 func TestAGatewayGoesOnWhereItStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -159,8 +159,8 @@ func TestALogThatWasRewoundAndGrewAgainIsFound(t *testing.T) {
 	})
 }
 
-// TestALogThatDoesNotReachBack: a gateway needs the file of another one if the log no longer has
-// its next entry, both at the start and later.
+// TestALogThatDoesNotReachBack: a gateway needs another gateway's file if the log no longer has the next
+// entry, both at the start and later.
 func TestALogThatDoesNotReachBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := written(t, "1", "2", "3")
@@ -180,8 +180,8 @@ func TestALogThatDoesNotReachBack(t *testing.T) {
 	})
 }
 
-// TestAStreamContinuesItsFileOnly: a stream continues only the file that it was made for, and
-// copies of the file.
+// TestAStreamContinuesItsFileOnly: a stream continues only the file for which it was created, and copies of
+// that file.
 func TestAStreamContinuesItsFileOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()

@@ -40,10 +40,10 @@ func (s *sending) isStored() bool { return s.stored == len(s.messages) }
 // once it is stored and applied. The entry has the time at, or the time of the previous entry if
 // that is later.
 //
-// It fails with [ErrDeposed] if this process does not hold the highest term. After [ErrUndecided]
-// the batch may be stored, now or later: it is kept, and the next call of Append or Resolve
-// continues with it. After any other error it is not stored and will not be. Concurrent calls wait
-// for each other: only one entry at a time is being stored.
+// It fails with [ErrDeposed] if this process does not hold the highest term. After [ErrUndecided] the batch
+// may be stored, now or later. It is kept, and the next call of Append or Resolve continues with it. After
+// any other error it is not stored and will not be. Concurrent calls wait for each other, because only one
+// entry is stored at a time.
 func (l *Log) Append(ctx context.Context, batch []byte, at time.Time) (store.Point, error) {
 	if err := l.ready(ctx); err != nil {
 		return store.Point{}, err
@@ -60,11 +60,11 @@ func (l *Log) Append(ctx context.Context, batch []byte, at time.Time) (store.Poi
 	})
 }
 
-// Claim begins the next term for a process and returns its number. If the process has a term
-// already, Claim returns that one. It fails with [ErrDeposed], and stores nothing, if it finds a
-// message of another process that had not been read when Claim was called: a process must have
-// caught up before it claims a term. It fails with [ErrKeyUnknown] if the process may have missed
-// messages that it has no key for. [ErrUndecided] and other errors are as for Append.
+// Claim begins the next term for a process and returns its number. If the process already has a term, Claim
+// returns that term. It fails with [ErrDeposed], and stores nothing, if it finds a message of another process
+// that had not been read when Claim was called, because a process must have caught up before it claims a
+// term. It fails with [ErrKeyUnknown] if the process may have missed messages for which it has no key.
+// [ErrUndecided] and other errors are as for Append.
 func (l *Log) Claim(ctx context.Context, p Process, at time.Time) (uint64, error) {
 	l.mu.Lock()
 	verified := l.verified
@@ -91,9 +91,9 @@ func (l *Log) Claim(ctx context.Context, p Process, at time.Time) (uint64, error
 	return last.Term + 1, nil
 }
 
-// Resolve continues with the undecided entry, if there is one. It returns nil if that is stored and
-// applied or there is none, [ErrDeposed] if it is not stored and will not be, and otherwise an
-// error that matches [ErrUndecided].
+// Resolve continues with the undecided entry, if there is one. It returns nil if there is none or the entry
+// is stored and applied, [ErrDeposed] if the entry is not stored and will not be, and otherwise an error that
+// matches [ErrUndecided].
 func (l *Log) Resolve(ctx context.Context) error {
 	if err := enter(ctx, l.writing); err != nil {
 		return fmt.Errorf("%w: %w", ErrUndecided, err)
@@ -147,10 +147,10 @@ func (l *Log) store(ctx context.Context, verified uint64, e *Entry) (store.Point
 	return l.decide(ctx)
 }
 
-// decide sends the messages of the pending entry until their outcome is known. Only a message that
-// was read is proof. A message that was not read, or was refused, proves nothing: it may be on its
-// way, or may have been refused because of its own first copy. So the same message is sent with the
-// same expectation until a message is read at its sequence.
+// decide sends the messages of the pending entry until their outcome is known. Only reading a message proves
+// that it is stored. If a message was not read, or was refused, its outcome is open, because it may be on its
+// way, or may have been refused because of its own first copy. So the same message is sent with the same
+// expectation until a message is read at its sequence.
 func (l *Log) decide(ctx context.Context) (store.Point, error) {
 	for try := 0; ; {
 		l.mu.Lock()
@@ -200,7 +200,7 @@ func (l *Log) send(ctx context.Context, expect uint64, message []byte, try int) 
 		return true, nil
 	}
 	if try == 0 && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return false, nil // reading would take as long at this node, so another one is tried first
+		return false, nil // reading from this node would take as long, so another node is tried first
 	}
 	for pause := readAgainMost / 64; ; pause = min(2*pause, readAgainMost) {
 		err := l.readOn(ctx)

@@ -154,8 +154,8 @@ func strange(m *journaltest.Memory) map[string][]byte {
 	}
 }
 
-// TestAStrangerStopsNobody: messages that do not verify are skipped and counted. They depose no
-// leader and are not applied, even if one takes the sequence of a message that is being sent.
+// TestAStrangerStopsNobody: messages that do not verify are skipped and counted. They depose no leader and
+// are not applied, even if such a message takes the sequence of a message that is being sent.
 func TestAStrangerStopsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -527,8 +527,8 @@ func TestAnEntryThatCannotBeAppliedIsUndecided(t *testing.T) {
 	})
 }
 
-// TestATermBelongsToItsProcess: a process does not lead another process's term, even if that begins
-// before the last batch of the deposed one is answered.
+// TestATermBelongsToItsProcess: a process does not lead another process's term, even if that term begins
+// before the last batch of the deposed process is answered.
 func TestATermBelongsToItsProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()

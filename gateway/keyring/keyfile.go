@@ -24,9 +24,9 @@ type keyFile struct {
 // Copy is the remedy for a key file that is missing or wrong.
 const Copy = "copy it from another gateway of the cluster, or from the backup"
 
-// OfCluster returns the wrapper of a cluster's key ring: the wrapper that protect returns for the
-// domain group in cluster.keyGroup or, if that is empty, one with the secret in a file. If protect
-// is nil, the program cannot use groups.
+// OfCluster returns the wrapper of a cluster's key ring: the wrapper that protect returns for the domain
+// group in cluster.keyGroup or, if group is empty, a wrapper with the secret in a file. If protect is nil,
+// groups are not supported.
 func OfCluster(group, file string, protect func(group string) (Wrapper, error)) (Wrapper, error) {
 	switch {
 	case group == "":

@@ -1,9 +1,9 @@
 // Package keyring manages the key with which several gateways seal their store.
 //
-// The [Ring] is a single value in the store. It contains the versions of the key, and the secret of
-// sums, which never changes, because a name must always have the same sum. A [Wrapper] protects the
-// ring with something that no node of the store has: a key file that every gateway has a copy of,
-// or a domain group that their accounts are members of.
+// The [Ring] is a single value in the store. It contains the versions of the key, and the secret of sums,
+// which never changes, because a name must always have the same sum. A [Wrapper] protects the ring with
+// something that no node of the store has: a key file of which every gateway has a copy, or a domain group of
+// which the gateways' accounts are members.
 //
 // [Ring.Rotate] adds a version. The version becomes current when all live gateways have it. Then
 // lasting values are sealed again with it, while the entries of logs expire under their version. No
@@ -322,8 +322,8 @@ func (r *Ring) taken(err error, c *content, revision store.Revision) error {
 	return r.use(c, revision)
 }
 
-// Rotate adds a version and returns its number. If the newest version is not current yet, Rotate
-// returns that one instead. Gateways adopt it in [Ring.Run].
+// Rotate adds a version and returns its number. If the newest version is not current yet, Rotate returns the
+// number of that version instead. Gateways adopt the version in [Ring.Run].
 func (r *Ring) Rotate(ctx context.Context) (number uint32, err error) {
 	err = r.change(ctx, func(c *content) error {
 		number = c.newest()

@@ -128,7 +128,7 @@ func TestRotation(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, again, "the one that is waited for")
 
-	// The third gateway does not run. It lacks the version, so none uses it.
+	// The third gateway does not run. It lacks the version, so no gateway uses it.
 	told := make(chan []string, 100)
 	current := make(chan error, 1)
 	live := func(context.Context) ([]Gateway, error) { return c.all(), nil }
@@ -271,8 +271,8 @@ func TestSealsAreCounted(t *testing.T) {
 	assert.Less(t, status.Seals, uint64(3*mostUncounted+10))
 }
 
-// TestAStoreOfOneGatewayGetsARing: its values remain readable, and names keep their sums, even when
-// the key changes. A key that does not belong to the store is refused.
+// TestAStoreOfOneGatewayGetsARing: the values of the store remain readable, and names keep their sums, even
+// when the key changes. A key that does not belong to the store is refused.
 func TestAStoreOfOneGatewayGetsARing(t *testing.T) {
 	db, path := store.NewMemory(nil), file(t)
 	own, other := bytes.Repeat([]byte{1}, store.KeyLength), bytes.Repeat([]byte{2}, store.KeyLength)
@@ -308,8 +308,8 @@ func TestAStoreOfOneGatewayGetsARing(t *testing.T) {
 	assert.EqualValues(t, 2, fresh.Version())
 }
 
-// TestOneWriter: the leading gateway makes a version current once the others, which only read, have
-// it. It counts the values that it has sealed once, however many terms it has.
+// TestOneWriter: the leading gateway makes a version current once the others, which only read, have it. It
+// counts the values that it has sealed only once, no matter how many terms it has.
 func TestOneWriter(t *testing.T) {
 	db, path := store.NewMemory(nil), file(t)
 	require.NoError(t, Create(t.Context(), db, wrapper(t, path)))

@@ -34,8 +34,8 @@ func Rewrap(ctx context.Context, db store.Store, from, to Wrapper) error {
 	return err
 }
 
-// StoreKey returns a wrapper with the secret in the key file of a single gateway's store. The
-// secret has [store.KeyLength] bytes. It is created if there is none.
+// StoreKey returns a wrapper with the secret in the key file of a single gateway's store. The secret has
+// [store.KeyLength] bytes. It is created if the file does not exist.
 func StoreKey(path string) (Wrapper, error) {
 	if _, err := store.ReadKey(path); err != nil {
 		return nil, err

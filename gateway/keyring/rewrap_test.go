@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestAStoreBecomesThatOfACluster: the store of a single gateway becomes that of a cluster, and
-// back again. Its values stay readable, with the same sums.
+// TestAStoreBecomesThatOfACluster: the store of a single gateway becomes the store of a cluster, and the
+// other way round. Its values stay readable, with the same sums.
 func TestAStoreBecomesThatOfACluster(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	db := store.NewMemory(nil)

@@ -32,8 +32,9 @@ type RunOptions struct {
 // runner keeps a ring up to date for a gateway.
 type runner struct {
 	*Ring
-	o      RunOptions
-	passes int // passes over lasting values, since the version became current, that had nothing to do
+	o RunOptions
+	// number of passes over lasting values, since the version became current, that found nothing to seal
+	passes int
 }
 
 // counting is the number of seals that a process has reported.
@@ -45,8 +46,8 @@ type counting struct {
 	stale    bool // the stored value may differ
 }
 
-// Follow adopts new versions until ctx ends, after each change in the store and every 10 seconds.
-// When that begins to fail, it calls problem, which may be nil.
+// Follow adopts new versions until ctx ends, after each change in the store and every 10 seconds. When
+// reading them begins to fail, it calls problem, which may be nil.
 func (r *Ring) Follow(ctx context.Context, problem func(message string, err error)) {
 	r.repeat(ctx, 0, problem, r.reload)
 }
@@ -144,8 +145,8 @@ func (r *runner) makeCurrent(ctx context.Context, number uint32) error {
 	})
 }
 
-// settled is the number of passes that must find no value of an earlier version. A gateway may
-// still seal with the earlier one for a moment after another becomes current.
+// settled is the number of passes that must find no value of an earlier version. More than one pass is needed
+// because a gateway may still seal with the earlier version for a moment after another becomes current.
 const settled = 2
 
 // reseal seals lasting values again with the current version.
@@ -174,7 +175,7 @@ func (r *runner) reseal(ctx context.Context, current uint32) error {
 	})
 }
 
-// counts are the values with the number of each gateway's seals.
+// counts is the kind of values with the number of each gateway's seals.
 const counts store.Kind = "seals"
 
 type counted struct {

@@ -1,5 +1,5 @@
-// Package manual holds the pages of the manual, which are Markdown files in its folder. They are
-// part of the program, so the manual that it serves and prints always describes its own version.
+// Package manual holds the pages of the manual, which are Markdown files in its folder. They are part of the
+// program, so it always serves and prints the manual of its own version.
 package manual
 
 import (

@@ -57,8 +57,8 @@ var sections = sync.OnceValue(func() []section {
 	return all
 })
 
-// Words returns the words of a query that a search looks for, in lower case. problem explains why a
-// query cannot be searched for. It is "" if it can, or if the query is empty.
+// Words returns the words of a query that a search looks for, in lower case. problem explains why a query
+// cannot be searched for. It is "" if the query is valid or empty.
 func Words(query string) (words []string, problem string) {
 	words = strings.Fields(strings.ToLower(strings.ToValidUTF8(query, " ")))
 	short := func(word string) bool { return utf8.RuneCountInString(word) < ShortestTerm }
@@ -71,8 +71,7 @@ func Words(query string) (words []string, problem string) {
 	return words, ""
 }
 
-// Search returns the sections that contain all words, which must be in lower case, best first, and
-// at most 20 of them.
+// Search returns up to 20 sections that contain all words, best first. The words must be in lower case.
 func Search(words []string) []Hit {
 	type scored struct {
 		hit   Hit
@@ -111,8 +110,8 @@ func Search(words []string) []Hit {
 	return hits
 }
 
-// less returns the factor by which words on a page count less, because some pages repeat
-// explanations of others.
+// less returns the factor by which words on a page count less. It is greater than one for pages that repeat
+// explanations of other pages.
 func less(page Page) int {
 	switch {
 	case page.Name == "reference/error-examples": // each of its headings is a code

@@ -167,8 +167,8 @@ func RegisterJobs(with *prometheus.Registry, of *jobs.Manager) error {
 	return nil
 }
 
-// Revealed counts a run of a row that reveals secrets. many reports that its caller has seen half
-// of its hourly limit, or all of it.
+// Revealed counts a run of a row that reveals secrets. many reports whether the caller has used half or all
+// of its hourly limit.
 func (m *Meters) Revealed(outcome string, many bool) {
 	m.reveals.WithLabelValues(outcome).Inc()
 	if many {

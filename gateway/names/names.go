@@ -1,5 +1,5 @@
-// Package names reserves the names that changes assign, so a change at one domain controller does
-// not use a name that was just assigned at another and has not replicated yet.
+// Package names reserves the names that changes assign, so that a change at one domain controller does not
+// use a name that was just assigned at another one and has not replicated yet.
 package names
 
 import (
@@ -56,7 +56,7 @@ type Part struct {
 	names     *Names
 	requestID string
 	settler   *settle.Settler
-	// replicated are the holds that no longer matter to the server of the run, by key.
+	// replicated maps the keys of holds that no longer matter to the server of the run to their revisions.
 	replicated map[string]store.Revision
 }
 
@@ -82,8 +82,8 @@ func (p *Part) Begin(tx *store.Tx, a *write.Attempt) error {
 // Begun implements [write.Participant].
 func (p *Part) Begun() {}
 
-// hold holds a name for an object. It refuses a name that another object got at another domain
-// controller, because this one may not know about it yet.
+// hold holds a name for an object. It refuses a name that another object got at another domain controller,
+// because the controller of this run may not know about that object yet.
 func (p *Part) hold(tx *store.Tx, a *write.Attempt, object *ps.Intended, name nameOf) error {
 	n, sum := p.names, p.names.key(name)
 	present, revision, err := heldName(tx, sum)
@@ -182,8 +182,8 @@ func namesOf(object *ps.Intended) (names []nameOf) {
 	return names
 }
 
-// entryOf returns the name of an entry below another one. leaf is written as in a distinguished
-// name. All spellings of it give the same name.
+// entryOf returns the name of an entry below another one. leaf is written as in a distinguished name. All
+// spellings of leaf give the same name.
 func entryOf(leaf, above string) nameOf {
 	if leaf == "" {
 		return nameOf{kind: "entry"}
@@ -214,8 +214,8 @@ func (n *Names) key(name nameOf) string {
 // errPending is the cause of refusing a change that would assign a name twice.
 var errPending = errors.New("the name was given at another controller")
 
-// pending refuses a change that would assign a name twice, unless wait reports that its server has
-// learnt of the change that assigned the name first.
+// pending refuses a change that would assign a name twice, unless wait reports that the server now knows
+// about the change that assigned the name first.
 func (n *Names) pending(name nameOf, by *nameHold, wait func(ctx context.Context) bool) error {
 	what := map[string]string{
 		"account": "account name", "principal": "logon name", "entry": "name in its OU",

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestNamesOf: a name in an OU is held as the same name, however it is written.
+// TestNamesOf: all spellings of a name in an OU are held as the same name.
 func TestNamesOf(t *testing.T) {
 	const sales = "OU=Sales,DC=corp,DC=example"
 	made := []ps.IntendedChange{{Name: change.Existence, Before: "False", After: "True"}}

@@ -26,9 +26,8 @@ func Of(name string, known []string) string {
 	return best
 }
 
-// Apart returns the difference between a name and a known one, and whether they are so close that
-// the known one was probably meant. The steps are mistyped letters, or words that were left out,
-// added or moved.
+// Apart returns the difference between a name and a known one, and whether the known name was probably meant.
+// The steps are mistyped letters, or words that were left out, added or moved.
 func Apart(name, known string) (steps int, near bool) { return read(name).apart(read(known)) }
 
 // text is a name in the form for comparison.
@@ -88,7 +87,7 @@ func mistyped(a, b []rune) (steps int, near bool) {
 	return d, d < shorter && d <= max(1, shorter/4)
 }
 
-// lacks compares words. All words of t must be in known, which may have more.
+// lacks compares words. All words of text must be in known, which may have further words.
 func (t text) lacks(known text) (steps int, near bool) {
 	left := append([]string(nil), known.words...)
 	shared, moved := 0, false

@@ -1,11 +1,11 @@
 // Package openapi describes the API for programs and people: OpenAPI documents generated from the
 // operation table, and a page that shows them.
 //
-// [Document] derives everything from the rows and from the kinds and shapes that they refer to, in
-// version 3.1 or 3.0, and for the standard or the classic dialect. The gateway accepts a parameter
-// outside the path in the query, a form or a JSON body of any request. The document lists it where
-// a client would usually put it: in the query of GET and DELETE, and in the body of POST and PUT.
-// [Page] serves an embedded Swagger UI, so it works offline.
+// [Document] derives everything from the rows and from the kinds and shapes that they refer to, in version
+// 3.1 or 3.0, and for the standard or the classic dialect. In any request, the gateway accepts a parameter
+// outside the path in the query, in a form or in a JSON body. The document lists it where a client would
+// usually put it, which is the query for GET and DELETE, and the body for POST and PUT. [Page] serves an
+// embedded Swagger UI, so it works offline.
 package openapi
 
 import (
@@ -408,7 +408,7 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 		}
 		all.Set(fmt.Sprint(status), &openapi3.ResponseRef{Ref: "#/components/responses/" + name})
 	}
-	// With it, generated clients can parse errors that the row does not list, such as those that a
+	// This response lets generated clients parse errors that the row does not list, such as those that a
 	// different version of Windows adds.
 	const other = "other"
 	if b.answers[other] == nil {
@@ -488,8 +488,8 @@ const (
 	helpLink        = "Link"
 )
 
-// headersOf returns the headers of error answers with a status. waits adds the time when to try
-// again.
+// headersOf returns the headers of error answers with a status. If waits is set, they include the time of a
+// retry.
 func headersOf(status int, waits bool) []string {
 	names := []string{helpLink}
 	switch status {

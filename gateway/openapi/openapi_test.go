@@ -122,8 +122,8 @@ func TestEveryVariantIsValid(t *testing.T) {
 	}
 }
 
-// TestNoChangeIsFilledIn: pages fill in no parameter of a change, because people quickly send what
-// is filled in.
+// TestNoChangeIsFilledIn: pages do not fill in parameters of changes, because people tend to send filled-in
+// forms without reading them.
 func TestNoChangeIsFilledIn(t *testing.T) {
 	doc := load(t)
 	for _, op := range ops.Table() {
@@ -247,9 +247,9 @@ func TestDocumentHoldsNoSecret(t *testing.T) {
 	assert.NotContains(t, strings.ToLower(string(document(t))), "corr3ct")
 }
 
-// TestThePageShowsTheSamplesOfTheManual: the page shows the samples of the manual. For each row
-// with a sample, these are the curl call, the answer and, if the PowerShell module has a function,
-// its call.
+// TestThePageShowsTheSamplesOfTheManual: the page shows the samples of the manual. For each row with a
+// sample, it shows the curl call, the answer and, if the PowerShell module has a function for the row, the
+// call of that function.
 func TestThePageShowsTheSamplesOfTheManual(t *testing.T) {
 	w := httptest.NewRecorder()
 	openapi.Page().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/samples.json", nil))

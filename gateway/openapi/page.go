@@ -58,11 +58,11 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-
 	"connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 // bundled serves the files of Swagger UI. Their hashes are computed only once, because that takes longer
-// than all else that a gateway does when it applies its settings.
+// than everything else that a gateway does when it applies its settings.
 var bundled = sync.OnceValue(func() http.Handler { return statigz.FileServer(static.FS) })
 
-// Page serves the page that shows the document, which it loads from ../openapi.json. Paths consist
-// of a slash and one of [PageFiles].
+// Page returns a handler for the page that shows the document, which the page loads from ../openapi.json.
+// Paths consist of a slash and one of [PageFiles].
 func Page() http.Handler {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {

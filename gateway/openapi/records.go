@@ -241,7 +241,7 @@ func (b *builder) plan() *openapi3.Schema {
 	return described(b.object(schema.Plan.Fields), "What a dry run would have done")
 }
 
-// single returns the schema of a single result in the classic dialect, where there is one.
+// single returns the schema of a single result in the classic dialect, if the row has one.
 func (b *builder) single(op *ops.Operation, record *openapi3.SchemaRef) *openapi3.SchemaRef {
 	switch op.Reply.Mark {
 	case ops.Exists:

@@ -126,7 +126,7 @@ type updated struct {
 	Text string `json:"txt"`
 }
 
-// httpReq returns the protocol of lego's provider httpreq, which other clients speak as well.
+// httpReq returns the protocol of lego's httpreq provider, which other clients use, too.
 func httpReq(presents bool) *Protocol {
 	supplies := map[string]string{"Name": "string", "Text": "string"}
 	if presents {
@@ -153,8 +153,8 @@ func httpReq(presents bool) *Protocol {
 	}
 }
 
-// challenge supplies the record of a challenge, or refuses a name that is out of bounds. These
-// bounds hold for every credential.
+// challenge supplies the record of a challenge, or refuses a name that is out of bounds. These bounds apply
+// to every credential.
 func (b *Bound) challenge(c Context, name, value string, presents bool) *schema.FieldError {
 	name = strings.TrimSuffix(name, ".")
 	label, _, _ := strings.Cut(name, ".")

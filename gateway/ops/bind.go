@@ -55,8 +55,7 @@ func (b *Bound) Secret(op *Operation) (ps.Value, bool) {
 	return ps.Value{}, false
 }
 
-// Added returns those attributes which the request writes or reads and which not every forest has.
-// b may be nil.
+// Added returns the attributes that the request writes or reads and that not every forest has. b may be nil.
 func (b *Bound) Added() (names []string) {
 	if b == nil {
 		return nil
@@ -73,8 +72,8 @@ func (b *Bound) Added() (names []string) {
 	return append(names, b.Fields.Added()...)
 }
 
-// Canonical returns the request as text, so equal requests have equal texts. The text contains
-// secrets that the caller sent and must not be shown. It does not contain a generated one.
+// Canonical returns the request as text. Equal requests have equal texts. The text contains secrets that the
+// caller sent, so it must not be shown. It does not contain generated secrets.
 func (b *Bound) Canonical() string {
 	return b.canonical(func(*Param) bool { return false })
 }
@@ -105,9 +104,9 @@ func (b *Bound) canonical(without func(*Param) bool) string {
 }
 
 // Bind checks the values of a request and returns all problems. It ignores names in given that are not
-// parameters of the operation. The problems passed in, found while reading the request, come first, and
-// no further problems of their parameters are reported. If there are any problems, Bound holds only the
-// values that were accepted, so that the caller can still report on the request.
+// parameters of the operation. The problems passed in, which were found while reading the request, come
+// first. No further problems of the same parameters are reported. If there are any problems, Bound holds only
+// the accepted values, so that the caller can still report on the request.
 func (op *Operation) Bind(given Given, problems ...schema.FieldError) (*Bound, []schema.FieldError) {
 	b := &Bound{Op: op, Args: ps.Args{}, texts: map[string]string{}}
 	maps.Copy(b.Args, op.Fixed)
@@ -254,9 +253,9 @@ const (
 	Refused
 )
 
-// EmptyMeans returns the meaning of an empty string for a parameter of the operation. Clients and
-// forms send fields that were not filled in as empty strings, so it means absent unless that is
-// dangerous or leaves no way to clear the attribute.
+// EmptyMeans returns the meaning of an empty string for a parameter of the operation. Clients and forms send
+// fields that were not filled in as empty strings. So an empty string means that the parameter is absent,
+// unless that is dangerous or leaves no way to clear the attribute.
 func (op *Operation) EmptyMeans(p *Param) Emptiness {
 	switch {
 	case p.Kind.Secret() || p.Narrows:

@@ -55,8 +55,8 @@ func TestAFlagRequiresItsScopeOnlyIfTrue(t *testing.T) {
 	assert.Empty(t, bound.Scopes)
 }
 
-// TestWhatIsNoFlagRequiresItsScopeWhateverItSays: only in a flag does the word false mean that it
-// is not set. An account name or a password can be "false".
+// TestWhatIsNoFlagRequiresItsScopeWhateverItSays: the word false means that a parameter is not set only if
+// the parameter is a flag. An account name or a password can be "false".
 func TestWhatIsNoFlagRequiresItsScopeWhateverItSays(t *testing.T) {
 	for _, c := range []struct {
 		id    string

@@ -46,13 +46,12 @@ var contextArgs = map[string]string{
 // ForecastScript is the script that reads facts for the checks of dry runs.
 const ForecastScript = "Get-GatewayForecast"
 
-// ownScripts serve no operation: the runner and dry runs use them.
+// ownScripts lists the scripts that serve no operation but are used by the runner and by dry runs.
 var ownScripts = []string{"Get-GatewayServer", ForecastScript}
 
-// Check verifies the table itself and compares it with the scripts. It returns all faults, in table
-// order. Rows and scripts must not change afterwards:
-// Check remembers the last ones that it found to be without a fault, which all
-// gateways of a process share. It is safe for concurrent use.
+// Check verifies the table itself and compares it with the scripts. It returns all faults, in table order.
+// Rows and scripts must not change afterwards, because Check remembers the last table and scripts without a
+// fault, which all gateways of a process share. It is safe for concurrent use.
 func Check(table []*Operation, scripts []ps.Script) []error {
 	last := faultless.Load()
 	if last != nil && slices.Equal(last.table, table) && slices.EqualFunc(last.scripts, scripts, sameScript) {
@@ -402,7 +401,8 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 	}
 }
 
-// reveals checks a row that reveals a secret, and that no other row does.
+// reveals checks a row that reveals a secret. It also checks that a row that does not declare this has no
+// secret in its record.
 func reveals(op *Operation, fault func(string, ...any)) {
 	secret := op.Reply.Shape != nil && len(schema.Secrets(op.Reply.Shape)) > 0
 	if !op.Reveals {
@@ -433,8 +433,7 @@ func reveals(op *Operation, fault func(string, ...any)) {
 	}
 }
 
-// FieldOf returns the name of the parameter that feeds an argument of the script, or "" if none
-// does.
+// FieldOf returns the name of the parameter that feeds an argument of the script, or "" if no parameter does.
 func (op *Operation) FieldOf(arg string) string {
 	for _, p := range op.Params {
 		if a := schema.AttributeOf(p.Kind); a != nil && EqualFold(a.Field, arg) {

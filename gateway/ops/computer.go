@@ -223,8 +223,7 @@ var patternOrOU = Rule{
 	},
 }
 
-// ReasonName is the parameter for the reason why a caller changes something or wants to see a
-// secret.
+// ReasonName is the name of the parameter with the caller's reason for a change or for seeing a secret.
 const ReasonName = "Reason"
 
 var reason = Param{
@@ -296,7 +295,7 @@ var localAdminRows = []*Operation{
 	},
 }
 
-// expiryBack is the undo of an expiry, by the row itself. A password that the computer has set
+// expiryBack is the undo of an expiry, which calls the same row. A password that the computer has set
 // meanwhile stays.
 var expiryBack = called("computer.expireLocalAdmin", func(d Done) Given {
 	given := Given{computerName: d.object().GUID}

@@ -19,8 +19,8 @@ type Alias struct {
 	Where string // beginning of a phrase that ends with the parameter's name
 }
 
-// others are names that are in no table of attributes or records: parameters of cmdlets, and second
-// names of attributes. Each stands for the first parameter in its list that the operation has.
+// others lists names that are in no table of attributes or records, which are parameters of cmdlets and
+// second names of attributes. Each stands for the first parameter in its list that the operation has.
 var others = []struct {
 	name, where string
 	params      []string

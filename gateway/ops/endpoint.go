@@ -84,8 +84,8 @@ func printableType(name string) string {
 	return name
 }
 
-// targetFields returns the data of a target: names in lower case without a trailing dot, texts
-// without surrounding quotes.
+// targetFields returns the data of a target. Names are in lower case without a trailing dot, and texts have
+// no surrounding quotes.
 func targetFields(kind, target string) ([]string, *schema.FieldError) {
 	if kind == typeTXT {
 		target = unquoted(target)
@@ -102,8 +102,8 @@ func targetFields(kind, target string) ([]string, *schema.FieldError) {
 	return fields, nil
 }
 
-// targetOf writes canonical data as ExternalDNS expects it: the host of an SRV record ends with a
-// dot.
+// targetOf converts canonical data to the form that ExternalDNS expects, in which the host of an SRV record
+// ends with a dot.
 func targetOf(kind, data string) string {
 	if kind == "SRV" && !strings.HasSuffix(data, ".") {
 		return data + "."
@@ -119,8 +119,8 @@ func unquoted(text string) string {
 	return text
 }
 
-// adjusted returns record sets as they will be once they exist, so the next loop finds no
-// difference. It drops values that the server cannot store and names them in the notes.
+// adjusted returns record sets in the form that they will have once they exist, so that the next loop finds
+// no difference. It drops values that the server cannot store and names them in the notes.
 func adjusted(wanted []*endpoint) (left []*endpoint, notes []string) {
 	left = []*endpoint{}
 	seen := map[string]bool{}
@@ -208,12 +208,12 @@ type setChange struct {
 	name, kind  string
 	add, remove [][]string // data of the values
 	ttl         int64      // TTL of the set afterwards; -1 keeps it, or uses the zone's default for a new set
-	removes     bool       // all values of the set are removed, so it may be missing
+	removes     bool       // whether all values of the set are removed, so that it may be missing
 }
 
-// setChanges returns the change of each set, in the order in which to make them: first removals,
-// then updates, then creations. Ownership is recorded before its record is created, and removed
-// after it. A problem does not name values.
+// setChanges returns the change of each set in the order in which the changes must be made: first removals,
+// then updates, then creations. The ownership of a record is recorded before the record is created, and
+// removed after it. A problem does not contain values.
 func (c *endpointChanges) setChanges() ([]setChange, *schema.FieldError) {
 	if len(c.UpdateOld) != len(c.UpdateNew) {
 		return nil, &schema.FieldError{Code: schema.InvalidRequest,
@@ -247,9 +247,9 @@ func (c *endpointChanges) setChanges() ([]setChange, *schema.FieldError) {
 	return slices.Concat(removed, updated, created), nil
 }
 
-// ownershipName returns the name at which to record the ownership of an alias when a registry asks
-// for a text at the alias itself, where DNS allows none. Later registries use the returned name. It
-// is empty for a wildcard.
+// ownershipName returns the name at which to record the ownership of an alias when a registry asks for a text
+// at the alias itself, where DNS allows none. Later registries use the returned name. The name is empty for a
+// wildcard.
 func ownershipName(alias string) string {
 	if strings.HasPrefix(alias, "*") {
 		return ""
@@ -371,9 +371,9 @@ func difference(a, b *endpoint) [][]string {
 // control characters are refused.
 const fieldSeparator = "\x1d"
 
-// encoded returns the lines that describe a change to the script, one per value: its action, the
-// number of the set, type, time to live, name and data. Only a set whose values are cleared may be
-// missing afterwards.
+// encoded returns the lines that describe a change to the script, one per value. A line contains the action,
+// the number of the set, type, time to live, name and data. Only a set whose values are all removed may be
+// missing.
 func (c *setChange) encoded(number int) []string {
 	line := func(action string, data []string) string {
 		return strings.Join(slices.Concat([]string{action, fmt.Sprint(number), c.kind, fmt.Sprint(c.ttl), c.name},

@@ -148,8 +148,8 @@ func readJSON(body []byte, into any) *schema.FieldError {
 	return nil
 }
 
-// readChanges reads the changes of one request. Removing a set needs the scope for removals, and is
-// counted, whatever the request calls it.
+// readChanges reads the changes of one request. Removing a set needs the scope for removals and counts as a
+// removal, even if the request describes it as an update.
 func readChanges(b *Bound, body []byte) *schema.FieldError {
 	var c endpointChanges
 	if problem := readJSON(body, &c); problem != nil {

@@ -29,9 +29,8 @@ var shownAs = map[string]struct {
 	"computer:read stale":            {schema.Computer, "lastLogon"},
 }
 
-// TestWhatIsFilteredByIsShown: a value that a filter compares is also shown by a read with the
-// scope that lists the objects, so filters do not reveal more. Memberships need a scope of their
-// own.
+// TestWhatIsFilteredByIsShown: a value that a filter compares is also shown by a read that needs the same
+// scope as the list, so filters do not reveal more. Memberships need a separate scope.
 func TestWhatIsFilteredByIsShown(t *testing.T) {
 	members := []string{"memberOf", "memberOfNested", "noGroups", "empty"}
 	compared := 0

@@ -14,7 +14,7 @@ import (
 // Generated is a secret that the gateway generated because the request had none.
 // It is shown once, in the answer. Printing it does not reveal the value.
 type Generated struct {
-	Member string // member of the record that shows it, in addition to the shape's fields
+	Member string // member of the record that shows the secret, in addition to the shape's fields
 	value  string
 	arg    string        // argument of the script that has it
 	random func() string // generates another value
@@ -37,8 +37,8 @@ func (b *Bound) generate(p *Param) {
 	b.Regenerate()
 }
 
-// Regenerate replaces the generated secret by another one, and reports whether there is one. The
-// directory refuses a password that happens to contain a part of the account's name.
+// Regenerate replaces the generated secret with another one, and returns false if there is none. It is needed
+// because the directory refuses a password that happens to contain a part of the account's name.
 func (b *Bound) Regenerate() bool {
 	g := b.Generated
 	if g == nil {

@@ -246,8 +246,8 @@ func namedMembers(kind schema.Kind, about string) Param {
 // member's GUID follows.
 const MemberChange = "member:"
 
-// undoMembers undoes a change of several members: it removes the added ones and adds the removed
-// ones.
+// undoMembers undoes a change of several members. It removes the members that were added, and adds those that
+// were removed.
 func undoMembers(d Done) []Undoing {
 	var calls []Undoing
 	for _, one := range []struct{ row, after string }{

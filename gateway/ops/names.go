@@ -10,7 +10,7 @@ import (
 	"adgateway/ps"
 )
 
-// Parameters that determine which names a DNS change is about.
+// Parameters that determine the names that a DNS change affects.
 const (
 	ownerParam = "DNS_HostName"
 	childParam = "ChildName"
@@ -27,8 +27,8 @@ var (
 // ChallengeLabel is the first label of records that answer challenges of certificate authorities.
 const ChallengeLabel = "_acme-challenge"
 
-// NamesChanged returns the full names whose records a DNS change is about. The caller's limit to
-// names applies to them. It is nil for all other calls.
+// NamesChanged returns the full names whose records a DNS change affects, to which the caller's limit to
+// names applies. It returns nil for all other calls.
 func (b *Bound) NamesChanged() []string {
 	if b.Op.Lane != ps.DNS || !b.Op.Effect.Writes() {
 		return nil
@@ -101,8 +101,8 @@ func reverseName(text string) string {
 }
 
 // NameWithin reports whether a name is one of the names of a limit or lies below one. A leading
-// _acme-challenge is ignored, so a caller that is limited to a host can answer the challenges for
-// it.
+// _acme-challenge is ignored, so that a caller that is limited to a host can answer the challenges for that
+// host.
 func NameWithin(name string, limit []string) bool {
 	name = strings.TrimPrefix(Fold(strings.TrimSuffix(name, ".")), ChallengeLabel+".")
 	return slices.ContainsFunc(limit, func(allowed string) bool {
@@ -111,7 +111,7 @@ func NameWithin(name string, limit []string) bool {
 	})
 }
 
-// names checks that the parameters determine the names that a DNS change is about.
+// names checks that the parameters determine the names that a DNS change affects.
 func (c *checker) names(op *Operation, fault func(string, ...any)) {
 	if op.Lane != ps.DNS || !op.Effect.Writes() || op.Protocol != nil {
 		return

@@ -1,11 +1,10 @@
 // Package ops declares every operation that the gateway offers.
 //
-// An [Operation] is one row of the API: its route, the scope it requires, its
-// parameters, the script that serves it and the shape of its reply. Nothing about
-// an endpoint is written anywhere else: routing, binding, answers, the API
-// document and the audit derive from the row. [Table] returns all rows, one file
-// per resource; [Check] verifies them against the scripts; [Operation.Bind] turns
-// the values of a request into arguments of a script.
+// An [Operation] is one row of the API: its route, the scope it requires, its parameters, the script that
+// serves it and the shape of its reply. No other place describes an endpoint. Routing, binding, answers, the
+// API document and the audit derive from the row. [Table] returns all rows, one file per resource; [Check]
+// verifies them against the scripts; [Operation.Bind] turns the values of a request into arguments of a
+// script.
 package ops
 
 import (
@@ -25,7 +24,7 @@ type Operation struct {
 	Also    string           // another accepted method, which the API document does not list; empty if none
 	Path    string           // e.g. "/api/ADUser/{UserName}"
 	Scope   identity.Scope   // required of the caller; empty if none is
-	Or      []identity.Scope // alternatives to Scope; the operation then does only what the caller may do
+	Or      []identity.Scope // alternatives to Scope, with which the operation only does what the caller may do
 	// decides what an empty string means and whether a run is cancelled when the client leaves
 	Effect Effect
 	Params []Param
@@ -39,15 +38,15 @@ type Operation struct {
 	Fails  []schema.Code // domain failures, in addition to faults of the request itself
 
 	// Reveals reports whether the answer contains a secret of the directory. Such a read is a POST, which
-	// nothing repeats or caches, with a scope that [identity.All] does not imply and a [ReasonName].
-	// It counts against the caller's hourly limit, and its intent is in the audit before the script
-	// runs.
+	// nothing repeats or caches. It needs a scope that [identity.All] does not imply, and a parameter
+	// [ReasonName]. It counts against the caller's hourly limit, and its intent is in the audit before the
+	// script runs.
 	Reveals bool
 	// Beside is another row that completes the record. It is zero if there is none.
 	Beside Beside
-	// Disrupts reports whether the operation counts against the caller's hourly limit of
-	// changes: it disables, renames, moves, ends a membership, or redirects or opens
-	// a part of DNS.
+	// Disrupts reports whether the operation counts against the caller's hourly limit of disruptive changes.
+	// Such an operation disables, renames or moves an object, ends a membership, or redirects or opens a part of
+	// DNS.
 	Disrupts bool
 	// Extent names the script's count of affected objects other than the addressed one, such as the
 	// records of a zone. The script receives the rest of the caller's limit as ImpactLimit, and
@@ -64,8 +63,8 @@ type Operation struct {
 
 	// Local reports whether the gateway itself answers from its own data, without a script.
 	Local bool
-	// Here reports whether any gateway of a cluster can answer, from its own copy or about itself,
-	// although the row is Local. See [Operation.Where].
+	// Here reports whether any gateway of a cluster can answer calls of a Local row, from its own copy or about
+	// itself. See [Operation.Where].
 	Here bool
 	// Takes are the media types of a body that is a list of calls. Such a row has no parameters in the
 	// body. If nil, the body holds parameters.
@@ -102,14 +101,14 @@ type Operation struct {
 	Unchanged string
 }
 
-// Beside is a row about the same target whose records become a member of another row's record. If
-// that member is null, the script of this row runs, too, within its own time limit. Its failure is
-// only a warning.
+// Beside is a row about the same target whose records become a member of another row's record. If that member
+// is null, the script of this row runs, too, within its own time limit. If that script fails, the answer only
+// contains a warning.
 type Beside struct {
 	Row     string // id; empty if none
 	Member  string // member of the record, a list of objects
 	Code    string // code of the warning
-	Unasked string // sentence without a full stop that says what is then unknown
+	Unasked string // sentence, without a full stop, that says which fact is then unknown
 	Given   func(*Bound) Given
 }
 
@@ -158,19 +157,20 @@ type Param struct {
 	Item     int    // position in a list that several parameters fill, from 1; zero if there is no list
 	Kind     schema.Kind
 	Required bool
-	Default  string         // value if absent; empty to omit the argument
-	Classic  string         // value if absent in the classic dialect; empty means Default
-	Implied  string         // effect of an absent value without a default, for the API document
-	Narrows  bool           // its absence widens the change, so an empty string is refused
-	Clears   bool           // required, but an empty string clears the attribute
-	Moves    bool           // in an update, it moves the object, which counts as a change
-	Audited  bool           // optional, but shown in the audit, because it narrows the target or the extent
-	Scope    identity.Scope // also required if the parameter is given and not false
-	Unsent   bool           // not an argument of the script; Protocol.Complete uses it
-	Group    bool           // names a group, so limits to named groups apply
-	Here     bool           // in the query, it lets any gateway answer the operation
-	Doc      string
-	Example  string // valid in the sandbox's domain; empty means the kind's example
+	Default  string // value if absent; empty to omit the argument
+	Classic  string // value if absent in the classic dialect; empty means Default
+	Implied  string // effect of an absent value without a default, for the API document
+	Narrows  bool   // whether its absence widens the change, so that an empty string is refused
+	Clears   bool   // required, but an empty string clears the attribute
+	Moves    bool   // whether it moves the object in an update, which counts as a change
+	// whether the audit shows it although it is optional, because it narrows the target or the extent
+	Audited bool
+	Scope   identity.Scope // also required if the parameter is given and not false
+	Unsent  bool           // not an argument of the script; Protocol.Complete uses it
+	Group   bool           // names a group, so limits to named groups apply
+	Here    bool           // whether any gateway can answer a call with this parameter in the query
+	Doc     string
+	Example string // valid in the sandbox's domain; empty means the kind's example
 
 	// Without is a sentence to add to the sentence for a success if the parameter is absent.
 	Without string

@@ -9,7 +9,7 @@ import (
 	"adgateway/ps"
 )
 
-// Names of the parameters for showing a change first and then making it as shown.
+// Names of the parameters with which a caller first previews a change and then makes it as shown.
 const (
 	DryRun = "DryRun"
 	PlanID = "PlanId"
@@ -43,7 +43,7 @@ var (
 )
 
 // Matches reports whether a pattern is the id of an operation, or its beginning and an asterisk. The id of a
-// change also stands for the operation that makes it and takes a GUID.
+// change also stands for the operation that makes the same change and takes a GUID.
 func Matches(pattern, id string) bool {
 	begin, open := strings.CutSuffix(pattern, "*")
 	return pattern == id || pattern == strings.TrimSuffix(id, "ByGuid") || open && strings.HasPrefix(id, begin)

@@ -9,9 +9,9 @@ import (
 	"adgateway/ps"
 )
 
-// Protocol is the declaration of a row that speaks a foreign protocol instead of our envelope:
-// media types, credential, answers and refusals. It ignores unknown members of a body, because such
-// protocols grow.
+// Protocol is the declaration of a row that speaks a foreign protocol instead of our envelope: media types,
+// credential, answers and refusals. It ignores unknown members of a body, because such protocols get new
+// members over time.
 type Protocol struct {
 	Name      string // label in metrics, such as "httpreq"
 	Media     string // media type of bodies and answers, spelled as clients compare it
@@ -25,8 +25,8 @@ type Protocol struct {
 	// Read reads a body that is a document. If nil, the body is a JSON object with the row's
 	// parameters, or missing.
 	Read func(b *Bound, body []byte) *schema.FieldError
-	// Complete derives the script's arguments, and refuses values outside the bounds of the protocol,
-	// the settings or the caller. If nil, nothing is derived.
+	// Complete derives the script's arguments, and refuses values that the protocol, the settings or the
+	// caller's limits do not allow. If nil, nothing is derived.
 	Complete func(b *Bound, c Context) *schema.FieldError
 	// Supplies are the types of the script's parameters that Complete sets.
 	Supplies map[string]string
@@ -42,7 +42,7 @@ type Protocol struct {
 	// Whole reports whether a warning from the script counts as a failure, because the client would take
 	// missing records for removed ones.
 	Whole bool
-	// Repeats reports whether a change that was cut off, and verifiably not made, is tried once more.
+	// Repeats reports whether a change that was cut off and has verifiably not been made is tried once more.
 	Repeats bool
 
 	Input, Output any // examples of bodies, from which the API document derives their schemas

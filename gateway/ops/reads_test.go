@@ -9,7 +9,7 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// TestTheScopeForReading: ReadScope returns an existing scope, and one for every change.
+// TestTheScopeForReading: ReadScope returns only existing scopes, and returns a scope for every change.
 func TestTheScopeForReading(t *testing.T) {
 	for _, op := range ops.Table() {
 		if scope := op.ReadScope(); scope != "" {

@@ -139,8 +139,8 @@ func somethingNew(r recordType) Rule {
 	}
 }
 
-// Arguments of the script that writes a set: the faults of its values and of its owner. They only
-// matter for new values and owners, because whatever the set already contains may stay.
+// Arguments of the script that writes a set: the faults of its values and of its owner. They only matter for
+// new values and owners, because everything that the set already contains may stay.
 const (
 	doubtArg      = "Doubt"
 	ownerDoubtArg = "OwnerDoubt"
@@ -200,8 +200,9 @@ func newOwnerDoubt(t *schema.RecordType, owner, zone string) string {
 	return unmeantOwner(owner, zone)
 }
 
-// readValue returns the fields of a value of type t. doubt says why no new record may have the value,
-// or "" if it may; an existing record can keep it. problem is set if the value cannot be used at all.
+// readValue returns the fields of a value of type t. doubt is the reason why a new record must not have the
+// value, or "" if it may; an existing record can keep the value. problem is set if the value cannot be used
+// at all.
 func readValue(
 	t *schema.RecordType, value, zone string,
 ) (fields []string, doubt string, problem *schema.FieldError) {
@@ -252,8 +253,8 @@ const (
 	labelsOfIPv6 = 32
 )
 
-// ownerIsMeant refuses owner names of new records that a server accepts although nobody can mean
-// them: an address, or a name in a reverse zone that cannot belong to an address.
+// ownerIsMeant refuses owner names of new records that a server accepts although they must be mistakes, such
+// as an address, or a name in a reverse zone that cannot belong to an address.
 var ownerIsMeant = Rule{
 	Doc: "DNS_HostName is no address; in a reverse zone it is one that an address can have",
 	Apply: func(b *Bound) []schema.FieldError {
@@ -269,7 +270,7 @@ var ownerIsMeant = Rule{
 	},
 }
 
-// unmeantOwner returns the reason why an owner name cannot be meant, or "" if it can.
+// unmeantOwner returns the reason why an owner name must be a mistake, or "" if it is plausible.
 func unmeantOwner(owner, zone string) string {
 	address, err := netip.ParseAddr(strings.TrimSuffix(owner, "."))
 	switch reverse := schema.IsReverse(zone); {

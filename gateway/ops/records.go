@@ -198,7 +198,7 @@ func sameServer(d Done) Given {
 	return Given{zoneParam: d.Texts[zoneParam], serverParam: d.Texts[serverParam]}
 }
 
-// audited returns a parameter with its value shown in the audit.
+// audited returns a copy of a parameter whose value the audit shows.
 func audited(p Param) Param {
 	p.Audited = true
 	return p
@@ -448,7 +448,8 @@ func (r recordType) sample() Given {
 	return sample
 }
 
-// newSample returns the parameters of a new record, at the same name if that can have several.
+// newSample returns the parameters of a new record. It has the same name if a name can have several records
+// of the type.
 func (r recordType) newSample() Given {
 	sample := r.sample()
 	for i := range r.Fields {

@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// TestARowThatRevealsIsRefusedWithoutItsCare: a row that reveals a secret without one of the
-// required precautions is a fault, and so is a secret in the record of any other row.
+// TestARowThatRevealsIsRefusedWithoutItsCare: the check refuses a row that reveals a secret without one of
+// the required precautions, and a secret in the record of any other row.
 func TestARowThatRevealsIsRefusedWithoutItsCare(t *testing.T) {
 	tagged := &schema.Shape{Name: "X", Tag: &schema.Tagging{}, Fields: schema.RecoveryKeySecret.Fields}
 	for name, c := range map[string]struct {

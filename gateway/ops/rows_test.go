@@ -16,9 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden file")
 
-// TestTheRowsAreAsListed: the golden file shows everything in a row that callers, tokens and quotas
-// depend on, so no such change goes unnoticed. Its columns are id, route, mark, scope, where the
-// row runs and what it counts against. -update rewrites it.
+// TestTheRowsAreAsListed: the golden file shows everything in a row that callers, tokens and quotas depend
+// on, so that no such change goes unnoticed. Its columns are id, route, mark, scope, the gateway on which the
+// row runs, and the limits against which it counts. -update rewrites it.
 func TestTheRowsAreAsListed(t *testing.T) {
 	names := map[identity.Impact]string{
 		identity.Deletion: "deletion", identity.PasswordReset: "reset", identity.Change: "change",

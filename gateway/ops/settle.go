@@ -12,8 +12,9 @@ import (
 // The arguments of both scripts are matched by name: with Fixed, with the intent (the Settle
 // constants), or with the arguments of the row's own script.
 type Settle struct {
-	Script  string  // reads the state and the records of the announced objects
-	CleanUp string  // removes the remains of an unfinished create; empty if the create is a single step
+	Script string // script that reads the state and the records of the announced objects
+	// script that removes the remains of an unfinished create; empty if the create is a single step
+	CleanUp string
 	Fixed   ps.Args // constant arguments
 }
 
@@ -137,8 +138,8 @@ func (c *checker) settleType(op *Operation, name string) string {
 	return op.fed(name)
 }
 
-// fed returns the type of the value that a row always passes to an argument of its own script, or
-// "" if it passes none.
+// fed returns the type of the value that a row always passes to an argument of its script, or "" if it does
+// not always pass one.
 func (op *Operation) fed(name string) string {
 	if value, fixed := op.Fixed[name]; fixed {
 		return value.Type()

@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// TestASiteAddsNoSecondNameOfAField: a name that records of users, their attributes, filters or
-// rows already have is refused as a site's attribute and as its field, in any letter case.
+// TestASiteAddsNoSecondNameOfAField: a name that is already used by records of users, their attributes,
+// filters or rows is refused, in any letter case, both as a site's attribute and as its field.
 func TestASiteAddsNoSecondNameOfAField(t *testing.T) {
 	names := map[string]bool{}
 	for _, f := range schema.User.Fields {

@@ -15,11 +15,10 @@ const (
 	IfNoneMatch = "If-None-Match"
 )
 
-// Guard declares which of these headers a row that changes something honours. The others are refused,
-// never ignored.
+// Guard declares which of these headers a changing row honours. Other headers are refused, never ignored.
 type Guard struct {
-	// Reader is the row that reads the state for If-Match, as part of the same run and after the
-	// change was announced. It is empty if Pair is set or the row has no If-Match.
+	// Reader is the row that reads the state for If-Match. It runs in the same run, after the change was
+	// announced. It is empty if Pair is set or the row has no If-Match.
 	Reader string
 	// Identity is the argument of the reader's script that takes the GUID of the first announced
 	// object. If it is empty, the reader gets the arguments of the row's own script.
@@ -27,8 +26,8 @@ type Guard struct {
 	// Pair reports whether the state is a membership, which the announcement already contains.
 	Pair bool
 
-	New   bool   // the row accepts If-None-Match: * not to change an existing object
-	Never string // why the row does not honour If-Match, as text for people; empty if it does
+	New   bool   // whether the row accepts If-None-Match: *, with which it does not change an existing object
+	Never string // reason why the row does not honour If-Match, as text for people; empty if it does
 }
 
 // Matches reports whether the row honours If-Match.

@@ -247,7 +247,7 @@ func groupInputsFor(op *Operation, c ps.IntendedChange) Given {
 	return inputsFor(op, c)
 }
 
-// undoCopy undoes each membership of a copy. The member is announced second.
+// undoCopy undoes each membership of a copy. The second announced object is the member.
 func undoCopy(d Done) []Undoing {
 	var calls []Undoing
 	for i := range d.Intent.Objects {
@@ -266,7 +266,7 @@ func undoCopy(d Done) []Undoing {
 	return calls
 }
 
-// Common parts of the rows that remove directory objects and that protect objects from removal.
+// Common parts of the rows that remove directory objects or protect them from removal.
 
 // forced is the parameter of a removal that lifts protections first.
 var forced = Param{
@@ -331,7 +331,7 @@ var lockoutRows = []*Operation{
 // lockoutLimit is the time limit for searching a domain controller's log.
 const lockoutLimit = 10 * time.Second
 
-// lockedOutFrom adds to the state of a locked-out account where the lockout happened.
+// lockedOutFrom adds the place of the lockout to the state of a locked-out account.
 var lockedOutFrom = Beside{
 	Row: "user.lockout", Member: "lockouts", Code: "lockouts_unknown",
 	Unasked: "Where the account was locked out is not known",

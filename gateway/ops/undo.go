@@ -15,12 +15,12 @@ import (
 // Undo declares how a row's change is undone: by calls of other rows that restore the announced
 // previous state.
 type Undo struct {
-	Rows  []string          // ids of the rows that undo it; if empty, Never says why
+	Rows  []string          // ids of the rows that undo the change; if empty, Never gives the reason
 	Never string            // completes "cannot be undone: "; empty if Rows is not
 	Bin   bool              // uses the Recycle Bin
 	Loss  func(Done) string // what stays lost; empty or nil if nothing
 
-	// Covers reports whether an announced change can be undone. If nil, all can.
+	// Covers reports whether an announced change can be undone. If nil, all changes can be undone.
 	Covers func(d Done, c ps.IntendedChange) bool
 	// Calls returns the calls that undo an announced change, in order.
 	Calls func(d Done) []Undoing
@@ -86,19 +86,19 @@ func undoOf(op *Operation) Undo {
 	return Undo{}
 }
 
-// madeOU is the undo of a new OU: its removal, even if it is protected.
+// madeOU is the undo of a new OU. It removes the OU, even if the OU is protected.
 var madeOU = called("ou.delete", func(d Done) Given {
 	return Given{ouPath.Name: d.object().DN, "Force": fmt.Sprint(d.after("protected") == "True")}
 })
 
-// movedOU is the undo of a move of an OU, by the row itself.
+// movedOU is the undo of a move of an OU, which calls the same row.
 var movedOU = called("ou.move", func(d Done) Given {
 	dn, from := d.object().DN, d.before("parent")
 	rdn := strings.TrimSuffix(dn[:len(dn)-min(len(from), len(dn))], ",")
 	return Given{ouPath.Name: rdn + "," + d.after("parent"), "OUDestinationPath": from}
 })
 
-// renamedOU is the undo of a rename of an OU, by the row itself.
+// renamedOU is the undo of a rename of an OU, which calls the same row.
 var renamedOU = called("ou.rename", func(d Done) Given {
 	dn := d.object().DN
 	above := strings.TrimPrefix(dn, "OU="+schema.EscapeRDN(d.before("name")))
@@ -108,7 +108,7 @@ var renamedOU = called("ou.rename", func(d Done) Given {
 	}
 })
 
-// updatedGroup is the undo of an update of a group: the row itself sets the previous values.
+// updatedGroup is the undo of an update of a group, which calls the same row with the previous values.
 var updatedGroup = Undo{
 	Rows:   []string{"group.update"},
 	Covers: func(d Done, c ps.IntendedChange) bool { return !c.Renewed && len(groupInputsFor(d.Op, c)) > 0 },
@@ -121,7 +121,7 @@ var updatedGroup = Undo{
 	},
 }
 
-// movedComputer is the undo of a move of a computer, by the row itself.
+// movedComputer is the undo of a move of a computer, which calls the same row.
 var movedComputer = called("computer.move", func(d Done) Given {
 	return Given{computerName: d.object().GUID, "OUPath": d.before("parent")}
 })
@@ -152,7 +152,7 @@ func removed(row, param string) Undo {
 // commonName is the parameter that gives an account its common name.
 const commonName = "Name"
 
-// renamed returns the undo of a rename, by the row itself. attribute is the name under which the
+// renamed returns the undo of a rename, which calls the same row. attribute is the name under which the
 // change is announced.
 func renamed(row, param, newName, attribute string) Undo {
 	return called(row, func(d Done) Given {
@@ -167,15 +167,15 @@ func renamed(row, param, newName, attribute string) Undo {
 	})
 }
 
-// protectedBack returns the undo of setting or lifting a protection, by the row itself.
+// protectedBack returns the undo of setting or lifting a protection, which calls the same row.
 func protectedBack(row, param string) Undo {
 	return called(row, func(d Done) Given {
 		return Given{param: d.object().GUID, protectionName: strings.ToLower(d.before("protected"))}
 	})
 }
 
-// primaryBack returns the undo of setting a primary group, by the row itself. The domain comes from
-// the account's own SID.
+// primaryBack returns the undo of setting a primary group, which calls the same row. The domain comes from
+// the SID of the account.
 func primaryBack(row, param string) Undo {
 	return called(row, func(d Done) Given {
 		sid := ""
@@ -188,8 +188,8 @@ func primaryBack(row, param string) Undo {
 	})
 }
 
-// photoBack is the undo of a change of a photo: it restores the previous photo byte for byte, or
-// removes the new one.
+// photoBack is the undo of a change of a photo. It restores the previous photo byte for byte, or removes the
+// new one if there was none.
 var photoBack = Undo{
 	Rows: []string{"user.setPhoto", "user.removePhoto"},
 	Calls: func(d Done) []Undoing {
@@ -202,8 +202,8 @@ var photoBack = Undo{
 	},
 }
 
-// MemberOf returns the object that an announcement names second: the member of the group that it
-// names first. It is zero if there is none, as in the announcement of a damaged record.
+// MemberOf returns the second object of an announcement, which is the member of the group that is announced
+// first. It is zero if there is no second object, as in a damaged record.
 func MemberOf(i *ps.Intent) ps.Intended {
 	if len(i.Objects) < 2 {
 		return ps.Intended{}
@@ -289,8 +289,8 @@ func wire(value json.RawMessage) any {
 	}
 }
 
-// undoOfUser restores the previous values. It restores that a password must be changed, but not the
-// time when it was last set.
+// undoOfUser restores the previous values. It restores the requirement to change the password, but not the
+// time when the password was last set.
 var undoOfUser = func() Undo {
 	byInputs := restored("user.updateByGuid", func(d Done) Given { return Given{"UserGuid": d.object().GUID} })
 	country := func(d Done, c ps.IntendedChange) bool {
@@ -327,8 +327,8 @@ const (
 	binDisabled  = "Disabled"
 )
 
-// fromBin is the undo of a removal: each object with a record of its own is restored from the
-// Recycle Bin, together with the objects below it.
+// fromBin is the undo of a removal. It restores each object with a separate record from the Recycle Bin,
+// together with the objects below it.
 var fromBin = Undo{Rows: []string{binRow}, Bin: true, Calls: func(d Done) []Undoing {
 	var calls []Undoing
 	for _, object := range d.Intent.Objects {
@@ -344,8 +344,7 @@ var fromBin = Undo{Rows: []string{binRow}, Bin: true, Calls: func(d Done) []Undo
 	return calls
 }}
 
-// undos checks that every row that changes something declares how it is undone, or why it cannot
-// be.
+// undos checks that every changing row declares either how it is undone, or why it cannot be undone.
 func (c *checker) undos(table []*Operation) {
 	rows := map[string]*Operation{}
 	for _, op := range table {

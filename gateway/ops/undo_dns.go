@@ -13,16 +13,16 @@ import (
 	"adgateway/ps"
 )
 
-// Image is the part of a removed or replaced object's state that its shown record lacks: everything
-// needed to bring it back.
+// Image is the part of a removed or replaced object's state that its shown record lacks and that is needed to
+// restore it.
 type Image struct {
 	Attributes map[string]string `json:"attributes,omitempty"` // keyed by the names of announced changes
 	Members    []ImageMember     `json:"members,omitempty"`
 	MemberOf   []ImageMember     `json:"memberOf,omitempty"`
 	Records    []ImageRecord     `json:"records,omitempty"` // records of a name, or of a zone
 	Incomplete bool              `json:"incomplete,omitempty"`
-	// Restorable reports whether the Recycle Bin keeps the removed object, as PowerShell's text for a
-	// boolean. It is empty if that is unknown.
+	// Restorable is "True" if the Recycle Bin keeps the removed object and "False" if not. It is empty if that
+	// is unknown.
 	Restorable string `json:"restorable,omitempty"`
 }
 
@@ -221,7 +221,8 @@ func stampLost(d Done) string {
 // sameZone returns the zone that a change was about.
 func sameZone(d Done) Given { return Given{zoneParam: d.Texts[zoneParam]} }
 
-// emptyZone returns the undo of the creation of a zone, which may contain only its own records.
+// emptyZone returns the undo of the creation of a zone. The zone may then contain only its SOA and NS
+// records.
 func emptyZone(row, param, created string, more Given) Undo {
 	return called(row, func(d Done) Given {
 		given := Given{param: d.Texts[created]}
@@ -230,7 +231,7 @@ func emptyZone(row, param, created string, more Given) Undo {
 	})
 }
 
-// zoneBack returns the undo of the removal of a zone: the zone is created again, with its records.
+// zoneBack returns the undo of the removal of a zone, which creates the zone again with its records.
 func zoneBack(row string) Undo {
 	return Undo{
 		Rows: []string{row},
@@ -243,7 +244,7 @@ func zoneBack(row string) Undo {
 	}
 }
 
-// zoneLoss describes the parts of a zone that stay lost.
+// zoneLoss describes the parts of a zone that its undo cannot restore.
 func zoneLoss(image Image, row string) string {
 	var lost []string
 	if row == "reverseZone.create" {

@@ -471,8 +471,8 @@ func renamedTo(about string) Param {
 	return Param{Name: commonName, Arg: "CommonName", Kind: schema.CommonName, Audited: true, Doc: about}
 }
 
-// unmistakable passes the visible form of a user's name to the script, if it differs from the name.
-// The script compares it with the names of guarded accounts.
+// unmistakable passes the visible form of a user's name to the script if that form differs from the name. The
+// script compares the form with the names of guarded accounts.
 func unmistakable(name, arg string) Rule {
 	return Rule{
 		Doc: "A name must not look like the name of a guarded account: differ from it by blanks, width or " +
@@ -486,8 +486,8 @@ func unmistakable(name, arg string) Rule {
 	}
 }
 
-// homeFolder handles two parameters for one attribute. Clients that send every input leave one of
-// them empty.
+// homeFolder handles two parameters for the same attribute. Clients that send every input leave one of the
+// two empty.
 var homeFolder = Rule{
 	Doc: "HomeFolderPath and HomeFolderDirectory are two names of one attribute: give one of them, or both " +
 		"with the same value",

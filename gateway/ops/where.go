@@ -18,11 +18,11 @@ func (w Where) String() string {
 	return "here"
 }
 
-// Where returns where a call of the operation runs. It gets only the raw query, because nothing
-// else of the call has been read at that point. Changes (dry runs included), reveals (which are
-// counted for all gateways) and reads of the gateways' own data run on the leader. Reads of the
-// directory and of DNS run here, and so do rows that any gateway answers alike. A call whose query
-// cannot be parsed runs here and is refused later.
+// Where returns where a call of the operation runs. It gets only the raw query, because the rest of the call
+// has not been read at that point. Changes (including dry runs), reveals (which are counted for all gateways)
+// and reads of the gateways' own data run on the leader. Reads of the directory and of DNS, and rows that all
+// gateways answer in the same way, run on this gateway. A call whose query cannot be parsed also runs here
+// and is refused later.
 func (op *Operation) Where(query string) Where {
 	switch {
 	case op.Effect.Writes(), op.Reveals:

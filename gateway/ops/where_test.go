@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// ownReads are the reads of the gateways' own data, with the reason why they run where they do.
+// ownReads maps the reads of the gateways' own data to the reason why they run on the leader or on any
+// gateway.
 var ownReads = map[string]string{
 	"caller.show":   "the credential is checked by the gateway that shows it",
 	"plan.get":      "a plan can be read as soon as the dry run is answered, and whether it was applied decides the leader",

@@ -17,9 +17,8 @@ import (
 	"adgateway/ps"
 )
 
-// Application is the application of a plan by a call. It is nil if the call applies none. It
-// implements [write.Participant], and checks announcements like a guard. Only one goroutine uses it
-// at a time.
+// Application is the application of a plan by a call. It is nil if the call applies no plan. It implements
+// [write.Participant], and checks announcements like a guard. It is not safe for concurrent use.
 type Application struct {
 	plans      *Plans
 	plan       *Plan
@@ -71,8 +70,8 @@ func (a *Application) Announced(i *ps.Intent) error {
 	if a == nil {
 		return nil
 	}
-	planned := a.plan.Objects
 	now := change.Announcement{Intent: i, Shape: a.announcing.Shape, Secret: a.announcing.Secret}
+	planned := now.Named(a.plan.Objects, &a.plan.Intent)
 	a.drift = change.Drift(planned, now.Against(planned))
 	if was := &a.plan.Intent; was.Effect == ps.EffectRemoved { // the removal differs from the one in the plan
 		for _, name := range slices.Sorted(maps.Keys(was.Counts)) {
@@ -90,8 +89,8 @@ func (a *Application) Announced(i *ps.Intent) error {
 	return a.drifted(i.Server)
 }
 
-// Idle compares the plan with a script that had nothing to change at a server. If the plan shows no
-// change either, Idle uses it up.
+// Idle compares the plan with a script that had nothing to change at a server. If the plan shows no change
+// either, Idle uses the plan up.
 func (a *Application) Idle(ctx context.Context, server string) error {
 	if a == nil {
 		return nil
@@ -106,8 +105,8 @@ func (a *Application) Idle(ctx context.Context, server string) error {
 	return a.Refused(a.drifted(server))
 }
 
-// Refused returns the error of a call that was refused with err. If another call has applied the
-// plan meanwhile, the error is about that instead.
+// Refused returns the error of a call that was refused with err. If another call has applied the plan
+// meanwhile, it returns an error about that instead.
 func (a *Application) Refused(err error) error {
 	if a == nil || a.drift == nil {
 		return err
@@ -134,7 +133,7 @@ func (a *Application) drifted(server string) error {
 	return failed
 }
 
-// told returns a difference with only those values that the caller may read.
+// told returns a difference for the caller. It omits values that the caller may not read.
 func (a *Application) told(d change.Difference) problem.Detail {
 	if row := a.plans.operation(a.plan.Row); row == nil || !a.sight.Reads(row) {
 		return problem.Detail{Field: d.Field,

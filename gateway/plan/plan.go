@@ -1,7 +1,7 @@
-// Package plan stores the plans of dry runs. A call with the id of a plan and the arguments of its
-// dry run makes exactly the change that the dry run has shown, or none. The script resolves and
-// checks everything again, and announces what it would do now. It may begin only if that equals the
-// plan. A plan is used up before the change begins.
+// Package plan stores the plans of dry runs. A call with the id of a plan and the arguments of its dry run
+// makes exactly the change that the dry run has shown, or none. The script resolves and checks everything
+// again, and announces the change that it would make now. It may begin only if that change equals the plan. A
+// plan is used up before the change begins.
 //
 // A dry run stores its plan with [Plans.Keep]. [Plans.Apply] finds the plan that a call applies,
 // and returns an [Application], which checks announcements and takes part in the beginning of the
@@ -47,7 +47,8 @@ type DryRun struct {
 	Zone      string // zone of the DNS records
 }
 
-// Keep stores the plan of a dry run for life, and gives it its id. If it fails, the plan has no id.
+// Keep stores the plan of a dry run for the duration life, and sets the plan's id. If it fails, the plan has
+// no id.
 func (p *Plans) Keep(ctx context.Context, of DryRun, life time.Duration, shown *change.Plan) error {
 	id, expires := newID(), p.store.Now().Add(life).UTC().Truncate(time.Second)
 	shown.ID, shown.Expires, shown.State = &id, &expires, string(StateOpen)
@@ -107,14 +108,14 @@ func (p *Plans) mayRun(caller *identity.Principal, of *Plan) bool {
 	return op != nil && caller.Has(op.Scope)
 }
 
-// reads reports whether a caller may read the objects of a plan, wherever they are.
+// reads reports whether a caller may read the objects of a plan, regardless of where they are.
 func (p *Plans) reads(caller *identity.Principal, of *Plan) bool {
 	op := p.operation(cmp.Or(of.Row, of.Operation))
 	return op != nil && change.SightOf(caller).Reads(op)
 }
 
-// includes reports whether the objects of a plan lie within a caller's limits. That is unknown if
-// the plan has nothing to change.
+// includes reports whether the objects of a plan lie within a caller's limits. For a plan without changes,
+// whose objects are unknown, it reports whether the caller has no limits.
 func (p *Plans) includes(caller *identity.Principal, of *Plan) bool {
 	bounds, op := change.BoundsOf(caller.Limits), p.operation(of.Row)
 	planned := ops.Done{Op: op, Intent: &of.Intent}
@@ -130,8 +131,8 @@ func (p *Plans) operation(id string) *ops.Operation {
 	return p.table[i]
 }
 
-// Shown returns a plan, in its current state, reduced to what a caller that may know about it may
-// see. Other callers' plans are only shown to callers that may read their objects.
+// Shown returns a plan in its current state, reduced to the values that a caller that may know about the plan
+// may see. A plan of another caller is only shown to a caller that may read its objects.
 func (p *Plans) Shown(of *Plan, to *identity.Principal) (shown change.Plan, err error) {
 	reads := p.reads(to, of)
 	if !reads && !of.madeBy(to) {
@@ -176,7 +177,7 @@ func (p *Plans) Apply(ctx context.Context, a Applying) (*Application, error) {
 		if a.Earlier == "" || found.Used.RequestID != a.Earlier {
 			return nil, usedBy(found)
 		}
-		found.Used = nil // used by the call that is repeated, which may have changed nothing
+		found.Used = nil // the earlier call with the same key has used the plan, and may have changed nothing
 	case StateExpired:
 		return nil, problem.New(schema.Expired,
 			"The plan '%s' could be applied until %s. Make a new one with %s.", found.ID,
@@ -204,7 +205,7 @@ func usedBy(p *Plan) error {
 	return failed
 }
 
-// mismatch returns the refusal of a plan that belongs to another call, and names the differences.
+// mismatch returns the refusal of a plan that belongs to another call. The refusal names the differences.
 func mismatch(p *Plan, a Applying) error {
 	failed := problem.New(schema.PlanMismatch,
 		"The plan belongs to another call: of another operation, or with "+

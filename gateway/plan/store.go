@@ -22,8 +22,8 @@ import (
 // kind is the kind of plans in the store.
 const kind store.Kind = "plan"
 
-// makerOf returns a caller as the maker of a plan. It always has an id, so it cannot be confused
-// with another caller of the same name. Only plans of an earlier version have none.
+// makerOf returns a caller as the maker of a plan. A maker always has an id, so it cannot be confused with
+// another caller of the same name. Only makers stored by an earlier version have no id.
 func makerOf(p *identity.Principal) identity.Who {
 	return identity.Who{Name: p.Name, Kind: p.Kind, ID: p.Identity().ID}
 }
@@ -75,7 +75,7 @@ func (p *Plan) ChangeID() string {
 // State determines what can be done with a plan.
 type State string
 
-// The states. A drifted plan can still be applied; it holds once the expected values are back.
+// The states. A drifted plan can still be applied; that succeeds once the expected values are back.
 const (
 	StateOpen    State = change.PlanOpen
 	StateUsed    State = "used"
@@ -214,9 +214,9 @@ func (p *Plans) use(tx *store.Tx, plan *Plan, by Use) (latest *Plan, err error) 
 	return latest, p.put(tx, latest)
 }
 
-// note records the change that a call has made with a plan, as part of an update. Without a change
-// the plan can be applied again. It does nothing if another call has used the plan, or if the
-// change was recorded before.
+// note records the change that a call has made with a plan, as part of an update. If change is empty, the
+// plan can be applied again. It does nothing if another call has used the plan, or if the change was recorded
+// before.
 func (p *Plans) note(tx *store.Tx, id, requestID, change string) error {
 	plan, err := p.find(tx, id)
 	switch {

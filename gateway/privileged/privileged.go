@@ -1,8 +1,8 @@
-// Package privileged describes what is guarded because it gives rights at this gateway, or because
-// clients use it to find the gateway. Only callers with the scope privileged may change guarded
-// objects. The [Kind]s are the complete list of their sources. The scripts determine what belongs
-// to these sources, and refuse changes. Their table of guards, which has a row for each kind, also
-// lists what is guarded in every domain.
+// Package privileged describes the groups and names that are guarded because they give rights at this
+// gateway, or because clients use them to find the gateway. Only callers with the scope privileged may change
+// guarded objects. The [Kind]s are the complete list of reasons. The scripts find the objects that belong to
+// guarded names, and refuse to change them. Their table of guards, which has a row for each kind, also lists
+// the objects that are guarded in every domain.
 package privileged
 
 import (
@@ -20,7 +20,8 @@ type Kind string
 
 // The kinds.
 const (
-	Own     Kind = "rights"  // groups of the gateway's own rights and hosts; by default its accounts' groups
+	// groups that give the gateway's rights or contain its hosts; by default the groups of its accounts
+	Own     Kind = "rights"
 	Role    Kind = "role"    // groups whose members may use the gateway
 	Limit   Kind = "limit"   // groups named in limits
 	Gateway Kind = "gateway" // DNS names by which clients find the gateway

@@ -12,8 +12,8 @@ import (
 	"adgateway/gateway/privileged"
 )
 
-// TestEveryKindIsKnownToTheScripts: the scripts, which refuse, have a sentence for every kind, and
-// an argument that takes it.
+// TestEveryKindIsKnownToTheScripts: the scripts, which refuse changes, have a sentence for every kind and an
+// argument that accepts it.
 func TestEveryKindIsKnownToTheScripts(t *testing.T) {
 	scripts := filepath.Join("..", "..", "scripts")
 	guards, err := os.ReadFile(filepath.Join(scripts, "prelude.guards.ps1"))

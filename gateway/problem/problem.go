@@ -13,14 +13,13 @@ import (
 	"adgateway/ps"
 )
 
-// Error is the reason why a request did not succeed, in the terms of the API. Functions return it
-// as an error and never as *Error, because a nil pointer in an interface is not nil. [Of] finds it
-// again.
+// Error is the reason why a request did not succeed, in the terms of the API. Functions return it as an error
+// and never as *Error, because an error that holds a nil *Error is not nil. [Of] finds it in an error.
 type Error struct {
 	Code          schema.Code
 	Message       string     // one or more sentences for people
 	Outcome       ps.Outcome // outcome of a change; empty for reads
-	DirectoryCode string     // such as "AD:8305"; empty if the directory has given none
+	DirectoryCode string     // such as "AD:8305"; empty if the directory has not reported one
 	Details       []Detail
 	Warnings      []ps.Warning  // warnings in the answer, in addition to the error
 	Omitted       int           // number of further details that are not shown
@@ -150,8 +149,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// AuditCode returns the code for log and audit. To callers, objects outside their limits look as if
-// they did not exist; log and audit distinguish the two cases.
+// AuditCode returns the code for log and audit. For callers, objects outside their limits do not seem to
+// exist; log and audit distinguish the two cases.
 func (e *Error) AuditCode() schema.Code {
 	if e.Audited != "" {
 		return e.Audited

@@ -13,8 +13,7 @@ import (
 // kind is the kind of budgets in the store.
 const kind store.Kind = "budget"
 
-// life is how long a budget is stored after its last change. Spending older than an hour does not
-// count.
+// life is how long a budget is stored after its last change. Only the spending of the last hour counts.
 const life = 2 * time.Hour
 
 // Ledger stores the spending of accounts. At the end of a change, it corrects the reservation made
@@ -83,7 +82,7 @@ type reservation struct {
 // ErrSpent means that an amount exceeds the rest of a budget.
 var ErrSpent = errors.New("no more is left of what may be spent in an hour")
 
-// prepare returns a reservation of amounts. Nothing is spent until make is called.
+// prepare returns a reservation of amounts. The amounts do not count until make is called.
 func (l *Ledger) prepare(amounts map[Budget]int) *reservation {
 	return l.reserved(l.store.Now(), amounts)
 }
@@ -101,14 +100,14 @@ func (r *reservation) make(tx *store.Tx, limits map[Budget]int) error {
 	return r.ledger.add(tx, r.at, r.amounts, limits)
 }
 
-// correct replaces the reserved amounts by those in done, as part of an update. Budgets that are
-// missing in done keep the reserved amounts.
+// correct replaces the reserved amounts with those in done, as part of an update. Budgets that are missing in
+// done keep the reserved amounts.
 func (r *reservation) correct(tx *store.Tx, done map[Budget]int) error {
 	return r.ledger.add(tx, r.at, r.missing(done), nil)
 }
 
-// settle replaces the reserved amounts by those in done. If both are equal, it does not use the
-// store. It must not be called again before it has returned.
+// settle replaces the reserved amounts with those in done. If both are equal, it does not access the store.
+// It must not be called concurrently.
 func (r *reservation) settle(ctx context.Context, done map[Budget]int) error {
 	if len(r.missing(done)) == 0 {
 		return nil

@@ -130,8 +130,8 @@ func TestReservationsAtOnceAreAllCounted(t *testing.T) {
 	assert.Equal(t, 80, total(t, l, resets))
 }
 
-// TestAFaultyStoreForgetsNothingThatWasSpent: an acknowledged amount is counted once. An amount
-// that was not acknowledged may be counted, but was not spent.
+// TestAFaultyStoreForgetsNothingThatWasSpent: an acknowledged amount is counted exactly once. An amount that
+// was not acknowledged may be counted although it was not spent.
 func TestAFaultyStoreForgetsNothingThatWasSpent(t *testing.T) {
 	for seed := range uint64(3) {
 		faulty := storetest.NewFaulty(store.NewMemory(nil), seed, 0.4)

@@ -1,8 +1,7 @@
-// Package quota counts the callers' actions against their hourly limits. The amounts that a call
-// can spend are reserved in memory before its run. The amounts that it is about to spend are stored
-// with the beginning of its change, so they stay spent if the gateway ends. They are corrected when
-// the outcome of the call is known. For a call that is cut off, that is when another call has
-// settled it.
+// Package quota counts the callers' actions against their hourly limits. The amounts that a call can spend
+// are reserved in memory before its run. The amounts that the call is about to spend are stored with the
+// beginning of its change, so they stay spent if the gateway ends. They are corrected when the outcome of the
+// call is known. The outcome of a call that is cut off becomes known when another call settles it.
 package quota
 
 import (
@@ -21,14 +20,14 @@ import (
 	"adgateway/ps"
 )
 
-// Spending is the amount that a call has reserved of its caller's hourly limits. Nil means nothing.
-// Only one goroutine at a time uses it.
+// Spending is the amount that a call has reserved of its caller's hourly limits. Nil means nothing. It is not
+// safe for concurrent use.
 type Spending struct {
 	ledger   *Ledger
 	caller   *identity.Principal
 	op       *ops.Operation
 	reserved []*identity.Spending
-	many     bool         // the run may affect as many objects as [Spending.Most] returns
+	many     bool         // whether the run may affect several objects, up to [Spending.Most]
 	kept     *reservation // reservation in the ledger; nil if none
 	due      *correction  // correction of the ledger; nil if none is due
 }
@@ -42,9 +41,9 @@ type correction struct {
 // unlimited is more than any run can affect.
 const unlimited = math.MaxInt32
 
-// Reserve reserves the most that a call can spend of its caller's hourly limits: up to bulk objects if
-// it may remove several, and everything that is left if the extent is unknown before the run. It
-// refuses a call that would exceed the limits. The caller must call [Spending.Release].
+// Reserve reserves the maximum that a call can spend of its caller's hourly limits. That is up to bulk
+// objects if the call may remove several, and everything that is left if the extent is unknown before the
+// run. It refuses a call that would exceed the limits. The caller must call [Spending.Release].
 func (l *Ledger) Reserve(
 	ctx context.Context, caller *identity.Principal, bound *ops.Bound, bulk int,
 ) (*Spending, error) {
@@ -188,8 +187,8 @@ type Part struct {
 	kept *reservation
 }
 
-// Part returns the amount that a change is about to spend according to its script's announcement.
-// It returns nil if there is nothing to spend, or the ledger already has it.
+// Part returns the amount that a change is about to spend according to its script's announcement. It returns
+// nil if there is nothing to spend, or if the ledger already has the amount.
 func (s *Spending) Part(i *ps.Intent) *Part {
 	if s == nil || s.ledger == nil || s.kept != nil {
 		return nil
@@ -253,10 +252,10 @@ func (s *Spending) Used(kind identity.Impact) (used, limit int) {
 	return 0, 0
 }
 
-// Settle counts what a run actually did, given its result or error. Only the first call has an
-// effect. If the record of the change is open and contains the reservation, [Spending.Done] must
-// correct both together. Otherwise a gateway that dies in between would leave a record from which
-// the amount is returned a second time. Settle fails if the correction could not be stored.
+// Settle counts the objects that a run has actually affected, given its result or error. Only the first call
+// has an effect. If open is set, the record of the change contains the reservation, and [Spending.Done] must
+// correct the record and the ledger together. Otherwise a gateway that dies in between would leave a record
+// from which the amount is returned a second time. Settle fails if the correction could not be stored.
 func (s *Spending) Settle(result *ps.Result, err error, open bool) error {
 	if s == nil {
 		return nil
@@ -275,7 +274,7 @@ func (s *Spending) Release(open bool) error {
 	return err
 }
 
-// end counts what was done, in the ledger and in memory.
+// end counts the affected objects, both in the ledger and in memory.
 func (s *Spending) end(affected func(identity.Impact) int, open bool) (err error) {
 	if kept := s.kept; kept != nil {
 		err = s.Correct() // of an earlier run of the call
@@ -334,8 +333,8 @@ func (l *Ledger) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	return l.reserved(c.Spent.At, reserved).correct(tx, spent)
 }
 
-// SpentOf returns the amounts that an interrupted change has spent of its reservation, by impact,
-// or nil if they are unknown. Without a row or a result, they are only known if nothing was done.
+// SpentOf returns the amounts that an interrupted change has spent of its reservation, by impact, or nil if
+// they are unknown. If op is nil or the result is missing, they are only known if nothing was done.
 func SpentOf(c *changes.Record, op *ops.Operation, outcome ps.Outcome, result *ps.Result) map[string]int {
 	if c.Spent == nil || outcome != ps.OutcomeNone && (result == nil || op == nil) {
 		return nil
@@ -349,8 +348,7 @@ func SpentOf(c *changes.Record, op *ops.Operation, outcome ps.Outcome, result *p
 	return spent
 }
 
-// affected returns the number of objects that a run affected, or may have affected if that is
-// unknown.
+// affected returns the number of objects that a run has affected or, if that is unknown, may have affected.
 func affected(kind identity.Impact, op *ops.Operation, result *ps.Result, err error) int {
 	if err != nil {
 		return destroyedBy(ps.AsError(err))

@@ -26,9 +26,9 @@ type usage struct {
 	Taken bounds.Usage `json:"taken"`
 }
 
-// KeepUsage stores the callers' usage of a room until ctx ends, starting from the stored usage, so
-// a restart gives no caller a second daily share. Usage in the last minute before a crash is lost.
-// It calls problem when reading or writing fails.
+// KeepUsage stores the callers' usage of a room until ctx ends. It starts from the stored usage, so that a
+// restart gives no caller a second daily share. Usage in the last minute before a crash is lost. It calls
+// problem when reading or writing fails.
 func KeepUsage(ctx context.Context, db *store.Sealed, room *bounds.Room, problem func(error)) {
 	stored := restored(ctx, db, room, problem)
 	keep := func(ctx context.Context) error {

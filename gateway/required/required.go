@@ -1,5 +1,5 @@
-// Package required checks that what a part of the gateway needs was given to it. Options that come
-// from settings have no default in the code, because the setting has one (package config).
+// Package required checks that the required options of a part of the gateway are set. Options that come from
+// settings have no default in the code, because the setting has one (package config).
 package required
 
 import (
@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Positive returns an error that joins one for each value that is not positive, sorted by name.
-// It is nil if all are positive. The prefix stands before each name in its error.
+// Positive returns an error that joins one for each value that is not positive, sorted by name. It returns
+// nil if all are positive. The prefix precedes each name in the error.
 func Positive(prefix string, values map[string]int64) error {
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(values)) {

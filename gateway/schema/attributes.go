@@ -11,8 +11,8 @@ import (
 	"adgateway/ps"
 )
 
-// AttributeOf returns the attribute that values of a kind are written to, or nil if the kind is not
-// for an attribute of the table.
+// AttributeOf returns the attribute to which values of a kind are written, or nil if the kind is not for an
+// attribute of the table.
 func AttributeOf(k Kind) *attributes.Attribute {
 	kind, is := k.(attributeKind)
 	if !is {
@@ -44,9 +44,9 @@ func attributeFields(table []*attributes.Attribute) []Field {
 // AttributeKind returns the kind of the values to write to an attribute.
 func AttributeKind(a *attributes.Attribute) Kind { return attributeKind{base{"string[]"}, a} }
 
-// attributeKind is one value of an attribute in the table, or all its values. The script gets one
-// line, see [attributes.Attribute.Line]. Text of [Decoded] is the value or, for several values, a
-// JSON array of them.
+// attributeKind is the kind of a value of an attribute in the table, or of all its values. The script gets
+// one line, see [attributes.Attribute.Line]. Text of [Decoded] is the value or, for several values, a JSON
+// array of them.
 type attributeKind struct {
 	base
 	of *attributes.Attribute

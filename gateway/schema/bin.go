@@ -40,8 +40,8 @@ var (
 		)}
 )
 
-// RestoredObject is a restored object in its current state, as the record of its class. The fields
-// describe an object of another class, which was restored with its parent.
+// RestoredObject is a restored object in its current state, as the record of its class. Its fields describe
+// an object of any other class, which was restored together with its parent.
 var RestoredObject = &Shape{
 	Name: "RestoredObject", VariantOf: "restoredAs",
 	Variants: map[string]*Shape{"user": User, "group": Group, "computer": Computer, "ou": OU},

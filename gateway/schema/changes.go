@@ -15,15 +15,14 @@ var ChangeID Kind = patternKind{
 	example: "ch_019ab3f0-0000-7000-8000-000000000000",
 }
 
-// ChangeCursor is the position where the list of changes continues: the member next of the previous
+// ChangeCursor is the position where the list of changes continues. It is the member next of the previous
 // answer.
 var ChangeCursor Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`), limit: 256,
 	must: "must be the value of next in the answer before",
 }
 
-// FeedStart is the position where a stream of changes begins: after one of its cursors, or at a
-// time.
+// FeedStart is the position where a stream of changes begins. It is a cursor of the stream or a time.
 var FeedStart Kind = feedStartKind{base{"string"}}
 
 type feedStartKind struct{ base }
@@ -62,6 +61,27 @@ func (wordKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (wordKind) Doc() Doc { return Doc{Type: "string", MaxLength: wordLimit, Text: "A name."} }
+
+// Label is a name that a person gives to something, and that others read on pages, in answers and in
+// the audit.
+var Label Kind = labelKind{base{"string"}}
+
+type labelKind struct{ base }
+
+func (labelKind) Decode(raw any) (*Decoded, *FieldError) {
+	s, problem := text(raw, wordLimit, false)
+	if problem == nil {
+		problem = seen(s)
+	}
+	if problem != nil {
+		return nil, problem
+	}
+	return textValue(s), nil
+}
+
+func (labelKind) Doc() Doc {
+	return Doc{Type: "string", MaxLength: wordLimit, Text: "A name for people, without invisible characters."}
+}
 
 // Names is a list of names, separated by commas.
 var Names Kind = namesKind{base{"string[]"}}

@@ -27,8 +27,8 @@ type country struct {
 	number int64
 }
 
-// notAssigned are codes that the library and Unicode list although ISO 3166-1 does not: two
-// withdrawn ones and one for private use.
+// notAssigned lists codes that the library and Unicode have although ISO 3166-1 does not. Two are withdrawn,
+// and one is for private use.
 var notAssigned = map[string]bool{"AN": true, "YU": true, "XK": true}
 
 //go:embed countries.txt

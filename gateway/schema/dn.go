@@ -86,8 +86,8 @@ func (p Path) Within(base Path) bool {
 	return true
 }
 
-// NamesPath returns the path that an accepted text of a kind contains, or false if it contains
-// none, as a GUID or an account name.
+// NamesPath returns the path that an accepted text of a kind contains, or false if the text contains none,
+// for example because it is a GUID or an account name.
 func NamesPath(kind Kind, text string) (Path, bool) {
 	switch kind.(type) {
 	case dnKind:
@@ -97,6 +97,15 @@ func NamesPath(kind Kind, text string) (Path, bool) {
 		return path, ok && len(path) > 1 // an account name may contain an equals sign
 	}
 	return nil, false
+}
+
+// NamesObjects reports whether values of a kind name objects of the directory by more than a GUID.
+func NamesObjects(kind Kind) bool {
+	switch kind.(type) {
+	case dnKind, identityKind, membersKind:
+		return true
+	}
+	return false
 }
 
 // NamesPaths returns the paths that an accepted text of a kind contains, see [NamesPath].

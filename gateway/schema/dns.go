@@ -12,10 +12,9 @@ const DomainLimit = 253
 
 const labelLimit = 63
 
-// Slashes occur in the names of RFC 2317, which delegate part of a network. An existing name may
-// contain any other character as well, because the server accepts letters outside ASCII, and zone
-// files and other programs write more. In such a name, a backslash precedes each character that
-// cannot be written as it is, and no other character.
+// Slashes occur in the names of RFC 2317, which delegate part of a network. An existing name may contain any
+// other character as well, because the server accepts letters outside ASCII, and zone files and other
+// programs write more. In such a name, a backslash precedes exactly those characters that must be escaped.
 var (
 	listedPattern = regexp.MustCompile(`^(?:@|` + listedLabel + `(?:\.` + listedLabel + `)*)$`)
 	servedPattern = regexp.MustCompile(`^[A-Za-z0-9_/\x{a0}-\x{10ffff}-]+(?:\.[A-Za-z0-9_/\x{a0}-\x{10ffff}-]+)*$`)
@@ -70,8 +69,8 @@ var (
 		example: "web1.corp.example", dot: true, root: true}
 )
 
-// NewOwner and NewTarget are these two names in a new record. A bad character or length is then a value
-// that DNS rejects, not a malformed request.
+// NewOwner and NewTarget are these two names in a new record. A bad character or length is then reported as a
+// value that DNS rejects, not as a malformed request.
 var (
 	NewOwner Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "record name",
 		example: "handbook", dot: true, code: Unprocessable}
@@ -86,8 +85,8 @@ type domainKind struct {
 	what    string
 	example string
 	dot     bool // keeps a trailing dot
-	host    bool // name of a host that a new record points to
-	root    bool // may be a single dot, the target for services that are not offered
+	host    bool // whether it is the name of a host to which a new record points
+	root    bool // whether it may be a single dot, which is the target for services that are not offered
 	code    Code // error code for a bad name; empty means InvalidRequest
 }
 

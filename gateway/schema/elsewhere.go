@@ -1,7 +1,7 @@
 package schema
 
-// Attribute returns the LDAP name of the attribute that a kind is for, or "" if the kind is for
-// none, or for one that other kinds share.
+// Attribute returns the LDAP name of the attribute for which a kind is meant. It returns "" if there is none,
+// or if other kinds are meant for the same attribute.
 func Attribute(k Kind) string {
 	switch k := k.(type) {
 	case textKind:

@@ -7,9 +7,9 @@ import (
 	"adgateway/ps"
 )
 
-// Expiry is the time when an account expires: a date, which means its end in the gateway's zone, or
-// a date with a time and an offset, or "" for never. The script receives it in UTC and as a file
-// time. The zone is UTC, see [InZone].
+// Expiry is the time when an account expires. It is a date, which means the end of that day, a date with a
+// time and an offset, or "" for never. The script receives the time in UTC and as a file time. Days end in
+// UTC, unless [InZone] sets another zone.
 var Expiry Kind = expiryKind{base{"string"}, time.UTC}
 
 type expiryKind struct {
@@ -17,8 +17,8 @@ type expiryKind struct {
 	zone *time.Location
 }
 
-// InZone returns a kind whose dates without a time are days in a zone. It returns a kind without
-// such dates unchanged.
+// InZone returns a copy of a kind whose dates without a time are days in a zone. If the kind has no such
+// dates, it returns the kind itself.
 func InZone(k Kind, zone *time.Location) Kind {
 	switch k.(type) {
 	case expiryKind:

@@ -93,8 +93,8 @@ func (k fieldListKind) choose(list string) (*Selection, *FieldError) {
 	return selection, nil
 }
 
-// here names the field that holds an attribute. It returns "" if none does, or if the field has the
-// same name.
+// here returns the name of the field that holds an attribute. It returns "" if there is no such field, or if
+// the field has the same name.
 func (k fieldListKind) here(attribute string) string {
 	for _, field := range k.shape.Fields {
 		if field.Attribute != "" && strings.EqualFold(field.Attribute, attribute) {
@@ -113,7 +113,7 @@ func shortened(name string) string {
 	return name
 }
 
-// extras lists the fields that are only shown if they are named.
+// extras returns a text that lists the fields that are only shown if they are named.
 func (k fieldListKind) extras() string {
 	for i := range k.shape.Fields {
 		if k.shape.Fields[i].Extra != nil {

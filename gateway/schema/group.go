@@ -7,8 +7,8 @@ import (
 	"adgateway/ps"
 )
 
-// GroupName is a group's new name. It becomes both sAMAccountName and CN, so the characters of the
-// former and the length of the latter apply (facts C24).
+// GroupName is a group's new name. It becomes both sAMAccountName and CN. So the characters must be valid in
+// a sAMAccountName, and the length is limited as in a CN (facts C24).
 var GroupName Kind = patternKind{
 	base: base{"string"}, limit: Range("cn"),
 	pattern: regexp.MustCompile(UserName.Doc().Pattern),

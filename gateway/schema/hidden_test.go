@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhatMayBeHiddenInAValue: a new name may contain no hidden characters, a text may contain
-// those that join letters or break words, and a reference may contain any, because an existing
-// object may have such a name.
+// TestWhatMayBeHiddenInAValue: a new name must not contain hidden characters, a text may contain hidden
+// characters that join letters or break words, and a reference may contain any, because an existing object
+// may have such a name.
 func TestWhatMayBeHiddenInAValue(t *testing.T) {
 	const hidden = "must not contain hidden characters, or blanks other than the space: character 2 is "
 	const directs = "must not contain characters that change the direction of text or begin a line unseen: " +

@@ -82,7 +82,7 @@ func (dnKind) Doc() Doc {
 		Example: "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"}
 }
 
-// domainPart matches the part that is in the name of every object of a domain.
+// domainPart matches a domain component, which is part of every object's distinguished name.
 var domainPart = regexp.MustCompile(`(?i)(?:^|,) *DC *=`)
 
 // NamesDomain reports whether a DN contains a domain component.
@@ -103,7 +103,7 @@ func cutADsPath(path string) (dn string, hasServer bool) {
 // UTF-8 without NUL.
 func validPairs(dn string) bool {
 	var plain strings.Builder
-	inValue, blank := false, false // blank means that the value has only spaces so far
+	inValue, blank := false, false // blank is true while the value has only had spaces
 	for i := 0; i < len(dn); i++ {
 		c := dn[i]
 		switch {

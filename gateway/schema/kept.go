@@ -9,10 +9,10 @@ import (
 // mostSaid is the maximum length of a value that a reason repeats, in bytes.
 const mostSaid = 100
 
-// Kept returns a kind that also accepts values which k refuses, because an update may leave such a
-// value unchanged. The script gets the reason for the refusal, or "", as a second argument with the
-// suffix Odd, and refuses the value unless it is the stored one. A third argument, with the suffix
-// Back, reports that the undo of a change restores the value.
+// Kept returns a kind that also accepts values which k refuses, because an update may leave such a value
+// unchanged. The script gets the reason for the refusal, or "", as a second argument with the suffix Odd. It
+// refuses the value unless it is the stored one. A third argument, with the suffix Back, reports whether the
+// undo of a change restores the value.
 func Kept(k Kind) Kind { return keptKind{k.(patternKind)} }
 
 // Strict returns the kind that was passed to [Kept], or k itself if it is another kind.

@@ -16,8 +16,8 @@ var keyFields = []string{
 // IsKey reports whether a field identifies the object of its record.
 func IsKey(name string) bool { return slices.Contains(keyFields, name) }
 
-// Keys returns a selection that shows the selected fields that identify a record's object or, if
-// none of them does, all such fields of the shape. It reads every field.
+// Keys returns a selection that shows only those selected fields that identify a record's object. If no
+// selected field does, it shows all such fields of the shape. The selection reads every field.
 func (s *Selection) Keys() *Selection {
 	keys := &Selection{Shape: s.Shape, index: map[string]int{}}
 	for i := range s.Shape.Fields {

@@ -1,10 +1,10 @@
-// Package schema defines the values of the API: what a parameter accepts, what a script receives
-// for it, and which fields a record has.
+// Package schema defines the values of the API: the values that a parameter accepts, the arguments that a
+// script receives for them, and the fields of a record.
 //
-// A [Kind] is one of a closed set of value types. It decodes strictly (no trimming, no coercion),
-// describes itself for the API document, and declares the PowerShell types that its values become.
-// A [Shape] is the schema of a record: its fields in declared order, with types and nullability.
-// [Selection.Render] checks the records that a script emitted and writes them in that order.
+// A [Kind] is one of a closed set of value types. It decodes strictly (without trimming or coercion),
+// describes itself for the API document, and declares the PowerShell types of its values. A [Shape] is the
+// schema of a record: its fields in declared order, with types and nullability. [Selection.Render] checks the
+// records that a script emitted and writes them in that order.
 //
 // A rejected value is a [FieldError]: a field, a sentence and a [Code]. No sentence repeats the
 // value, so a secret is never echoed.
@@ -57,10 +57,10 @@ type Decoded struct {
 	Links  bool       // filters only: whether it tests memberships
 }
 
-// Composite stands for a JSON object or array in place of a single value.
+// Composite stands for a JSON object or array that was sent in place of a single value.
 type Composite struct{}
 
-// List stands for a JSON array of strings. Only lists accept it.
+// List stands for a JSON array of strings. Only kinds of lists accept it.
 type List string
 
 const listSeparator = ","

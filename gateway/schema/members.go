@@ -75,7 +75,8 @@ func memberNames(raw any) ([]string, *FieldError) {
 // signs.
 func splitMembers(list string) []string {
 	var names []string
-	open, inDomain := false, false // the last name is a distinguished name; its domain components have begun
+	// open: the last name is a distinguished name; inDomain: its domain components have begun
+	open, inDomain := false, false
 	for _, part := range splitEscaped(list) {
 		kind, _, isPair := strings.Cut(part, "=")
 		isDomain := isPair && strings.EqualFold(strings.Trim(kind, " "), "DC")

@@ -61,8 +61,8 @@ const (
 	rdsAllowLogon      = "rdsAllowLogon"
 )
 
-// userParameters is the attribute that holds these fields: empty if absent, otherwise the user's
-// GUID, a space and the code units in base64. The GUID is for the warning.
+// userParameters is the attribute that holds these fields. Scripts emit "" if it is absent, and otherwise the
+// user's GUID for the warning, a space and the code units in base64.
 var userParameters = &Packed{Member: "userParameters", unpack: unpackUserParameters}
 
 func unpackUserParameters(text string) (map[string]json.RawMessage, *ps.Warning) {
@@ -80,7 +80,7 @@ func unpackUserParameters(text string) (map[string]json.RawMessage, *ps.Warning)
 	return rdsFields(settings), nil
 }
 
-// noUserParameters are the fields of users without the attribute, that is of most users.
+// noUserParameters holds the fields of users without the attribute, who are the majority.
 var noUserParameters = rdsFields(tsparams.Settings{AllowLogon: true})
 
 func rdsFields(settings tsparams.Settings) map[string]json.RawMessage {

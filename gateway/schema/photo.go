@@ -88,7 +88,7 @@ const (
 	photoSHA256 = "sha256"
 )
 
-// thumbnailPhoto is the member that holds the fields of a photo: empty if there is no photo,
+// thumbnailPhoto is the member that holds the fields of a photo. Scripts emit "" if there is no photo, and
 // otherwise the user's GUID, a space and the photo in base64.
 var thumbnailPhoto = &Packed{Member: attributes.Photo.LDAP, unpack: unpackPhoto}
 

@@ -196,7 +196,7 @@ func (k numberedTypeKind) Decode(raw any) (*Decoded, *FieldError) {
 	return k.oneOfKind.Decode(raw)
 }
 
-// plainTypes are the types that the PowerShell module has a name for but that are not in the table.
+// plainTypes lists the types that have a name in the PowerShell module but are not in the table.
 var plainTypes = strings.Fields("ATMA DNSKEY GPOS KEY LOC MB MD MF MG MINFO MR NSEC NSEC3 " +
 	"NSEC3PARAM NXT RRSIG SIG WINS WINSR WKS")
 

@@ -10,7 +10,8 @@ type RecordForm string
 
 // The forms. Scripts use the same words.
 const (
-	NameForm    RecordForm = "name"    // a domain name: ignores case and a trailing dot that is not the only dot
+	// a domain name, compared regardless of case and of a trailing dot unless that is the only dot
+	NameForm    RecordForm = "name"
 	AddressForm RecordForm = "address" // compared by value
 	NumberForm  RecordForm = "number"
 	TextForm    RecordForm = "text"    // compared exactly
@@ -33,10 +34,11 @@ const (
 
 // RecordField is one field of a record's data.
 type RecordField struct {
-	Name     string // of the parameter: "Preference"; the one for a new value is "NewPreference"
+	// name of the parameter, such as "Preference"; a new value has the prefix New, as in "NewPreference"
+	Name     string
 	Property string // of RecordData, and parameter of Add-DnsServerResourceRecord
 	Form     RecordForm
-	Member   string // of the answer's records; empty if only data shows it
+	Member   string // name in the answer's records; empty if only the member data shows it
 	Kind     Kind   // kind of a value to search for
 	NewKind  Kind   // kind of a value to write
 	Default  string // default in a new record; empty if the parameter is required
@@ -63,12 +65,12 @@ type RecordType struct {
 	Zone     string        // zone of both
 	Shape    *Shape        // of its own records; the fields are derived
 
-	Alone   bool // no other record may be at its name, and a new one replaces it (facts NA22)
-	Brief   bool // its own records lack ttl, fqdn and members of their own
-	Address bool // a PTR record can accompany it, and it can be found without its zone
+	Alone   bool // whether its name can have no other record, so that a new one replaces it (facts NA22)
+	Brief   bool // whether its records lack ttl, fqdn and members for single fields
+	Address bool // whether a PTR record can accompany it, and it can be found without its zone
 	Apart   bool // mixed lists lack the members of its own records
 	Tree    bool // no name below its owner may have records
-	Reverse bool // its owner is an address's reverse name, and its target is a full name
+	Reverse bool // whether its owner is an address's reverse name and its target is a full name
 
 	// Number is the number of a type for which Windows has no class, so the server stores its data as
 	// octets (RFC 3597).
@@ -265,7 +267,7 @@ var RecordTypes = []*RecordType{
 	}},
 }
 
-// byCmdlet is the alternative if the cmdlets support more than the gateway.
+// byCmdlet is the advice for types that the cmdlets support and the gateway does not.
 const byCmdlet = "use Add-DnsServerResourceRecord on the server"
 
 const (
@@ -377,8 +379,7 @@ func init() {
 	}
 }
 
-// members returns the answer fields that each hold one field of the data: the target, then the
-// numbers.
+// members returns the answer fields for the fields of the data, first the target and then the numbers.
 func (t *RecordType) members() []Field {
 	var target, numbers []Field
 	for _, f := range t.Fields {
@@ -403,8 +404,8 @@ func (t *RecordType) Parse(text string) ([]string, *FieldError) {
 	return t.fields(text, func(f *RecordField) Kind { return f.NewKind })
 }
 
-// Listed is [RecordType.Parse] for an existing value, which may have a form that is not allowed in
-// a new record.
+// Listed is like [RecordType.Parse], for an existing value, which may have a form that is not allowed in a
+// new record.
 func (t *RecordType) Listed(text string) ([]string, *FieldError) {
 	return t.fields(text, func(f *RecordField) Kind { return f.Kind })
 }
@@ -440,7 +441,7 @@ func (t *RecordType) fields(text string, kind func(*RecordField) Kind) ([]string
 	return parts, nil
 }
 
-// form lists the fields of a value: "Preference and DNS_TargetName".
+// form returns a text that lists the fields of a value, such as "Preference and DNS_TargetName".
 func (t *RecordType) form() string {
 	var names []string
 	for _, f := range t.Fields {

@@ -43,12 +43,12 @@ type reasonKind struct{ base }
 
 const reasonShortest, reasonLongest = 8, 200
 
-// reasonText returns the text of a reason. People read it in plans, histories and audits, so no character may
-// change how the text around it is displayed.
+// reasonText returns the text of a reason. People read it in plans, histories and audits, so it has no
+// characters that they do not see.
 func reasonText(raw any) (string, *FieldError) {
 	s, problem := text(raw, reasonLongest, false)
 	if problem == nil {
-		problem = undirected(s)
+		problem = seen(s)
 	}
 	return s, problem
 }
@@ -92,8 +92,8 @@ func (expiresAtKind) Doc() Doc {
 	return Doc{Type: "string", Text: text, Example: "2030-06-30"}
 }
 
-// LocalAdminKinds are the ways in which a local administrator's password is kept: by Windows LAPS,
-// by the legacy LAPS, or not at all.
+// LocalAdminKinds lists the ways in which a local administrator's password is stored: by Windows LAPS, by
+// legacy LAPS, or not at all.
 var LocalAdminKinds = []string{"windows", "legacy", "none"}
 
 // Records about the secrets of computers.
@@ -150,10 +150,9 @@ func secretsIn(fields []Field) (names []string) {
 	return names
 }
 
-// Reveal returns records of a shape with their sealed fields opened. Scripts emit a sealed value
-// with a prefix: "=" before a text, "!" before the number of a secret, or "!" before such a number,
-// a dot and a member of the JSON that Windows LAPS stores, as in "!0.p". Null and "" become null. No
-// error contains a value.
+// Reveal returns records of a shape with their sealed fields opened. A sealed value is "=" and a text, "!"
+// and the number of a secret, or "!", such a number, a dot and a member of the JSON that Windows LAPS stores,
+// as in "!0.p". Null and "" become null. No error contains a value.
 func Reveal(s *Shape, batch json.RawMessage, secrets []ps.Value) (json.RawMessage, error) {
 	var records []map[string]json.RawMessage
 	if json.Unmarshal(batch, &records) != nil {
@@ -172,8 +171,8 @@ func Reveal(s *Shape, batch json.RawMessage, secrets []ps.Value) (json.RawMessag
 	return append(out, ']'), nil
 }
 
-// unsealed appends one record, or an object in it, in the order of its fields. Unknown members
-// remain for the record's check.
+// unsealed appends one record, or an object in it, in the order of its fields. It keeps unknown members,
+// which the check of the record reports.
 func unsealed(
 	to []byte, shape string, fields []Field, record map[string]json.RawMessage, secrets []ps.Value,
 ) ([]byte, error) {

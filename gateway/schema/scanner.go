@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// scanner walks through JSON and validates it, including its UTF-8, so nothing has to be read
-// twice. After the first fault it finds no more members.
+// scanner walks through JSON and validates it, including its UTF-8, so that nothing has to be read twice.
+// After the first fault it finds no more members.
 type scanner struct {
 	data  []byte
 	at    int
@@ -169,8 +169,8 @@ func (w *scanner) text() {
 	}
 }
 
-// plain skips characters that stand for themselves, eight at a time. A byte of found has its high
-// bit set if its character does not; bytes above the first such byte may be wrong.
+// plain skips characters that stand for themselves, eight at a time. A byte of found has its high bit set if
+// the corresponding character must not be skipped. Bytes above the first such byte may be wrong.
 func (w *scanner) plain() {
 	const ones = 0x0101010101010101
 	for len(w.data)-w.at >= 8 {

@@ -87,9 +87,8 @@ func (searchTextKind) Doc() Doc {
 		filter.MinText, filter.MaxText), Example: "schmidt"}
 }
 
-// Cursor is the position where a page begins: the member next of the previous answer. The script
-// receives the smallest GUID of the page, in hexadecimal digits, and its first three octets as a
-// number.
+// Cursor is the position where a page begins. It is the member next of the previous answer. The script
+// receives the smallest GUID of the page, in hexadecimal digits, and its first three octets as a number.
 var Cursor Kind = cursorKind{base{"string"}}
 
 type cursorKind struct{ base }
@@ -115,9 +114,9 @@ func (cursorKind) Parts() []Part { return []Part{{Type: "string"}, {Suffix: "Sta
 
 func (cursorKind) Doc() Doc { return Doc{Type: "string", Text: "The next of the answer before."} }
 
-// AnyText is the kind of texts that objects of all types are searched by. The script
-// receives the text, a filter for the beginnings of names and one for all that has the
-// text inside for each type, the ways to write the text, the digits of a phone number, and the domain.
+// AnyText is the kind of texts for searching objects of all types. The script receives the text, a filter for
+// the beginnings of names and one for all that has the text inside for each type, the ways to write the text,
+// the digits of a phone number, and the domain.
 var AnyText Kind = anyTextKind{searchTextKind{base{"string"}, filter.Users}}
 
 type anyTextKind struct{ searchTextKind }

@@ -52,14 +52,14 @@ type Field struct {
 	// the member of Packed.
 	Attribute string
 
-	// Extra is the attribute of a field that is shown only if a field list names it. It is nil for
-	// fields that are always shown.
+	// Extra is the attribute of a field that is only shown if a field list names the field. It is nil for fields
+	// that are always shown.
 	Extra *attributes.Attribute
 
-	Optional bool // the gateway omits it where it does not apply; scripts never do
+	Optional bool // whether the gateway omits the field where it does not apply; scripts never do
 
-	// Secret marks a value that may only appear in the answer that reveals it. Sealed marks one that
-	// scripts emit in sealed form, see [Reveal].
+	// Secret marks a value that may only appear in the answer that reveals it. Sealed marks a value that scripts
+	// emit in sealed form, see [Reveal].
 	Secret, Sealed bool
 
 	Of []Field // fields of the objects in an ObjectField or ObjectListField, in declared order
@@ -69,7 +69,7 @@ type Field struct {
 	// Classic is the condition under which the classic dialect shows the field, which is null
 	// otherwise. Nil means always.
 	Classic *Condition
-	// Words are the texts of the field in the classic dialect. Nil means its own value.
+	// Words are the texts of the field in the classic dialect. Nil means that the value is shown unchanged.
 	Words *Words
 }
 
@@ -277,7 +277,7 @@ func (s *Selection) collect(w *scanner, values []json.RawMessage) error {
 	if w.peek() != '{' {
 		return errShape("%s record is not an object", s.Shape.Name)
 	}
-	expected := 0 // scripts emit fields in declared order, so the guess is nearly always right
+	expected := 0 // index of the field to expect, because scripts nearly always emit fields in declared order
 	for more := w.enter('}'); more; more = w.next('}') {
 		place := expected
 		if place >= len(s.fields) || s.fields[place].Packed != nil || !w.skip(s.labels[place][1:]) {

@@ -185,8 +185,8 @@ func TestShapesHaveTheContractsFields(t *testing.T) {
 	}
 }
 
-// FuzzRender compares Render with encoding/json: either the records have the values of the input,
-// or there is an error that says whether the input is JSON in UTF-8.
+// FuzzRender compares Render with encoding/json: either the records have the values of the input, or the
+// error says whether the input is JSON in UTF-8.
 func FuzzRender(f *testing.F) {
 	for _, seed := range append([]string{
 		`[{"exists":true,"guid":null,"distinguishedName":"CN=\"]}"}]`, `[]`, `[{}]`, `[{"exists":[{"a":"]"}]}]`, `[1,{"a":{}}]`,

@@ -351,8 +351,8 @@ var changedMember = []Field{
 	{Name: "domain", Null: true, Doc: "DNS name of its domain; null for a foreign principal"},
 }
 
-// ShowsMembers reports whether records of the shape describe a group and its members. The group is
-// then announced first.
+// ShowsMembers reports whether records of the shape describe a group and its members. Changes of such records
+// announce the group first.
 func ShowsMembers(s *Shape) bool { return s == Membership || s == MemberChange }
 
 var groupFields = []Field{

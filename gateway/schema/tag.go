@@ -10,18 +10,18 @@ import (
 	"adgateway/gateway/etag"
 )
 
-// Tagging determines which members of a record its entity tag covers. If the list changes, Kind
-// gets a new version, so no tag of an older gateway matches by accident.
+// Tagging determines which members of a record its entity tag covers. If the list changes, Kind must get a
+// new version, so that no tag of an older gateway matches by accident.
 type Tagging struct {
 	Kind   string   // with a version: "u1"
 	Only   []string // fields; nil means all but Except
-	Except []string // fields that change by themselves, or belong to something else
+	Except []string // fields that change by themselves, or that describe another object
 	Set    []string // fields of which only the presence of a value counts
 	Beside []string // members that scripts emit in addition to the fields, and that are not shown
 	// Further reports whether the tags also cover the additional attributes: the member further, which
 	// scripts emit if a selection includes the tag.
 	Further bool
-	// Alone reports whether scripts emit these members only for a record that is not part of a list.
+	// Alone reports whether scripts emit the members in Beside only for a record that is not part of a list.
 	Alone bool
 }
 
@@ -168,8 +168,8 @@ func (s *Selection) slot(name string) (int, bool) {
 	return at, known
 }
 
-// canonical returns a value in a single spelling: strings without escapes, and an empty string for
-// a missing value, as scripts emit it. The result may share its bytes with the value.
+// canonical returns a value in a unique spelling. Strings have no escapes, and a missing value is an empty
+// string, as in records that scripts emit. The result may share its bytes with the value.
 func canonical(value json.RawMessage) []byte {
 	switch value[0] {
 	case 'n':

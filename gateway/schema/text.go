@@ -60,10 +60,16 @@ func (k textKind) Decode(raw any) (*Decoded, *FieldError) {
 	return textValue(s), nil
 }
 
-// undirected refuses characters that make a text read as another one.
+// undirected refuses characters that make a text look like a different one.
 func undirected(s string) *FieldError {
 	return without(s, visible.Directs,
 		"must not contain characters that change the direction of text or begin a line unseen")
+}
+
+// seen refuses characters that people who read a text do not see, or that make it read as another one.
+func seen(s string) *FieldError {
+	return without(s, visible.Unseen,
+		"must not contain characters that are invisible or change the direction of text")
 }
 
 func (textKind) Clear() []ps.Value { return []ps.Value{ps.Text("")} }
@@ -108,7 +114,7 @@ type patternKind struct {
 	clears  bool
 	refuses *regexp.Regexp // rejected although pattern matches; may be nil
 	meant   []misuse       // likely intentions behind refused texts, checked first
-	plain   bool           // for new names: no hidden characters, and no spaces except U+0020
+	plain   bool           // whether hidden characters and spaces other than U+0020 are refused, as in new names
 }
 
 // without refuses a text that contains a character of some class, and names the first one.
@@ -125,8 +131,8 @@ func without(s string, kind func(rune) bool, must string) *FieldError {
 // deceptive reports whether a character can make different names look alike.
 func deceptive(r rune) bool { return visible.Hidden(r) || visible.Blank(r) }
 
-// misuse is a form in which callers send a different kind of name than the requested one. Such a
-// text is refused although it may be valid, and the error names the right form.
+// misuse is a pattern of texts that callers send although a different kind of name is required. Such a text
+// is refused although it may be valid, and the error names the right form.
 type misuse struct {
 	looks *regexp.Regexp
 	must  string // problem; $1 is the first group of looks

@@ -14,7 +14,7 @@ import (
 const (
 	existence      = "exists"
 	absent         = "False" // a value of existence
-	otherwise      = "*"     // its value applies to all properties that the state does not name
+	otherwise      = "*"     // key whose value applies to all properties that the state does not name
 	parent         = "parent"
 	userParameters = "userParameters"
 )
@@ -49,7 +49,8 @@ type verdict struct {
 	outcome ps.Outcome
 	objects []progress // by announced object
 	idle    bool       // nothing had to be changed
-	notes   []string   // for people: which parts were changed and which were not; empty if all or none were
+	// text for people about the changed and the unchanged parts; empty if all or none were changed
+	notes []string
 }
 
 // equal reports whether two readings led to the same verdict.
@@ -57,8 +58,8 @@ func (v verdict) equal(other verdict) bool {
 	return v.outcome == other.outcome && slices.Equal(v.notes, other.notes)
 }
 
-// subjects returns the number of objects whose record was announced, as for removals, and how many
-// of them are done.
+// subjects returns the number of objects whose record was announced, as in removals, and the number of these
+// objects that are done.
 func (v verdict) subjects(intent *ps.Intent) (all, done int) {
 	for i := range intent.Objects {
 		if isNull(intent.Objects[i].Record) {
@@ -171,7 +172,7 @@ func judgeChange(c *ps.IntendedChange, steps []ps.Step, state map[string]string)
 	case c.Renewed && c.After == "":
 		return notMade
 	case c.Renewed && c.Before == c.After && now == c.After:
-		// It was either changed and changed back, or never changed.
+		// The value was either changed and changed back, or never changed.
 		if slices.ContainsFunc(steps, func(s ps.Step) bool { return s.Label == c.Step }) {
 			return made
 		}
@@ -189,8 +190,8 @@ func judgeChange(c *ps.IntendedChange, steps []ps.Step, state map[string]string)
 	}
 }
 
-// inferUnclear infers the outcome of changes that are not visible from their neighbours, because a
-// script changes the properties of an object in the announced order.
+// inferUnclear infers the outcome of changes that are not visible from the outcomes of neighbouring changes.
+// This is possible because a script changes the properties of an object in the announced order.
 func inferUnclear(changes []ps.IntendedChange, at []progress) {
 	for i := range at {
 		switch {

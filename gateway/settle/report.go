@@ -8,8 +8,8 @@ import (
 	"adgateway/ps"
 )
 
-// report returns the result that the script would have reported, or the error of its run completed
-// with the facts known now.
+// report returns the result that the script would have reported, or the error of the run, completed with the
+// facts known now.
 func (r *run) report(v verdict, seen []observation) Finding {
 	intent := r.Cut.Intent
 	_, done := v.subjects(intent)
@@ -68,8 +68,8 @@ func (r *run) failure(v verdict, seen []observation) *ps.Error {
 	return &e
 }
 
-// recordOf returns the record of an announced object: as announced if the object was to be removed,
-// otherwise as read.
+// recordOf returns the record of an announced object. If the object was to be removed, that is the announced
+// record, otherwise the record that was read.
 func recordOf(intent *ps.Intent, seen []observation, i int) json.RawMessage {
 	if record := intent.Objects[i].Record; !isNull(record) {
 		return record

@@ -4,10 +4,9 @@
 // its run is cut off after that, another script, in another session, reads the current state from
 // the same server, and judge compares the two. The remains of an unfinished create are removed.
 //
-// Ending a session does not stop a cmdlet that is already running in the server. So a single
-// reading proves a change that is visible, while anything else needs two equal readings with a
-// pause between them. A server that takes longer than that cannot be distinguished from one that
-// does nothing.
+// Ending a session does not stop a cmdlet that is already running in the server. So a single reading is
+// enough to prove a visible change, but the absence of a change needs two equal readings with a pause between
+// them. A server that takes longer than the pause cannot be distinguished from one that does nothing.
 package settle
 
 import (
@@ -49,11 +48,11 @@ type Finding struct {
 	Records []json.RawMessage
 	Err     *ps.Error
 
-	Unread    error // why the outcome stayed unknown; nil if it is known
+	Unread    error // reason why the outcome stayed unknown; nil if it is known
 	NoCleanUp error // why an unfinished create could not be removed
 }
 
-// Open returns the error of a run if it left the outcome of its changes open, and nil otherwise.
+// Open returns the error of a run if the run left the outcome of its changes open, and nil otherwise.
 func Open(req ps.Request, err error) *ps.Error {
 	cut := ps.AsError(err)
 	if !req.Write || cut.Outcome != ps.OutcomeUnknown || cut.Intent == nil || len(cut.Intent.Objects) == 0 {
@@ -79,7 +78,7 @@ func (s *Settler) Settle(ctx context.Context, change Change) Finding {
 	return finding
 }
 
-// Outcome is the outcome of a change that was settled before. The change was made, or made in part.
+// Outcome is the outcome of a change that was settled before and was made as a whole or in part.
 type Outcome struct {
 	Outcome ps.Outcome
 	Idle    bool     // nothing had to be changed
@@ -212,7 +211,7 @@ func (r *run) read(ctx context.Context) ([]observation, error) {
 		return nil, errNoRecord
 	}
 	if r.guid() == "" && seen[0].Age > maxAge {
-		// It is older than the request, so it is a different object of that name.
+		// The object is older than the request, so it is a different object of that name.
 		seen[0] = observation{State: map[string]string{existence: absent}}
 	}
 	return seen, nil

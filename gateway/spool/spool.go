@@ -1,6 +1,5 @@
-// Package spool keeps in temporary files what waits for its reader: lists that wait for a slow
-// client, and lists that are sorted. The content is encrypted with a key that only this process
-// has.
+// Package spool keeps lists in temporary files while they wait for a slow client or are being sorted. The
+// content is encrypted with a key that only this process has.
 package spool
 
 import (
@@ -23,7 +22,7 @@ import (
 type Options struct {
 	Folder string // folder of the files; empty means the system's
 	Most   int64  // bytes in all files; negative to use no files
-	// Share returns the number of these bytes that one caller may use now. If nil, it is a quarter.
+	// Share returns the number of these bytes that one caller may use now. If nil, a caller may use a quarter.
 	Share func() int64
 }
 

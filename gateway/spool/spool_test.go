@@ -38,8 +38,8 @@ func TestPiecesAreEncryptedAndReturned(t *testing.T) {
 	assert.Zero(t, s.Held())
 }
 
-// TestASpaceIsBounded: no file is larger than the caller's share, nor all of them together than the
-// space. Room is free again once a file is closed.
+// TestASpaceIsBounded: no file is larger than the caller's share, and all files together are not larger than
+// the space. Room is free again once a file is closed.
 func TestASpaceIsBounded(t *testing.T) {
 	content := make([]byte, 100-Overhead)
 	o := Options{Folder: t.TempDir(), Most: 500, Share: func() int64 { return 300 }}
@@ -62,8 +62,7 @@ func TestASpaceIsBounded(t *testing.T) {
 	assert.Zero(t, s.Held())
 }
 
-// TestAFolderThatCannotBeUsed: nothing is stored, which is reported once a minute, and no room is
-// taken.
+// TestAFolderThatCannotBeUsed: nothing is stored, the fault is reported once a minute, and no room is taken.
 func TestAFolderThatCannotBeUsed(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(folder, nil, 0o600))

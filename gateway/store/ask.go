@@ -14,10 +14,10 @@ import (
 	"adgateway/gateway/every"
 )
 
-// Another process cannot read a store's file while it is open. It asks for a copy by creating a
-// request file next to the store, which takes an account that may write there anyway. The process
-// that has the store open answers with a copy next to the store, or with a text file that contains
-// the error. Leftovers of either are removed when the store is opened.
+// A process cannot read a store's file while another one has it open. It asks for a copy by creating a
+// request file next to the store, which only accounts with write access to that folder can do. The process
+// that has the store open answers with a copy next to the store, or with a text file that contains the error.
+// When the store is opened, leftover requests and answers are removed.
 
 const (
 	askMark    = copyMark + "request"
@@ -77,9 +77,9 @@ func (f *File) copyAs(ctx context.Context, name string) error {
 	return err
 }
 
-// AskForCopy asks the process that has the store in a file open for a copy, and returns the name of
-// the copy's file. The copy is for [Install], and the caller removes the file. AskForCopy waits no
-// longer than wait, and then fails with [ErrNoAnswer].
+// AskForCopy asks the process that has the store in a file open for a copy, and returns the name of the
+// copy's file. The copy is for [Install], and the caller removes the file. AskForCopy waits for at most the
+// duration wait, and then fails with [ErrNoAnswer].
 func AskForCopy(ctx context.Context, path string, wait time.Duration) (name string, err error) {
 	id := rand.Text()
 	ask, answer := path+askMark, answerOf(path, id)
@@ -122,7 +122,7 @@ func AskForCopy(ctx context.Context, path string, wait time.Duration) (name stri
 	}
 }
 
-// createAsk creates a request atomically. It fails with [ErrNoAnswer] if there is one already.
+// createAsk creates a request atomically. It fails with [ErrNoAnswer] if there already is a request.
 func createAsk(ask, id string) error {
 	beside := ask + "-" + id
 	if err := os.WriteFile(beside, []byte(id), 0o644); err != nil { // the service account must read it

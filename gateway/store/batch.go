@@ -14,7 +14,7 @@ type Batch struct{ Calls []Call }
 
 // Call is one call of Apply or Sweep in a batch.
 type Call struct {
-	// Revision is the revision of the store afterwards: one more than before.
+	// Revision is the revision of the store after the call, which is one more than before.
 	Revision Revision
 
 	Changes []Change // in order; their expected revisions are not part of a batch
@@ -40,7 +40,7 @@ const (
 	removes
 	appends
 	cuts
-	compares // only in calls that are sent to another gateway, because a decided batch has none
+	compares // a comparison; only in calls that are sent to another gateway, never in a decided batch
 )
 
 // Encode returns the encoded batch. Equal batches have equal encodings.

@@ -13,9 +13,9 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// BenchmarkUpdate measures concurrent calls that change two values each, one of which they share:
-// with compare-and-set and retries, and with update functions. It also reports how many calls share
-// a batch, and the tries per call.
+// BenchmarkUpdate measures concurrent calls, each of which changes a value that all calls share and one that
+// only this call changes. It measures compare-and-set with retries, and update functions. It also reports the
+// number of calls per batch, and of attempts per call.
 func BenchmarkUpdate(b *testing.B) {
 	value := bytes.Repeat([]byte("v"), 1024)
 	next := func(shared store.Entry) []byte { return append(shared.Value[:0:0], value...) }

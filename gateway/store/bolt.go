@@ -33,7 +33,7 @@ type File struct {
 	head   head // head of the writer; its creation is empty if the file has none
 	headAt time.Time
 	eraser eraser
-	unsaid error // why the head could not be written when the file was opened, or nil
+	unsaid error // reason why the head could not be written when the file was opened, or nil
 	save   func(path string, text []byte) error
 
 	mu      sync.Mutex // guards the fields below
@@ -48,14 +48,14 @@ type File struct {
 type Options struct {
 	Path string
 
-	// Now returns the time by which values expire. It is not used if there is a Clock. If there is
-	// neither, a new clock is used that begins at the wall clock.
+	// Now returns the time by which values expire. It is not used if Clock is set. If neither is set, a new
+	// clock is used that begins at the wall clock.
 	Now   func() time.Time
 	Clock *Clock
 
-	// Follows opens the file as a follower that applies another writer's decisions until
-	// [File.Lead] is called. It continues from its current point: a file that is older than its
-	// head has not lost anything, and the clock is not behind the last applied entry.
+	// Follows opens the file as a follower that applies another writer's decisions until [File.Lead] is called.
+	// It continues from its current point. A follower that is older than its head does not count as rewound, and
+	// its clock begins at least at the time of the last applied entry.
 	Follows bool
 
 	// Erase lists the kinds whose values are overwritten in the file shortly after they are

@@ -5,17 +5,15 @@ import (
 	"time"
 )
 
-// drawn limits how fast a clock is drawn towards the wall clock: by at most one part in 60 of the
-// time that has passed, which is 1 s a minute.
+// drawn limits how fast a clock is drawn towards the wall clock. It moves by at most 1/60 of the time that
+// has passed, which is 1 s a minute.
 const drawn = 60
 
-// Clock tells log time, by which everything expires that outlives a process. It runs with the
-// monotonic clock, so setting the wall clock while a process runs makes nothing expire. It never
-// goes back. While the wall clock can be trusted, log time is drawn towards it by up to 1 s a
-// minute.
+// Clock provides log time, by which all values that outlive a process expire. It runs with the monotonic
+// clock, so setting the wall clock while a process runs does not make values expire. It never goes back.
+// While the wall clock can be trusted, log time is drawn towards it by up to 1 s a minute.
 //
-// It stands still while the machine is suspended, if the monotonic clock does. It is safe for
-// concurrent use.
+// It stands still while the machine is suspended if the monotonic clock does. It is safe for concurrent use.
 type Clock struct {
 	sources ClockSources
 

@@ -18,12 +18,12 @@ import (
 // transaction. So the file always has the state of a complete transaction. After a crash, the
 // commit log has all later batches, and they are put into the file when it is opened again.
 //
-// A batch in the commit log names its store and the point in the hash chain that it leads to, so a
-// batch of another store or of an earlier round is never mistaken for the next one.
+// A batch in the commit log names its store and the point in the hash chain after the batch, so a batch of
+// another store or of an earlier round is never mistaken for the next one.
 type durable struct {
 	db *bbolt.DB
 
-	pages sync.RWMutex // held while the file is read: reads may need pages that have since been freed
+	pages sync.RWMutex // held while the file is read, because reads may need pages that have since been freed
 
 	writing  sync.Mutex // held during writes; guards the fields below
 	creation string
@@ -32,7 +32,7 @@ type durable struct {
 	ended    bool        // the file is closed, or about to be
 	failed   func(error) // records why recent could not be put into the file
 
-	reading sync.RWMutex // guards recent, which is only changed with writing held as well
+	reading sync.RWMutex // guards recent; changing recent also requires writing to be held
 	recent  *recent      // changes that are not in the file yet
 }
 
@@ -43,7 +43,7 @@ const idleAfter = 5 * time.Second
 // commitsOf returns the path of a store's commit log.
 func commitsOf(path string) string { return path + ".commits" }
 
-// see calls read with a consistent view of the store. It must be short: nothing is written
+// see calls read with a consistent view of the store. read must be short, because nothing is written
 // meanwhile.
 func (d *durable) see(ctx context.Context, read func(view) error) error {
 	if ctx.Err() != nil {
@@ -56,8 +56,8 @@ func (d *durable) see(ctx context.Context, read func(view) error) error {
 	return closed(d.db.View(func(tx *bbolt.Tx) error { return read(view{tx, []*recent{d.recent}}) }))
 }
 
-// viewAll calls read with a transaction that covers the whole store. It may be slow: the store
-// can be written meanwhile.
+// viewAll calls read with a transaction that covers the whole store. read may be slow, because the store can
+// be written meanwhile.
 func (d *durable) viewAll(read func(*bbolt.Tx) error) error {
 	d.pages.RLock()
 	defer d.pages.RUnlock()
@@ -139,7 +139,7 @@ func (d *durable) putRecent() error {
 	return nil
 }
 
-// allPut is putRecent for a caller that does not hold d.writing.
+// allPut calls putRecent for a caller that does not hold d.writing.
 func (d *durable) allPut() error {
 	d.reading.RLock()
 	empty := d.recent.empty()

@@ -24,7 +24,7 @@ import (
 // disk holds the commit log of a store. A crash of the machine loses writes that were not synced,
 // completely or in part.
 type disk struct {
-	room int                     // bytes that one write may have; 0 means any number
+	room int                     // maximum size of a write in bytes; 0 means no limit
 	at   func(step string) error // called at each step, which it can make fail; may be nil
 
 	mu      sync.Mutex // guards the fields below
@@ -86,8 +86,8 @@ func (d *disk) Sync() error {
 
 func (d *disk) Close() error { return nil }
 
-// lost returns possible contents of the file after a power failure: with all writes, with the
-// synced ones only, and with beginnings or some pages of the others.
+// lost returns possible contents of the file after a power failure: with all writes, with the synced writes
+// only, and with the beginnings or some pages of the other writes.
 func (d *disk) lost(random *rand.Rand) (all [][]byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,7 +114,7 @@ func (d *disk) lost(random *rand.Rand) (all [][]byte) {
 	return all
 }
 
-// crash is a store as it is when the machine fails.
+// crash is a store in the state when the machine fails.
 type crash struct {
 	during       string
 	file, head   []byte
@@ -232,8 +232,8 @@ func hasRecent(f *File) bool {
 	return !f.recent.empty()
 }
 
-// TestAStoreIsTheSameOnEachWay: reads return the same before and after the commit log is put into
-// the file and after it is replayed, and a file that has applied the batches has the same digest.
+// TestAStoreIsTheSameOnEachWay: reads return the same values before and after the commit log is put into the
+// file, and after it is replayed. A file that has applied the same batches has the same digest.
 func TestAStoreIsTheSameOnEachWay(t *testing.T) {
 	path, now := filepath.Join(t.TempDir(), "state.db"), func() time.Time { return time.Unix(1e9, 0) }
 	f, _, err := Open(Options{Path: path, Now: now})
@@ -306,9 +306,9 @@ func TestAStoreIsTheSameOnEachWay(t *testing.T) {
 	assert.NoFileExists(t, commitsOf(path))
 }
 
-// TestADiskThatFails: a batch that cannot be written or synced is not stored, and its error is certain,
-// unless the disk makes it impossible to be sure. Acknowledged batches stay, and the store works again
-// once the disk does.
+// TestADiskThatFails: a batch that cannot be written or synced is not stored. Its error says so, unless the
+// fault of the disk leaves the outcome unknown. Acknowledged batches stay, and the store works again once the
+// disk does.
 func TestADiskThatFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		fails  []string // steps in order; "" succeeds
@@ -416,9 +416,9 @@ func killed(t *testing.T) string {
 	return left
 }
 
-// TestWhatAKilledProcessHasLeft: the commit log of a killed process counts for everything that
-// opens its file: copies, look-ups of a value and setting the file aside. Another store in its
-// place does not get it.
+// TestWhatAKilledProcessHasLeft: all operations that open the file of a killed process also read its commit
+// log: copies, look-ups of a value, and setting the file aside. Another store in its place does not get the
+// commit log.
 func TestWhatAKilledProcessHasLeft(t *testing.T) {
 	path := killed(t)
 	found, err := Holds(path, "k", "n")

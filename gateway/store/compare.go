@@ -9,9 +9,9 @@ import (
 // mostTries limits how often an update calls its function.
 const mostTries = 50
 
-// CompareAndSet implements [Updater] with [Store.Apply], for a store whose changes are decided
-// elsewhere. It calls f again if a value that f has read has changed since, up to 50 times. f may
-// read values as old as the store returns.
+// CompareAndSet implements [Updater] with [Store.Apply], for a store whose changes are decided elsewhere. It
+// calls f again if a value that f has read has changed since, up to 50 times. f may read outdated values if
+// the store returns them.
 func CompareAndSet(ctx context.Context, store Store, f func(*Tx) error) error {
 	for range mostTries {
 		if ctx.Err() != nil {
@@ -96,8 +96,8 @@ func (c *compared) scan(kind Kind, prefix string, visit func(Entry) bool) error 
 	})
 }
 
-// holds reports whether the values that were read by Get are unchanged, so there was a moment
-// when all of them were current.
+// holds reports whether the values that were read with Get are unchanged, so that there was a moment when all
+// of them were current.
 func (c *compared) holds() bool {
 	if len(c.seen) < 2 {
 		return true

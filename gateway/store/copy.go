@@ -20,7 +20,7 @@ import (
 	"adgateway/gateway/store/commitlog"
 )
 
-// ErrCopy means that a file is not a complete copy of a store, or not the wanted one.
+// ErrCopy means that a file is not a complete copy of a store, or not the expected copy.
 var ErrCopy = errors.New("this is not the copy of a store")
 
 // Digest returns the SHA-256 of the store's content, including its identity, revisions and
@@ -39,8 +39,8 @@ func (f *File) Digest(ctx context.Context) (at Point, digest Hash, err error) {
 	return at, Hash(sum.Sum(nil)), closed(err)
 }
 
-// addBucket adds the content of a bucket to sum. If store is set, it is the bucket of the store,
-// whose point is left out.
+// addBucket adds the content of a bucket to sum. If store is set, the bucket is that of the store itself,
+// whose point is omitted.
 func addBucket(ctx context.Context, sum hash.Hash, name []byte, b *bbolt.Bucket, store bool) error {
 	add := func(what byte, parts ...[]byte) {
 		sum.Write([]byte{what})
@@ -111,8 +111,8 @@ func summed(ctx context.Context, w io.Writer, write func(io.Writer) error) error
 	return err
 }
 
-// CopyFile is [File.CopyTo] for a store's file that no process has open. It does not change the
-// content of the store. It fails with [ErrInUse] if a process has the file open.
+// CopyFile is like [File.CopyTo], for a store's file that no process has open. It does not change the content
+// of the store. It fails with [ErrInUse] if a process has the file open.
 func CopyFile(ctx context.Context, path string, w io.Writer) error {
 	if _, err := os.Stat(path); err != nil {
 		return err
@@ -157,9 +157,9 @@ func Install(path string, r io.Reader, want Point) error {
 	})
 }
 
-// Restore is [Install] for a copy at any point, which may be older than what the store has
-// acknowledged. A store that is opened afterwards has a new identity and reports [ErrRewound]. The
-// head file passes on the acknowledged revision.
+// Restore is like [Install], for a copy at any point, which may lack changes that the store has acknowledged.
+// A store that is opened afterwards has a new identity and reports [ErrRewound]. The head file passes on the
+// acknowledged revision.
 func Restore(path string, r io.Reader) error {
 	return install(path, r, Point{}, func() error {
 		known, err := readHead(path)

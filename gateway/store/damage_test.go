@@ -43,8 +43,8 @@ func elements(whole []byte, kind uint16) (all [][]byte) {
 	return all
 }
 
-// TestAFileThatLeadsNowhereIsSetAside: a file with a page that refers to a place outside of the file is
-// set aside. The file is mapped into memory, so following such a page would be a fault.
+// TestAFileThatLeadsNowhereIsSetAside: a file with a page that refers to a place outside of the file is set
+// aside. The file is mapped into memory, so following such a reference would crash the process.
 func TestAFileThatLeadsNowhereIsSetAside(t *testing.T) {
 	if os.Getpagesize() != 4096 {
 		t.Skip("the pages of the file have another size")
@@ -75,7 +75,8 @@ func TestAFileThatLeadsNowhereIsSetAside(t *testing.T) {
 	}
 }
 
-// TestABitThatFlips: a flipped bit ends neither the process nor, once the file is open, a reader.
+// TestABitThatFlips: a flipped bit does not crash the process, neither when the file is opened nor when it is
+// read.
 func TestABitThatFlips(t *testing.T) {
 	whole := filled(t)
 	r := rand.New(rand.NewPCG(3, 4))

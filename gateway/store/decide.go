@@ -26,7 +26,7 @@ type updating struct {
 
 	mu       sync.Mutex // held while f runs; guards the fields below
 	called   bool
-	left     bool // the caller has stopped waiting, so f must not be called again
+	left     bool // whether the caller has stopped waiting, so that f must not be called again
 	panicked any
 }
 
@@ -60,8 +60,8 @@ func (u *updating) decide(v view, now time.Time) (changes []Change, err error) {
 	return changes, nil
 }
 
-// leave makes the writer skip the function, after waiting for a running call of it, and returns the
-// error for the caller. A call of Apply has no function: u is nil.
+// leave makes the writer skip the function, after waiting for a running call of it, and returns the error for
+// the caller. For a call of Apply, which has no function, u is nil.
 func (u *updating) leave(cause error) error {
 	if u == nil {
 		return cause

@@ -10,19 +10,19 @@ import (
 // patience lists the pauses before each retry after a lost answer.
 var patience = []time.Duration{5 * time.Millisecond, 50 * time.Millisecond, 250 * time.Millisecond}
 
-// certainly applies changes of sealed values. If the answer is lost, it checks whether they were
-// made, and makes them if not. No two sealed values are equal: if the expected value is present,
-// this call has written it, and all its other changes too. An outcome that remains unknown is not
-// reported as a conflict, because a conflict means that nothing was changed. Changes that were made
-// and removed again in between would be made twice; therefore a driver whose store is shared with
-// other machines retries itself.
+// certainly applies changes of sealed values. If the answer is lost, it checks whether they were made, and
+// makes them if not. No two sealed values are equal, so if the expected value is present, this call has
+// written it together with all its other changes. An outcome that remains unknown is not reported as a
+// conflict, because a conflict means that nothing was changed. Changes that were made and then removed by
+// others would be made twice; therefore a driver whose store is shared with other machines must retry by
+// itself.
 func (s *Sealed) certainly(ctx context.Context, changes []Change) (Revision, error) {
 	revision, err := s.Store.Apply(ctx, changes...)
 	mark, lost := mark(changes), err
 	for _, wait := range patience {
 		switch {
 		case errors.Is(err, ErrNotSent) && lost != nil && !settled(lost):
-			return 0, lost // this try was refused, but the outcome of the previous one is unknown
+			return 0, lost // this attempt was refused, but the outcome of the previous one is unknown
 		case err == nil || mark == nil || settled(err) || ctx.Err() != nil:
 			return revision, err
 		}
@@ -36,8 +36,8 @@ func (s *Sealed) certainly(ctx context.Context, changes []Change) (Revision, err
 		if revision, err = s.Store.Apply(ctx, changes...); !errors.Is(err, ErrConflict) {
 			continue
 		}
-		// The conflict is with the earlier try of this call, or with another writer's change before
-		// or after it. A value that still has the expected revision was read before the change.
+		// The conflict is with the earlier attempt of this call, or with another writer's change before or after
+		// it. A value that still has the expected revision was read before the change.
 		err = lost
 		present, unread := s.Store.Get(ctx, mark.Kind, mark.Key)
 		switch {
@@ -50,7 +50,7 @@ func (s *Sealed) certainly(ctx context.Context, changes []Change) (Revision, err
 	return revision, err
 }
 
-// settled reports whether trying again is useless because the answer is certain, or the driver has already
+// settled reports whether a retry is useless, because the answer is certain or the driver has already
 // retried.
 func settled(err error) bool {
 	for _, one := range []error{ErrConflict, ErrClosed, ErrNotSent, ErrUnreachable, ErrRewound, ErrFollows} {

@@ -15,8 +15,8 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// TestLostAnswersAreFoundOut: whatever faults the store has, each acknowledged step was made
-// exactly once, and its line is in the log exactly once.
+// TestLostAnswersAreFoundOut: no matter which faults the store has, each acknowledged step was made exactly
+// once, and its line is in the log exactly once.
 func TestLostAnswersAreFoundOut(t *testing.T) {
 	happened := map[storetest.Fault]int{}
 	for seed := range uint64(4) {
@@ -140,8 +140,8 @@ func TestDoubtEnds(t *testing.T) {
 	}
 }
 
-// TestUpdatesOfAStoreWithFaults: each update puts a line and counts it: exactly once if it was
-// acknowledged, and not at all if its error is certain.
+// TestUpdatesOfAStoreWithFaults: each update puts a line and counts it. It does so exactly once if it was
+// acknowledged, and not at all if its error says that nothing was changed.
 func TestUpdatesOfAStoreWithFaults(t *testing.T) {
 	outcomes := map[string]int{}
 	for seed := range uint64(4) {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// eraser overwrites the free pages of a file with zeros. Package bbolt writes each change to other
-// pages, and does not clear the previous ones until it reuses them, so a removed value could be
-// read in the file long afterwards.
+// eraser overwrites the free pages of a file with zeros. Package bbolt writes each change to new pages and
+// does not clear the previous ones until it reuses them, so a removed value could be read from the file long
+// afterwards.
 type eraser struct {
 	kinds []Kind // whose removed values are erased
 
@@ -103,9 +103,9 @@ func (f *File) erasePass() (err error) {
 	return file.Sync()
 }
 
-// eraseSome erases the free pages in one part of the file. more reports whether there are further
-// parts. If a read transaction is open, it erases nothing, because the reader may have begun while
-// the pages were in use. Other transactions wait no longer than erasing these pages takes.
+// eraseSome erases the free pages in one part of the file. more reports whether there are further parts. If a
+// read transaction is open, it erases nothing, because the reader may have begun while the pages were in use.
+// Other transactions wait only as long as it takes to erase these pages.
 func (f *File) eraseSome(file *os.File, from int) (done, more bool, err error) {
 	tx, err := f.db.Begin(true)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 )
 
-// Newest is the newest format of values that this program reads and writes. One number covers all
-// kinds: it grows with each change that an earlier version cannot read.
+// Newest is the newest format of values that this program reads and writes. A single number covers all kinds.
+// It grows with each change that an earlier version cannot read.
 const Newest = 1
 
-// Oldest is the format that every version reads. It is written as long as the formats that the
-// other gateways read are unknown.
+// Oldest is the format that every version reads. A gateway writes it as long as it does not know which
+// formats the other gateways read.
 const Oldest = 1
 
 // ErrNewer means that a later version of this program has written a value in a format that this one
@@ -43,8 +43,8 @@ type formats struct{ newest, written atomic.Int32 } // 0 if not set
 // [Sealed.SetNewest] has changed it.
 func (s *Sealed) Newest() int { return cmp.Or(int(s.formats.newest.Load()), Newest) }
 
-// Format returns the format in which values are written now: one that all gateways of a cluster
-// read, or the newest one outside of a cluster.
+// Format returns the format in which values are written now. In a cluster, all gateways read this format;
+// outside of a cluster, it is the newest.
 func (s *Sealed) Format() int {
 	return min(cmp.Or(int(s.formats.written.Load()), s.Newest()), s.Newest())
 }
@@ -64,8 +64,8 @@ func CheckFormat(format, newest int) error {
 	return nil
 }
 
-// Encode encodes a value for the store, in the format that is written now. A type whose JSON
-// differs between formats checks V in its MarshalJSON.
+// Encode encodes a value for the store, in the format that is written now. A type whose JSON differs between
+// formats must check V in its MarshalJSON.
 func Encode[T any, P Value[T]](s *Sealed, value T) ([]byte, error) {
 	*P(&value).format() = s.Format()
 	return json.Marshal(&value)

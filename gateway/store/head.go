@@ -11,9 +11,9 @@ import (
 	"adgateway/gateway/atomicfile"
 )
 
-// Next to each store's file is its head file, with the identity of the store and the highest
-// revision that it has acknowledged. A store with a lower revision was restored from a backup. It
-// gets a new identity, so that none of the lost revisions and positions is used again.
+// Each store's file has a head file next to it, with the identity of the store and the highest revision that
+// the store has acknowledged. A store with a lower revision was restored from a backup. It gets a new
+// identity, so that the lost revisions and positions are never used again.
 
 // ErrRewound means that a store lacks changes that it has acknowledged.
 var ErrRewound = errors.New("the store is older than what it has acknowledged")
@@ -33,8 +33,8 @@ type head struct {
 	Lost uint64 `json:"lost,omitempty"`
 }
 
-// headEvery is the shortest interval between two writes of the head, so that changes need not wait
-// for them. A rewind by less than that is not noticed.
+// headEvery is the minimum time between two writes of the head, so that changes need not wait for each write.
+// A rewind by less than this time may go unnoticed.
 const headEvery = time.Second
 
 // HeadOf returns the path of a store's head file.
@@ -95,8 +95,8 @@ func Accept(path string) error {
 	return atomicfile.Write(HeadOf(path), text, nil)
 }
 
-// compare compares the opened file with its head. A new file that replaces a damaged one is not
-// compared.
+// compare compares the opened file with its head, unless fresh is set because the file is new and replaces a
+// damaged one.
 func (f *File) compare(fresh bool) error {
 	known, err := readHead(f.path)
 	if err != nil {
@@ -131,8 +131,8 @@ func (f *File) compare(fresh bool) error {
 	return nil
 }
 
-// tell writes the head if that failed when the file was opened. Until then nothing may be changed:
-// otherwise a rewind could go unnoticed.
+// tell writes the head if that failed when the file was opened. Until it succeeds, nothing may be changed,
+// because a rewind could go unnoticed.
 func (f *File) tell() error {
 	if f.unsaid != nil {
 		f.unsaid = f.writeHead()

@@ -9,17 +9,17 @@ import (
 	"os"
 )
 
-// protection is the system's way to make the secret in a file useless on other computers. The zero
-// value protects nothing: then only the file's mode guards the secret.
+// protection is the system's way to make the secret in a file useless on other computers. The zero value
+// protects nothing, so that only the file's mode guards the secret.
 type protection struct{ protect, unprotect func([]byte) ([]byte, error) }
 
 // protectedMark begins a key file whose secret is protected. A file without it contains the plain
 // secret, as earlier versions and backups write it.
 var protectedMark = []byte("adgateway protected key 1\n")
 
-// ReadKey returns the key in a file. If the file does not exist, it creates it with a new key. On
-// Windows it protects the secret with DPAPI, so the file is useless on another computer. That
-// includes files that an earlier version or a backup has written without protection.
+// ReadKey returns the key in a file. If the file does not exist, it creates it with a new key. On Windows it
+// protects the secret with DPAPI, so the file is useless on another computer. It also protects files that an
+// earlier version or a backup has written without protection.
 func ReadKey(path string) (*Key, error) {
 	secret, err := takeSecret(path, systemProtection)
 	if err != nil {
@@ -82,9 +82,8 @@ func isProtected(path string) bool {
 // newKey returns the name of the temporary file for rewriting a key file.
 func newKey(path string) string { return path + ".new" }
 
-// rewrite protects the secret in a file. It overwrites the bytes of the file itself, because
-// replacing the file would leave the secret on the disk. Until that is done, a temporary file has
-// the new content.
+// rewrite protects the secret in a file. It overwrites the bytes of the file itself, because replacing the
+// file would leave the secret on the disk. Meanwhile a temporary file has the new content.
 func rewrite(path string, secret []byte, by protection) (err error) {
 	if found, other := readOne(newKey(path), by); other != nil || !bytes.Equal(found, secret) ||
 		!isProtected(newKey(path)) {

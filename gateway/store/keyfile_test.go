@@ -56,8 +56,8 @@ func TestKeysAreProtectedForTheirComputer(t *testing.T) {
 	assert.True(t, isProtected(moved))
 }
 
-// TestKeysOfTheVersionBeforeAreTakenOver: a key file of an earlier version is rewritten in place.
-// Whenever that is interrupted, the key can still be read.
+// TestKeysOfTheVersionBeforeAreTakenOver: a key file of an earlier version is rewritten in place. No matter
+// when the rewriting is interrupted, the key can still be read.
 func TestKeysOfTheVersionBeforeAreTakenOver(t *testing.T) {
 	here := computer("here")
 	secret := bytes.Repeat([]byte("k"), KeyLength)

@@ -20,8 +20,8 @@ const (
 	killedInVariable = "TEST_STORE_KILLED_IN"
 )
 
-// lethal is a commit log that kills its process at a step: before or in the middle of a write, or
-// before or after a sync.
+// lethal is a commit log that kills its process at a given step, which is before or in the middle of a write,
+// or before or after a sync.
 type lethal struct {
 	commitlog.File
 	step func()
@@ -89,8 +89,8 @@ func TestAProcessThatKillsItself(t *testing.T) {
 	fmt.Println("closed")
 }
 
-// TestAStoreWhoseProcessIsKilled: if a process is killed at any step, its store has all
-// acknowledged calls, and at most the one call that was not answered.
+// TestAStoreWhoseProcessIsKilled: if a process is killed at any step, its store has all acknowledged calls.
+// In addition it has at most the one call that was not answered.
 func TestAStoreWhoseProcessIsKilled(t *testing.T) {
 	for at := 1; ; at++ {
 		path := filepath.Join(t.TempDir(), "state.db")

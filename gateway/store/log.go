@@ -11,8 +11,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// The identity of a store is a value with a header, like all others. Logs are buckets in one
-// bucket, because their sequence outlives their entries.
+// The identity of a store is a value with a header, like all other values. Each log is a bucket within one
+// common bucket, because the sequence of a log outlives its entries.
 var (
 	revisionBucket = []byte("revision")
 	storeBucket    = []byte("store")
@@ -20,8 +20,8 @@ var (
 	logsBucket     = []byte("logs")
 )
 
-// created returns the identity of the store in a file. A new file, or one of an earlier version,
-// has none and gets one.
+// created returns the identity of the store in a file. It creates one for a new file, or a file of an earlier
+// version, which has none.
 func created(db *bbolt.DB) (creation string, err error) {
 	err = db.View(func(tx *bbolt.Tx) (err error) {
 		creation, err = creationOf(tx)

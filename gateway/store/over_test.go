@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// TestStoresThatAreSealedInTheSameWay: each of two stores reads values that the other writes, even
-// under a key version or in a format that only one of them was told.
+// TestStoresThatAreSealedInTheSameWay: each of two stores reads values that the other writes, even if only
+// one of them was given the key version or the format.
 func TestStoresThatAreSealedInTheSameWay(t *testing.T) {
 	memory := store.NewMemory(nil)
 	one := storetest.Seal(t, memory)

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// systemProtection is DPAPI with the key of the computer, because both an administrator's commands
-// and the service account read the file. The file's access list decides who may read it on this
-// computer.
+// systemProtection is DPAPI with the key of the computer, because both an administrator's commands and the
+// service account read the file. The access control list of the file decides which accounts may read it on
+// this computer.
 var systemProtection = protection{protect: protectForComputer, unprotect: unprotectOnComputer}
 
 // purpose is bound to the protected secret, so other DPAPI-protected data is never mistaken for it.

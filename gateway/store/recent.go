@@ -174,7 +174,7 @@ func sequenceName(sequence uint64) []byte { return binary.BigEndian.AppendUint64
 
 // cut removes entries from the beginning of a log, up to a sequence.
 func cut(log *bbolt.Bucket, through uint64) error {
-	var keys [][]byte // a cursor must not skip entries that are removed under it
+	var keys [][]byte // collected first, because a cursor may skip entries while others are removed
 	cursor := log.Cursor()
 	for key, _ := cursor.First(); key != nil && binary.BigEndian.Uint64(key) <= through; key, _ = cursor.Next() {
 		keys = append(keys, bytes.Clone(key))
@@ -281,8 +281,8 @@ func (v view) descend(kind Kind, before string) steps {
 	return merged(all, -1)
 }
 
-// steps iterates over the values from index at on, forwards or backwards. Removed values are nil,
-// with their keys.
+// steps iterates over the values from index at on, forwards or backwards. For a removed value it returns the
+// key and nil.
 func (k *recentKind) steps(at, by int) steps {
 	return func() (key, stored []byte) {
 		if at < 0 || at >= len(k.keys) {
@@ -306,8 +306,8 @@ func stepsFrom(key, stored []byte, next steps) steps {
 	}
 }
 
-// merged merges iterators in order, forwards or backwards. Of equal keys the first iterator's value
-// wins, and removed values are left out.
+// merged merges iterators in order, forwards or backwards. If several iterators have the same key, the value
+// of the first one wins. Removed values are left out.
 func merged(all []steps, order int) steps {
 	keys, values := make([][]byte, len(all)), make([][]byte, len(all))
 	for i, next := range all {

@@ -1,7 +1,7 @@
 package store
 
-// Renew gives the file a new identity, which makes it a different store from its copies. The file must
-// decide changes and not be in use otherwise.
+// Renew gives the file a new identity, so that it becomes a different store from its copies. The file must
+// decide changes, and must not be in use otherwise.
 func (f *File) Renew() error {
 	f.mu.Lock()
 	refused := f.refusal()

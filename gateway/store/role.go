@@ -9,12 +9,11 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Appender stores the batches that a file has decided where all copies of the file find them.
+// Appender stores the batches that a file has decided in a place where all copies of the file find them.
 type Appender interface {
-	// Append stores a batch with its log time and returns its point, which is after all points that
-	// the file has applied. After any error but [ErrNotSent] it is unknown whether the batch is or
-	// will be stored. It returns soon after ctx ends. It may read the file, but must not change the
-	// file's role.
+	// Append stores a batch with its log time and returns its point, which is after all points that the file has
+	// applied. After any error but [ErrNotSent] it is unknown whether the batch is or will be stored. Append
+	// returns soon after ctx ends. It may read the file, but must not change the file's role.
 	Append(ctx context.Context, batch []byte, time time.Time) (Point, error)
 }
 
@@ -38,10 +37,10 @@ type role struct {
 	end      context.CancelCauseFunc
 }
 
-// Lead makes the file decide changes, and has an appender store each batch before it is applied.
-// The returned context ends, with the cause, when the file stops leading: after [File.Follow] and
-// [File.Close], and when a batch may have been stored but was not applied. In the last case the
-// file follows, and the caller must apply the stored batches before it calls Lead again.
+// Lead makes the file decide changes, and has an appender store each batch before it is applied. The returned
+// context ends, with the cause, when the file stops leading. That happens after [File.Follow] and
+// [File.Close], and when a batch may have been stored but was not applied. In the last case the file follows,
+// and the caller must apply the stored batches before it calls Lead again.
 func (f *File) Lead(a Appender) context.Context {
 	term, end := context.WithCancelCause(context.Background())
 	f.Follow()
@@ -56,9 +55,9 @@ func (f *File) Lead(a Appender) context.Context {
 	return term
 }
 
-// Follow makes the file apply the decisions of another writer, which it gets by [File.ApplyBatch].
-// It refuses waiting calls of Apply and ends the context of the appender. It returns once the batch
-// that is being written has been written or has failed.
+// Follow makes the file apply the decisions of another writer, which it gets through [File.ApplyBatch]. It
+// refuses waiting calls of Apply and ends the context of the appender. It returns once the batch that is
+// being written has been written or has failed.
 func (f *File) Follow() {
 	f.mu.Lock()
 	f.leave(ErrFollows)
@@ -67,8 +66,8 @@ func (f *File) Follow() {
 	waitFor(writer)
 }
 
-// FollowWithin is [File.Follow], but waits for the current batch only until ctx ends, and then
-// returns the error of ctx. An appender can call it without waiting for its own batch.
+// FollowWithin is like [File.Follow], but waits for the current batch only until ctx ends, and then returns
+// the error of ctx. So an appender can call it without waiting for its own batch.
 func (f *File) FollowWithin(ctx context.Context) error {
 	f.mu.Lock()
 	f.leave(ErrFollows)

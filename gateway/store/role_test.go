@@ -60,7 +60,7 @@ func (j *journal) all() []entry {
 	return j.entries
 }
 
-// bring applies to a file the entries that it has not applied yet.
+// bring applies the entries to a file that it has not applied yet.
 func (j *journal) bring(t *testing.T, f *store.File) {
 	t.Helper()
 	at, err := f.Point()

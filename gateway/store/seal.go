@@ -48,9 +48,9 @@ func Seal(store Store, key *Key) (*Sealed, error) {
 	return &Sealed{Store: store, Key: key, common: &common{aead: aead}}, err
 }
 
-// Over returns another store that is sealed in the same way. Both share the key and its versions,
-// the formats and the list of unreadable values, including later changes of these. The two stores
-// must reach the same values, for example through a local copy and through the leader.
+// Over returns another store that is sealed in the same way. Both share the key and its versions, the formats
+// and the list of unreadable values, including later changes of these. Both stores must give access to the
+// same values, for example one through a local copy and the other through the leader.
 func (s *Sealed) Over(store Store) *Sealed {
 	return &Sealed{Store: store, Key: s.Key, common: s.common}
 }
@@ -88,14 +88,14 @@ var (
 	ErrKeyUnknown = errors.New("the version of the key is not known here")
 )
 
-// format is the format version of sealed values. They are bound to it.
+// format is the format version of sealed values, to which they are bound.
 const format = "1"
 
 func bound(kind Kind, key string) []byte {
 	return []byte(format + "\x00" + string(kind) + "\x00" + key)
 }
 
-// boundTo returns the context that the entries of a log are bound to. No kind has such a name.
+// boundTo returns the context to which the entries of a log are bound. It differs from that of every kind.
 func boundTo(log Log) []byte { return bound("\x00log", string(log)) }
 
 func (s *Sealed) open(kind Kind, e Entry) (Entry, error) {
@@ -130,8 +130,8 @@ func (s *Sealed) Range(ctx context.Context, kind Kind, prefix string, visit func
 	return errors.Join(err, unreadable)
 }
 
-// RangeBack implements [Store]. It skips values that cannot be decrypted, because it lists values
-// that are independent of each other. [Sealed.Unreadable] counts the skipped ones.
+// RangeBack implements [Store]. It skips values that cannot be decrypted, because it lists values that are
+// independent of each other. [Sealed.Unreadable] counts the skipped values.
 func (s *Sealed) RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error {
 	return s.Store.RangeBack(ctx, kind, before, func(e Entry) bool {
 		e, err := s.open(kind, e)
@@ -139,9 +139,8 @@ func (s *Sealed) RangeBack(ctx context.Context, kind Kind, before string, visit 
 	})
 }
 
-// Apply implements [Store]. If the answer of the store is lost, it determines the outcome of the
-// changes, or retries for a short time. It fails with [ErrOtherKey] if [Sealed.CheckKey] has failed
-// with it.
+// Apply implements [Store]. If the answer of the store is lost, it determines the outcome of the changes, or
+// retries for a short time. It fails with [ErrOtherKey] if [Sealed.CheckKey] has failed with that error.
 func (s *Sealed) Apply(ctx context.Context, changes ...Change) (Revision, error) {
 	if err := s.Writable(); err != nil {
 		return 0, err

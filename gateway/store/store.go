@@ -1,16 +1,16 @@
 // Package store stores everything that the gateway must remember beyond one request: idempotency
 // keys with the outcomes of their calls, changes, and spent quotas.
 //
-// A [Store] holds values by kind and key. Every value has a revision. [Store.Apply] changes several
-// values together or none, and only if they have the expected revisions, so a decision takes one
-// call. [Open] opens a store in a file, and [NewMemory] creates one in memory; package storetest
-// tests the requirements for drivers. A store that decides its changes has a commit log next to its
-// file: a batch is stored once it is in the log. [Seal] encrypts the values of a store, because
-// they contain personal data, and determines the outcome of a change whose answer was lost.
+// A [Store] holds values by kind and key. Every value has a revision. [Store.Apply] changes several values
+// together or none, and only if they have the expected revisions, so a decision takes a single call. [Open]
+// opens a store in a file, and [NewMemory] creates one in memory; package storetest tests the requirements
+// for drivers. A store that decides its changes has a commit log next to its file, and a batch is stored once
+// it is in that log. [Seal] encrypts the values of a store, because they contain personal data, and
+// determines the outcome of a change whose answer was lost.
 //
-// In addition to values there are logs, which are ordered lists of entries. [Store.Apply] appends
-// to them in the same decision. A reader continues from the last [Position] that it has reached,
-// also after a restart, and learns if it has missed entries.
+// In addition to values there are logs, which are ordered lists of entries. [Store.Apply] appends to them in
+// the same decision. A reader continues from the last [Position] that it has reached, even after a restart,
+// and learns whether it has missed entries.
 package store
 
 import (
@@ -26,8 +26,8 @@ import (
 // format, which reserves "revision", "store", "logs" and "followed".
 type Kind string
 
-// Revision counts the changes of a store. A value has the revision of its last change, so two
-// different states of values never have the same revision.
+// Revision counts the changes of a store. A value has the revision of its last change, so two different
+// states of a value never have the same revision.
 type Revision uint64
 
 // Absent is the expected revision of a value that must not exist.
@@ -92,7 +92,7 @@ func (c *Change) check() error {
 // Log is an ordered list of values. The names of logs are part of the file's format.
 type Log string
 
-// Position is a place in a log: after an entry, or before the first. The zero position is before
+// Position is a place in a log, either after an entry or before the first one. The zero position is before
 // the oldest entry that is kept, in any store.
 type Position struct {
 	Creation string // identifies the store that has assigned the sequence
@@ -137,14 +137,14 @@ type Store interface {
 	// during the walk are visited, and in which state.
 	Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error
 
-	// RangeBack is Range for the values whose keys are less than before, or for all values if
-	// before is empty, greatest key first.
+	// RangeBack is like Range, for the values whose keys are less than before, or for all values if before is
+	// empty. It visits the greatest key first.
 	RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error
 
-	// Apply makes all the changes or none, and returns their revision once they are on disk. No two
-	// may be of the same value. It fails with [ErrConflict] if a value does not have the expected
-	// revision, and with [ErrTooMany] if there are more than [MostChanges]. After any other error
-	// it is unknown whether the changes were made.
+	// Apply makes all the changes or none, and returns their revision once they are on disk. No two changes may
+	// be of the same value. It fails with [ErrConflict] if a value does not have the expected revision, and with
+	// [ErrTooMany] if there are more than [MostChanges]. After any other error it is unknown whether the changes
+	// were made.
 	Apply(ctx context.Context, changes ...Change) (Revision, error)
 
 	// Log calls visit with the entries of a log after a position, in order, until visit returns
@@ -157,9 +157,8 @@ type Store interface {
 	// End returns the position after the last entry ever appended to a log.
 	End(ctx context.Context, log Log) (Position, error)
 
-	// Appends returns a channel that is closed when an entry is appended to a log, or when the
-	// store is closed. To miss nothing, a reader gets the channel before it reads the log, and then
-	// waits for it.
+	// Appends returns a channel that is closed when an entry is appended to a log, or when the store is closed.
+	// To miss no entry, a reader gets the channel before it reads the log, and then waits for the channel.
 	Appends(log Log) <-chan struct{}
 
 	// Sweep removes expired values and log entries, and returns their number.
@@ -168,18 +167,18 @@ type Store interface {
 	// State returns the state of the store.
 	State() State
 
-	// Now returns the time by which values and entries of logs expire. It may differ from the wall
-	// clock: expiry times must be computed from this time and compared with it only.
+	// Now returns the time by which values and entries of logs expire. It may differ from the wall clock, so
+	// expiry times must be computed from this time and only be compared with it.
 	Now() time.Time
 
 	// Close closes the store. Later calls fail.
 	Close() error
 }
 
-// Remote is a [Store] that reads from a local copy of data on other machines.
+// Remote is a [Store] that reads from a local copy of data that is on other machines.
 type Remote interface {
-	// Reach returns nil once the copy has everything that the others had when Reach was called.
-	// After an error, the copy may be older.
+	// Reach returns nil once the copy has everything that the other machines had when Reach was called. After an
+	// error, the copy may be older.
 	Reach(ctx context.Context) error
 }
 
@@ -206,7 +205,7 @@ type State struct {
 	Swept    uint64 // expired values that were removed
 	Failed   error  // why the last write failed; nil if it succeeded
 	Rewound  error  // [ErrRewound], until it is accepted; nil if nothing is missing
-	Unerased error  // why removed secrets may still be in the file; nil if they are erased
+	Unerased error  // reason why removed secrets may still be in the file; nil if they are erased
 }
 
 // failed records why a write failed.

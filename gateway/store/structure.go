@@ -44,7 +44,7 @@ func checkStructure(tx *bbolt.Tx) error {
 	return err
 }
 
-// page checks a page and all pages that it leads to.
+// page checks a page and all pages that it references.
 func (s *structure) page(id uint64) error {
 	header := make([]byte, pageHeader)
 	if id >= uint64(len(s.seen)) {
@@ -110,7 +110,7 @@ func (s *structure) elements(page []byte) error {
 	return nil
 }
 
-// bucket checks a bucket. The only page of a small bucket is in its value.
+// bucket checks a bucket. If a bucket is small, its only page is stored in its value.
 func (s *structure) bucket(value []byte) error {
 	if len(value) < bucketHeader {
 		return io.ErrUnexpectedEOF

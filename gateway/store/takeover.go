@@ -132,10 +132,10 @@ func readEntries(log Log, b *bbolt.Bucket, visit func(Stored) error) error {
 	return visit(Stored{Log: log, Last: b.Sequence()})
 }
 
-// Build makes a new store in a file that must not exist, with the content that fill puts into it.
-// Values and entries keep their revisions, sequences and expiries, and the store continues with
-// greater ones. It gets a new identity, so that positions of other stores are rejected. After an
-// error the file must not be used.
+// Build makes a new store in a file that must not exist, with the content that fill puts into it. Values and
+// entries keep their revisions, sequences and expiries, and the store continues with greater ones. The store
+// gets a new identity, so that positions of other stores are rejected. After an error the file must not be
+// used.
 func Build(path string, fill func(put func(Stored) error) error) (creation string, err error) {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return "", errors.Join(fmt.Errorf("%s: %w", path, os.ErrExist), err)

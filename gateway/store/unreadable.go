@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// ErrOtherKey means that the key of a store opens none of its values: the key file was replaced or
+// ErrOtherKey means that the key of a store opens none of its values, because the key file was replaced or
 // damaged. Nothing is written under such a key.
 var ErrOtherKey = errors.New("the key opens nothing of what the store has: put back the file of the key " +
 	"that was there before")
@@ -57,9 +57,10 @@ const (
 	proofKey  = "proof"
 )
 
-// CheckKey checks whether the key belongs to the store. If it opens no value, CheckKey fails with
-// [ErrOtherKey], and so does [Sealed.Apply] from now on. In a store that is older than the proof,
-// it tries some values of the given kinds. CheckKey must be called before the store is used.
+// CheckKey checks whether the key belongs to the store. If the key opens no value, CheckKey fails with
+// [ErrOtherKey], and so does [Sealed.Apply] afterwards. In a store without a proof, which an earlier version
+// has created, CheckKey tries some values of the given kinds. CheckKey must be called before the store is
+// used.
 func (s *Sealed) CheckKey(ctx context.Context, kinds ...Kind) error {
 	e, err := s.Store.Get(ctx, proofKind, proofKey)
 	switch {
@@ -81,7 +82,8 @@ func (s *Sealed) CheckKey(ctx context.Context, kinds ...Kind) error {
 	return err
 }
 
-// Writable returns [ErrOtherKey] if [Sealed.CheckKey] has failed with it, or nil. s may be nil.
+// Writable returns [ErrOtherKey] if [Sealed.CheckKey] has failed with that error, and nil otherwise. s may be
+// nil.
 func (s *Sealed) Writable() error {
 	if s != nil && s.faults.otherKey.Load() {
 		return ErrOtherKey

@@ -12,16 +12,15 @@ import (
 
 // Updater is a [Store] that can run a function that decides changes.
 type Updater interface {
-	// Update calls f with the newest state of the store, and returns once the changes of f are
-	// durable or dropped. Calls of f run one after another, and each sees the changes of all calls
-	// before it, even if these are not durable yet; so there are no conflicts. All calls that
-	// arrive while a batch is written share the next batch. If f fails, Update returns its error
-	// and drops only the changes of f.
+	// Update calls f with the newest state of the store, and returns once the changes of f are durable or
+	// dropped. Calls of f run one after another, and each sees the changes of all earlier calls, even if these
+	// are not durable yet. So there are no conflicts. All calls that arrive while a batch is written share the
+	// next batch. If f fails, Update returns its error and drops only the changes of f.
 	//
-	// f must be short, must not wait, and must use the store through its Tx only. It must set its
-	// results again on every call: it is called again if its batch could not be composed, and,
-	// where another machine decides the changes, if another change comes first. It is never called
-	// after Update has returned. If f panics, so does Update.
+	// f must be short, must not wait, and must use the store through its Tx only. It must set its results again
+	// on every call, because it is called again if its batch could not be composed or, where another machine
+	// decides the changes, if another change comes first. It is never called after Update has returned. If f
+	// panics, so does Update.
 	//
 	// After [ErrUnsure] it is unknown whether the changes were stored. After any other error none
 	// of them was or will be stored; [ErrFollows] means that the store does not decide changes. If
@@ -92,8 +91,8 @@ func (tx *Tx) Get(kind Kind, key string) (Entry, error) {
 	return tx.open(kind, e)
 }
 
-// own returns the value that change i sets. there is false if the change removes the value or the
-// value has expired.
+// own returns the value that change i sets. there is false if the change removes the value, or if the value
+// has expired.
 func (tx *Tx) own(i int) (e Entry, there bool) {
 	c := &tx.changes[i]
 	e = Entry{Key: c.Key, Value: bytes.Clone(c.Value), Expires: c.Expires}

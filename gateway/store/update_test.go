@@ -138,8 +138,8 @@ type failing struct{ err error }
 
 func (a failing) Append(context.Context, []byte, time.Time) (Point, error) { return Point{}, a.err }
 
-// TestAnUpdateThatFindsNoRoom: an update that does not fit on the disk does not affect the others
-// of its batch, and none of its changes is kept.
+// TestAnUpdateThatFindsNoRoom: an update that does not fit on the disk does not affect other updates in its
+// batch, and none of its changes is kept.
 func TestAnUpdateThatFindsNoRoom(t *testing.T) {
 	disk := &disk{}
 	f := openFile(t, Options{commits: disk.open})
@@ -209,8 +209,8 @@ func (a held) Append(context.Context, []byte, time.Time) (Point, error) {
 	return Point{Sequence: 1}, nil
 }
 
-// TestACallerThatLeaves: a caller that leaves learns whether its function was called. If it was
-// not, it never is.
+// TestACallerThatLeaves: a caller that leaves learns whether its function was called. If the function was not
+// called, it never will be.
 func TestACallerThatLeaves(t *testing.T) {
 	f := openFile(t, Options{Follows: true})
 	a := held{make(chan struct{}), make(chan struct{})}

@@ -13,14 +13,13 @@ import (
 	"sync/atomic"
 )
 
-// The key of a cluster's store has several versions, so it can be changed while all gateways run.
-// Sealed values contain the version that they were sealed with, and are bound to it. Sums always
-// use the [Key], which does not change, because a name must always have the same sum. Values of a
-// store with a single key contain no version, as in earlier versions, and remain readable.
+// The key of a cluster's store has several versions, so it can be changed while all gateways run. Sealed
+// values contain the version with which they were sealed, and are bound to it. Sums always use the [Key],
+// which does not change, because a name must always have the same sum. Values of a store with a single key
+// contain no version, as in earlier versions, and remain readable.
 
-// marked begins values that were sealed with a version; the version's number follows. A value
-// without a version begins with random bytes, which may look like a mark, so such a value is tried
-// both ways.
+// marked begins values that were sealed with a version; the version's number follows. A value without a
+// version begins with random bytes, which may look like a mark. So a value with a mark is tried both ways.
 const marked = "adgw\x00key"
 
 // versions holds the versions of a key.
@@ -57,8 +56,8 @@ func (s *Sealed) UseVersions(current uint32, secrets map[uint32][]byte) error {
 	return nil
 }
 
-// Learn sets the function that is called when a value was sealed with an unknown version. It must
-// call [Sealed.UseVersions] with the versions that exist by then.
+// Learn sets the function that is called when a value was sealed with an unknown version. The function must
+// call [Sealed.UseVersions] with the versions that exist at that time.
 func (s *Sealed) Learn(learn func()) { s.keys.learn.Store(&learn) }
 
 // Seals returns the current version, or 0 if there are none, and the number of values that were
@@ -81,7 +80,7 @@ func version(value []byte) (number uint32, rest []byte, ok bool) {
 	return binary.BigEndian.Uint32(rest), rest[4:], true
 }
 
-// boundToo returns the context that a value with a version is bound to.
+// boundToo returns the context to which a value with a version is bound.
 func boundToo(number uint32, to []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte("key"), number), to...)
 }
@@ -127,8 +126,7 @@ func (s *Sealed) versionOf(number uint32) cipher.AEAD {
 	return nil
 }
 
-// filed is the kind that values outside of the store are sealed under; their purpose is bound in
-// addition.
+// filed is the kind under which values outside of the store are sealed. They are also bound to their purpose.
 const filed Kind = "\x00file"
 
 // SealFor encrypts a value that is stored elsewhere, such as in a file of this gateway.
@@ -146,12 +144,12 @@ func (s *Sealed) OpenFor(purpose string, sealed []byte) ([]byte, error) {
 	return value, nil
 }
 
-// message is the kind that messages are sealed under; the context that a caller gives is bound in
-// addition.
+// message is the kind under which messages are sealed. They are also bound to the context that the caller
+// gives.
 const message Kind = "\x00message"
 
-// Cipher seals messages between gateways with the key of a store: with the current version if there
-// are any. It is safe for concurrent use.
+// Cipher seals messages between gateways with the key of a store, or with its current version if it has
+// versions. It is safe for concurrent use.
 type Cipher struct{ store *Sealed }
 
 // Cipher returns the cipher with the key of the store.
@@ -163,10 +161,10 @@ func (c Cipher) Seal(plain, to []byte) []byte {
 	return append(sealed, c.store.Sum([]byte(message), sealed)...)
 }
 
-// Open decrypts a sealed message. It fails with [ErrUnreadable] if sealed was altered, was bound to
-// another context, or was not made with the key, and with [ErrKeyUnknown] if it was sealed with a
-// version that this gateway does not have. Only holders of the key can cause the latter, because
-// the sum does not depend on the version.
+// Open decrypts a sealed message. It fails with [ErrUnreadable] if sealed was altered, was bound to another
+// context, or was not made with the key, and with [ErrKeyUnknown] if it was sealed with a version that this
+// gateway does not have. Only holders of the key can cause the latter error, because the check that precedes
+// it does not depend on the version.
 func (c Cipher) Open(sealed, to []byte) ([]byte, error) {
 	sealed, sum := sealed[:max(0, len(sealed)-sha256.Size)], sealed[max(0, len(sealed)-sha256.Size):]
 	if !hmac.Equal(sum, c.store.Sum([]byte(message), sealed)) {
@@ -179,9 +177,9 @@ func (c Cipher) Open(sealed, to []byte) ([]byte, error) {
 	return plain, err
 }
 
-// Reseal seals the values of a kind with the current version, and returns how many were not sealed
-// with it before. Values that change meanwhile are left alone, because they are already sealed with
-// it.
+// Reseal seals the values of a kind with the current version, and returns the number of values that had
+// another version before. It skips values that change meanwhile, because they are already sealed with the
+// current version.
 func (s *Sealed) Reseal(ctx context.Context, kind Kind) (resealed int, err error) {
 	r := s.keys.ring.Load()
 	if r == nil {

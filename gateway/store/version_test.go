@@ -19,8 +19,8 @@ func sealedOver(t *testing.T, store Store) *Sealed {
 	return s
 }
 
-// TestVersionsOfTheKey: values from before are read, new ones contain their version, and a gateway
-// learns a version that it does not know.
+// TestVersionsOfTheKey: values without a version can still be read, new values contain their version, and a
+// gateway learns a version that it does not know.
 func TestVersionsOfTheKey(t *testing.T) {
 	memory := NewMemory(nil)
 	a, b := sealedOver(t, memory), sealedOver(t, memory)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asking is an appender that makes its file follow, as if it met the entry of another writer.
+// asking is an appender that makes its file follow, as if it had found an entry of another writer.
 type asking struct {
 	f   *File
 	got error

@@ -19,7 +19,7 @@ import (
 // and then closes ended.
 type write struct {
 	changes []Change
-	sweeps  bool      // the changes remove expired values, unless these were set again meanwhile
+	sweeps  bool      // whether the changes remove expired values, unless these were set again meanwhile
 	touches bool      // there are no changes
 	updates *updating // decides the changes; nil if they are given
 
@@ -68,8 +68,8 @@ func (f *File) Sweep(ctx context.Context) (removed int, err error) {
 	return removed, nil
 }
 
-// Touch makes the appender of a leading file store an empty batch, after the calls that are already
-// waiting. It fails or blocks whenever writes would.
+// Touch makes the appender of a leading file store an empty batch, after the calls that are already waiting.
+// It fails or blocks in the same cases as a write.
 func (f *File) Touch(ctx context.Context) error {
 	return f.await(ctx, &write{touches: true})
 }
@@ -182,7 +182,7 @@ func (f *File) writeAll() {
 	}
 }
 
-// refuse refuses the calls if the file has another role by now, and reports whether it has.
+// refuse refuses the calls if the role of the file has changed, and reports whether it has.
 func (f *File) refuse(all []*write, by role) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -203,11 +203,10 @@ func (f *File) refuse(all []*write, by role) bool {
 // errNothing rolls back a transaction in which nothing was changed.
 var errNothing = errors.New("nothing is changed")
 
-// write makes the changes of several calls in one batch, and returns how many calls it has handled:
-// updates may need another batch. A call that conflicts does not affect the others. If the batch
-// fails, each call is tried alone. While the file leads, a batch that may be stored elsewhere but
-// was not applied ends the lead, because the next batch would have to be decided on top of it.
-// f.writing is held.
+// write makes the changes of several calls in one batch, and returns the number of calls it has handled. The
+// remaining calls need another batch. A call that conflicts does not affect the others. If the batch fails,
+// each call is tried alone. While the file leads, a batch that may be stored elsewhere but was not applied
+// ends the lead, because the next batch would have to be based on it. f.writing is held.
 func (f *File) write(all []*write, by role) (n int) {
 	d, err := &decision{n: len(all)}, f.tell()
 	switch {
@@ -286,7 +285,7 @@ func (f *File) decide(v view, all []*write, d *decision) error {
 func (f *File) store(d *decision) error {
 	first, err := f.commit(d.encoded, d.after)
 	if first {
-		f.headAt = time.Time{} // an earlier version, which ignores the commit log, lacks its changes
+		f.headAt = time.Time{} // an earlier version, which ignores the commit log, would lack the changes in it
 	}
 	return err
 }

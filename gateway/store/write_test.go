@@ -77,8 +77,8 @@ func TestALargeBatchIsDivided(t *testing.T) {
 	assert.EqualValues(t, 3, at.Sequence)
 }
 
-// TestWhatWasSetAgainIsNotSwept: a value that is set again between the search and the removal of a
-// sweep stays.
+// TestWhatWasSetAgainIsNotSwept: if a value is set again after a sweep has found it expired and before the
+// sweep removes it, the value stays.
 func TestWhatWasSetAgainIsNotSwept(t *testing.T) {
 	f, _, err := Open(Options{Path: filepath.Join(t.TempDir(), "state.db")})
 	require.NoError(t, err)
@@ -102,8 +102,8 @@ func TestWhatWasSetAgainIsNotSwept(t *testing.T) {
 	assert.EqualValues(t, 2, at.Sequence, "nothing is no batch")
 }
 
-// TestAFileWithoutAPlace: a file of an earlier version, which has no point, is at the beginning of
-// its hash chain. Its content continues to work.
+// TestAFileWithoutAPlace: a file of an earlier version, which has no point, begins a new hash chain. Its
+// content can still be used.
 func TestAFileWithoutAPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	var revision Revision

@@ -88,10 +88,10 @@ func Request(names []string, template string) (request, key []byte, err error) {
 // ErrOtherKey means that a key does not belong to any of the certificates.
 var ErrOtherKey = errors.New("the key belongs to none of the certificates: they answer another request")
 
-// Import converts the answer of an authority to the PEM format that a server needs: the certificate
-// of the key first, then the chain to the root, in order. Certificates may be in PEM or DER format,
-// or in PKCS #7 (.p7b) in either. The key is in PEM format. The certificate must be valid now, and
-// for at least one of the names, if there are any.
+// Import converts the answer of an authority to the PEM format that a server needs, with the certificate of
+// the key first, followed by the chain to the root in order. Certificates may be in PEM or DER format, or in
+// PKCS #7 (.p7b) in either. The key is in PEM format. The certificate must be valid now, and for at least one
+// of the names, if there are any.
 func Import(
 	certificates [][]byte, key []byte, names []string, now time.Time,
 ) (chain []byte, leaf *x509.Certificate, err error) {
@@ -132,7 +132,7 @@ func Import(
 	return chain, leaf, nil
 }
 
-// Names returns the DNS names and addresses that a certificate is for.
+// Names returns the DNS names and addresses in a certificate.
 func Names(leaf *x509.Certificate) []string {
 	names := slices.Clone(leaf.DNSNames)
 	for _, address := range leaf.IPAddresses {

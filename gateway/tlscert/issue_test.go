@@ -147,8 +147,8 @@ func TestImport(t *testing.T) {
 	assert.ErrorContains(t, err, "no private key")
 }
 
-// TestImportOfDERThatEndsInWhiteSpace: the last byte of a signature may have the value of a
-// whitespace character.
+// TestImportOfDERThatEndsInWhiteSpace: the last byte of a signature may have the value of a whitespace
+// character, and must be kept.
 func TestImportOfDERThatEndsInWhiteSpace(t *testing.T) {
 	root := issued(t, "root", nil, authority)
 	server := issued(t, "gw", root, nil)

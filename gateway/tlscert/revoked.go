@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// revocationLists are the lists of client certificates revoked by their authorities. They are
-// checked when a client connects, and fail closed: a client whose authority has no current list
-// here is refused.
+// revocationLists are the lists of client certificates revoked by their authorities. They are checked when a
+// client connects. A client whose authority has no current list is refused.
 type revocationLists struct {
 	lists []*x509.RevocationList
 	now   func() time.Time

@@ -173,8 +173,8 @@ func (p pfxFile) certificate(parts [][]byte) (*tls.Certificate, error) {
 	return chained(key, leaf, others), nil
 }
 
-// firstLine returns the only line of a file, whatever editor or shell has written it: with or
-// without a byte order mark, in UTF-8 or UTF-16.
+// firstLine returns the only line of a file. Because editors and shells differ, it accepts UTF-8 and UTF-16,
+// with or without a byte order mark.
 func firstLine(content []byte) (string, error) {
 	decoded, _, err := transform.Bytes(unicode.BOMOverride(transform.Nop), content)
 	if err != nil {
@@ -187,8 +187,8 @@ func firstLine(content []byte) (string, error) {
 	return string(line), nil
 }
 
-// chained returns a certificate with its key and the intermediate certificates found in others. The
-// root is omitted, because clients either have it or do not trust it.
+// chained returns a certificate with its key and those of the other certificates that are its intermediates.
+// The root is omitted, because clients either have it or do not trust it.
 func chained(key crypto.PrivateKey, leaf *x509.Certificate, others []*x509.Certificate) *tls.Certificate {
 	chain := &tls.Certificate{PrivateKey: key, Leaf: leaf, Certificate: [][]byte{leaf.Raw}}
 	for last := leaf; !bytes.Equal(last.RawIssuer, last.RawSubject); {
@@ -211,8 +211,8 @@ func forServers(leaf *x509.Certificate) bool {
 		slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageAny)
 }
 
-// proveKey signs something and verifies the signature, which proves that the key belongs to the
-// certificate and is usable.
+// proveKey signs a text and verifies the signature, which proves that the key belongs to the certificate and
+// is usable.
 func proveKey(certificate *tls.Certificate) error {
 	signer, ok := certificate.PrivateKey.(crypto.Signer)
 	if !ok {

@@ -34,7 +34,8 @@ type Settings struct {
 	PFXPasswordFile string // empty if the PFX has no password
 
 	StoreThumbprint string // SHA-1 of the certificate, in hexadecimal
-	StoreSubject    string // common name or a DNS name; of several matches, the one that expires last
+	// common name or a DNS name; of several matching certificates, the one that expires last is used
+	StoreSubject string
 
 	ClientCAFile              string // PEM; if empty, clients are not asked for a certificate
 	RequireClientCertificates bool   // otherwise they are optional
@@ -44,7 +45,7 @@ type Settings struct {
 	MinVersion uint16 // zero means TLS 1.2
 }
 
-// Given reports whether a source is set, that is whether TLS is used.
+// Given reports whether a source is set. If so, the gateway uses TLS.
 func (s Settings) Given() bool { return len(s.sources()) > 0 }
 
 // sources returns the keys of the sources that are set.
@@ -99,7 +100,7 @@ type Keeper struct {
 	config  *tls.Config // configuration with the current certificate
 	leaf    *x509.Certificate
 	seen    [sha256.Size]byte // fingerprint of the source when it was last read
-	broken  error             // why that source was rejected; nil if it was accepted
+	broken  error             // reason why that source was rejected; nil if it was accepted
 	warned  time.Time         // time of the last warning about expiry
 	revoked *revocationLists  // nil if there are none
 }

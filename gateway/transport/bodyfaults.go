@@ -97,7 +97,7 @@ func notJSON(content []byte) error {
 		text = otherForm(content)
 	}
 	var mistake *json.SyntaxError
-	// With a trailing space, an early end can be told from a fault in the last byte.
+	// A trailing space distinguishes an early end from a fault in the last byte.
 	whole := append(content[:len(content):len(content)], ' ')
 	if text == "" && errors.As(json.Unmarshal(whole, new(ignored)), &mistake) {
 		at := int(mistake.Offset)
@@ -110,7 +110,7 @@ func notJSON(content []byte) error {
 	return problem.New(schema.InvalidRequest, "%s", text)
 }
 
-// notUTF8 says where and why a body is not UTF-8. It returns "" if it is UTF-8.
+// notUTF8 returns a text that says where and why a body is not UTF-8. It returns "" if the body is UTF-8.
 func notUTF8(content []byte) string {
 	if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) ||
 		len(content) > 3 && (content[0] == 0) != (content[1] == 0) {
@@ -132,8 +132,8 @@ func notUTF8(content []byte) string {
 		"%s", at+1, inPowerShell)
 }
 
-// otherForm recognises other formats that are sent in place of a JSON object. It returns "" for
-// unknown ones.
+// otherForm returns a text about another format that was sent in place of a JSON object. It returns "" for an
+// unknown format.
 func otherForm(content []byte) string {
 	text := bytes.TrimLeft(content, " \t\r\n")
 	begins := func(with string) bool { return bytes.HasPrefix(text, []byte(with)) }

@@ -36,10 +36,9 @@ func (p Proxies) Trust(address netip.Addr) bool {
 	return false
 }
 
-// Client returns the address of the client. Each proxy appends its peer's address to
-// X-Forwarded-For, or adds another such line. So the list is read from its end for as long as the
-// writer of an entry is trusted; anything before that may be forged. An entry that is not an
-// address also ends the list.
+// Client returns the address of the client. Each proxy appends its peer's address to X-Forwarded-For, or adds
+// another such line. So the list is read from its end as long as the writer of each entry is trusted; earlier
+// entries may be forged. An entry that is not an address also ends the list.
 func (p Proxies) Client(r *http.Request) netip.Addr {
 	address := Peer(r)
 	if len(r.Header["X-Forwarded-For"]) == 0 {

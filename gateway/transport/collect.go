@@ -38,8 +38,8 @@ func (s *Server) newCollector(x *exchange) *collector {
 	}
 }
 
-// collect reads all parameters of a request. The error concerns the request as a whole, the
-// problems concern single parameters.
+// collect reads all parameters of a request. The error concerns the request as a whole; the problems in the
+// result concern single parameters.
 func (s *Server) collect(x *exchange) (call.Given, error) {
 	switch {
 	case x.op.Protocol != nil:
@@ -109,7 +109,7 @@ func (c *collector) another() error {
 // pairs reads name=value&name=value. A semicolon is data. It skips a token in the query, which
 // authentication has already handled.
 func (c *collector) pairs(raw []byte, query bool) error {
-	secret := false // whether an earlier value was a secret, whose ampersand may not have been encoded
+	secret := false // whether an earlier value was a secret, which may contain an unencoded ampersand
 	for pair := range bytes.SplitSeq(raw, []byte("&")) {
 		if len(pair) == 0 {
 			continue
@@ -218,8 +218,8 @@ func (c *collector) json(content []byte) error {
 }
 
 const (
-	// bodyPiece is the size in bytes up to which a body needs no share of the memory, so ordinary
-	// requests are served even if others use all of it.
+	// bodyPiece is the size in bytes up to which a body does not count, so that ordinary requests are served
+	// even if other requests use all of the memory for bodies.
 	bodyPiece = 16 << 10
 	// bodyRetry is the Retry-After of a request whose body does not fit into memory.
 	bodyRetry = 2 * time.Second
@@ -232,7 +232,7 @@ type bodies struct {
 	parsing chan struct{} // one element per large body that is being parsed
 }
 
-// atOnce is the number of large bodies that are parsed at a time. Parsing takes several times their
+// atOnce is the number of large bodies that are parsed at a time. Parsing a body takes several times its
 // size, but only for a few milliseconds.
 const atOnce = 4
 
@@ -281,7 +281,7 @@ func (s *Server) readBody(x *exchange) ([]byte, error) {
 	content := make([]byte, 0, 512)
 	for {
 		if len(content) == cap(content) {
-			size := min(2*int64(cap(content)), limit+1) // one byte more shows that the body is too large
+			size := min(2*int64(cap(content)), limit+1) // a read of one byte more shows that the body is too large
 			if size > bodyPiece {
 				if failed := s.bodies.reserve(x.principal.Identity(), size-x.body, s.share(x.op)); failed != nil {
 					return nil, failed

@@ -32,8 +32,8 @@ func (s *Server) caller(r *http.Request) (*identity.Principal, error) {
 	return s.Quotas.Of(p), nil
 }
 
-// carries reports whether a request contains anything that is meant as a credential, in a header or
-// in the query.
+// carries reports whether a request contains anything in a header or in the query that is meant as a
+// credential.
 func carries(r *http.Request) bool { return credentialIn(r).Given() }
 
 // credentialIn returns the credentials in a request.
@@ -91,7 +91,7 @@ func adoptToken(req *http.Request) {
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(start), req.Body), req.Body}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return // too long or broken, which the full read will report
+		return // the body is too long or broken, which the full read will report
 	}
 	if token, found := tokenOf(req.Header, start); found {
 		req.Header.Set(ops.TokenName, token)

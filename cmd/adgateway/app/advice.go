@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Advice returns sentences about settings that are allowed but currently work badly on
-// this computer. from is the origin of each setting, and file the path of the settings.
+// Advice returns sentences about settings that are allowed but currently work badly on this computer. from
+// maps each setting to its origin, and file is the path of the settings file.
 func Advice(s *config.Settings, file string, from map[string]config.Origin) []string {
 	warned, _ := exposed(withStore(s, file), file)
 	all := append(s.Advice(from), warned...)

@@ -15,9 +15,9 @@ import (
 // auditReserve is the size of the disk space reserved for the audit log, in bytes.
 const auditReserve = 16 << 20
 
-// openAudit opens the audit log of the settings, or returns nil if it is
-// switched off. Its head and its faults are also written to the system's event
-// log, out of reach of an intruder who can only change the gateway's files.
+// openAudit opens the audit log of the settings, or returns nil if it is switched off. Its head and its
+// errors are also written to the system's event log, which an intruder who can only change the gateway's
+// files cannot reach.
 func openAudit(o Options, calls *callEvents, room *bounds.Room) (*audit.Log, error) {
 	c := o.Settings.Audit
 	if !audited(c) {

@@ -11,8 +11,8 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// Windows has its own codes for a failure to listen. They
-// differ from the values of the names in package syscall there.
+// Windows reports a failure to listen with its Winsock codes, which differ from the constants of the same
+// names in package syscall.
 const (
 	windowsInUse     syscall.Errno = 10048 // WSAEADDRINUSE
 	windowsForbidden syscall.Errno = 10013 // WSAEACCES

@@ -52,8 +52,8 @@ var certificateEvents = map[tlscert.Notice]events.Event{
 	tlscert.Taken: events.CertificateTaken, tlscert.Rejected: events.CertificateRefused, tlscert.Ending: events.CertificateEnds,
 }
 
-// newCertificate loads the certificate and watches its source until close. It
-// outlives ctx, which is the context of the construction.
+// newCertificate loads the certificate and watches its source until close. ctx bounds only the construction;
+// the watching continues after it ends.
 func newCertificate(
 	ctx context.Context, t config.TLS, store tlscert.Store, log *logrus.Logger, write events.Write,
 ) (*certificate, error) {

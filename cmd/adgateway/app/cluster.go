@@ -15,8 +15,8 @@ import (
 	"adgateway/ps/servers"
 )
 
-// choice returns the choice of servers that the gateways of
-// the cluster share, or nil if this gateway is in no cluster.
+// choice returns the record of which servers the gateways of the cluster have agreed to use, or nil if this
+// gateway is in no cluster.
 func (s *kept) choice(log func(string, map[string]any)) servers.Shared {
 	if s.cluster().Member() == nil {
 		return nil
@@ -30,8 +30,8 @@ func withCluster(ctx context.Context, o Options, do func(*store.Sealed) error) e
 	return withRunning(ctx, o, func(ring *keyring.Ring) error { return do(ring.Sealed()) })
 }
 
-// RotateKey adds a version to the key of the cluster's store. It waits until all live gateways
-// have the version and use it, and calls lacking with the names of those that do not have it yet.
+// RotateKey adds a version to the key of the cluster's store. It waits until all live gateways have received
+// the version and use it. It calls lacking with the names of the gateways that have not received it yet.
 func RotateKey(ctx context.Context, o Options, lacking func([]string)) (number uint32, err error) {
 	err = withRunning(ctx, o, func(ring *keyring.Ring) (err error) {
 		if number, err = ring.Rotate(ctx); err != nil {
@@ -53,7 +53,7 @@ func VerifyCluster(
 	return found, err
 }
 
-// ReadCredentials returns the tokens and users that the gateways share.
+// ReadCredentials returns the tokens and users that the gateways of a cluster share.
 func ReadCredentials(ctx context.Context, o Options) (found *authn.Document, err error) {
 	err = withCluster(ctx, o, func(db *store.Sealed) error {
 		found, err = credentials.Read(ctx, db)
@@ -62,12 +62,12 @@ func ReadCredentials(ctx context.Context, o Options) (found *authn.Document, err
 	return found, err
 }
 
-// EditCredentials changes the tokens and users that the gateways share.
+// EditCredentials changes the tokens and users that the gateways of a cluster share.
 func EditCredentials(ctx context.Context, o Options, change func(*authn.Document) error) error {
 	return withCluster(ctx, o, func(db *store.Sealed) error { return credentials.Edit(ctx, db, change) })
 }
 
-// MoveCredentials adds tokens and users to the shared ones.
+// MoveCredentials adds tokens and users to those that the gateways of a cluster share.
 func MoveCredentials(ctx context.Context, o Options, from *authn.Document) (moved int, err error) {
 	err = withCluster(ctx, o, func(db *store.Sealed) error {
 		moved, err = credentials.Move(ctx, db, from)

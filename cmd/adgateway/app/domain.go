@@ -33,7 +33,8 @@ type simulated interface {
 var _, _ simulated = (*sandbox.World)(nil), (*remote.Link)(nil)
 
 // openDomain creates the domain of the settings, or connects to it, and sets the starter of the sessions.
-// groups adds or finds the sandbox's people and returns their groups; nil if the domain has none.
+// groups adds or finds the sandbox's people and returns their groups; it is nil if the domain has no such
+// people.
 func (s *Server) openDomain(
 	ctx context.Context, engine Engine,
 ) (domain simulated, groups func() (map[string]string, error), err error) {
@@ -82,8 +83,8 @@ func (s *Server) openDomain(
 	}, err
 }
 
-// addOwnPeople adds the people of the sandbox to its domain.
-// In a custom domain, the files alone decide who exists.
+// addOwnPeople adds the people of the sandbox to its domain. It adds nobody to a custom domain, whose people
+// come from its files alone.
 func addOwnPeople(
 	ctx context.Context, world *sandbox.World, c config.Sandbox,
 ) (groups map[string]string, err error) {

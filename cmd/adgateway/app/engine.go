@@ -14,8 +14,8 @@ import (
 	"adgateway/scripts"
 )
 
-// EngineCommand is the argument that makes this executable run
-// as a session's process: a PowerShell on the sandbox's engine.
+// EngineCommand is the argument that makes this executable run as the process of a session, in which the
+// sandbox's engine stands in for PowerShell.
 const EngineCommand = "engine"
 
 // builtIn is the value of sandbox.engine for the sandbox's own engine.
@@ -28,8 +28,8 @@ type Engine struct {
 	processes bool   // the sandbox's own engine runs each session in its own process
 }
 
-// NewEngine returns the engine of the settings. A PowerShell that is not
-// installed is an error.
+// NewEngine returns the engine of the settings. It returns an error if the settings name a PowerShell that is
+// not installed.
 func NewEngine(c config.Sandbox) (Engine, error) {
 	if c.Engine == builtIn || c.Engine == "" {
 		return Engine{Name: builtIn, processes: c.Processes}, nil

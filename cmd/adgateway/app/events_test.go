@@ -113,8 +113,8 @@ func TestTextOfAnEvent(t *testing.T) {
 	assert.LessOrEqual(t, len(utf16.Encode([]rune(callText(call, line)))), events.MaxText)
 }
 
-// A flood of refused calls leaves a bounded number of entries
-// and a sum. Changes that were made are all recorded.
+// A flood of refused calls writes a bounded number of entries and then the number of omitted ones. All
+// changes that were made are recorded.
 func TestFloodOfEvents(t *testing.T) {
 	log := &eventLog{}
 	c := newCallEvents(log.write, "all")

@@ -14,14 +14,14 @@ import (
 	"adgateway/gateway/store"
 )
 
-// evidence copies and countersigns the audit logs of a cluster's gateways among them.
+// evidence makes the gateways of a cluster copy and countersign each other's audit logs.
 type evidence struct {
 	mirror  *auditmirror.Mirror // nil if the log is not copied
 	witness *auditmirror.Witness
 }
 
-// newEvidence returns the copies of the audit log in a cluster; nil if the gateway is alone or has
-// no audit log.
+// newEvidence returns the evidence of a gateway in a cluster, or nil if the gateway is alone or has no audit
+// log.
 func newEvidence(o Options, db *store.Sealed, log *audit.Log) *evidence {
 	s := o.Settings
 	name := GatewayName(o)

@@ -13,9 +13,9 @@ import (
 	"adgateway/gateway/config"
 )
 
-// exposed returns the access that other accounts have to the files of a gateway. If they may
-// write one, the gateway does not start. If they may read a secret or replace a file, there is
-// a warning. [config.Settings.Uses] lists the files, and package host knows the other accounts.
+// exposed checks the access that other accounts have to the files of a gateway. If they may write a file, it
+// returns an error, and the gateway does not start. If they may read a secret or replace a file, it returns a
+// warning. [config.Settings.Uses] lists the files, and package host knows the other accounts.
 func exposed(cfg *config.Settings, file string) (warned []string, refused error) {
 	var faults []error
 	var folders []string

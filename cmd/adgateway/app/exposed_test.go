@@ -12,8 +12,8 @@ import (
 	"adgateway/gateway/config"
 )
 
-// TestFilesThatOthersMayWriteAreRefused: a gateway does not start if
-// others may write one of its files, or a file that it keeps next to one.
+// TestFilesThatOthersMayWriteAreRefused: a gateway does not start if others may write one of its files, or a
+// file that it keeps next to one of them.
 func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Log("file modes are those of Unix; package host tests the access lists of Windows")

@@ -5,8 +5,8 @@ import (
 	"adgateway/gateway/privileged"
 )
 
-// guarded returns a function that returns the groups and names, beyond the policy's own, that grant
-// rights at this gateway or lead clients to it. They can change while the gateway runs.
+// guarded returns a function that returns the groups that grant rights at this gateway and the names that
+// lead clients to it, without those in the policy. Both can change while the gateway runs.
 func guarded(o Options, c *certificate, k *kept) func() privileged.Set {
 	fixed := privileged.Set{privileged.Gateway: privileged.Names(append(o.Hosts, o.Settings.HTTP.Listen)...)}
 	if o.People != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// When the server stops, an idle session that hangs is killed. That is not a failure, which
-// a service manager would take for a crash. No process or file of the sessions remains.
+// When the server stops, it kills an idle session that hangs. It does not report this as a failure, because a
+// service manager would treat it as a crash. No process or file of the sessions remains.
 func TestStoppingWithAHungSession(t *testing.T) {
 	if _, err := exec.LookPath("kill"); err != nil {
 		t.Skip("Windows has no command that stops a process without ending it")
@@ -32,7 +32,7 @@ func TestStoppingWithAHungSession(t *testing.T) {
 	for _, path := range pids {
 		pid := strings.TrimSuffix(filepath.Base(path), ".pid")
 		environment, err := os.ReadFile("/proc/" + pid + "/environ")
-		if err == nil && len(environment) > 0 { // there is /proc, and the process has not ended
+		if err == nil && len(environment) > 0 { // /proc exists, and the process has not ended
 			assert.Contains(t, string(environment), "\x00TMPDIR="+folder+"\x00")
 		}
 		if exec.CommandContext(t.Context(), "kill", "-STOP", pid).Run() == nil { // otherwise the process has ended

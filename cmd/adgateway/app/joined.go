@@ -94,7 +94,7 @@ func withRunning(ctx context.Context, o Options, do func(*keyring.Ring) error) e
 	return errors.Join(do(ring), client.Close())
 }
 
-// reached returns the addresses of the cluster's gateways that have joined, this host's first.
+// reached returns the addresses of the gateways that have joined the cluster, with this host's first.
 func reached(list trust.Members, self string) (all []relay.Gateway) {
 	for _, m := range list.Gateways {
 		if m.HopAddress == "" || !m.HasJoined() {
@@ -120,8 +120,8 @@ func clusterName(o Options) string {
 // stateFor is the time limit for a gateway to report the state of its cluster.
 const stateFor = 5 * time.Second
 
-// ReadCluster returns the state of the cluster as one of its gateways knows it.
-// It asks the gateway of this host if that is running, otherwise another gateway.
+// ReadCluster returns the state of the cluster as one of its gateways knows it. It asks the gateway of this
+// host if that gateway is running, and otherwise another one.
 func ReadCluster(ctx context.Context, o Options) (state standing.State, err error) {
 	list, err := o.Folder.List()
 	if err != nil {
@@ -146,8 +146,8 @@ type Asked struct {
 	Err   error
 }
 
-// AskCluster asks all gateways of the cluster for its state. It also returns the addresses of the
-// nodes, this host's first.
+// AskCluster asks all gateways of the cluster for its state. It also returns the addresses of the nodes, with
+// this host's first.
 func AskCluster(ctx context.Context, o Options) (all []Asked, nodes []string, err error) {
 	list, err := o.Folder.List()
 	if err != nil {

@@ -232,7 +232,7 @@ func (s *kept) checks() []gateway.Check {
 	return []gateway.Check{check}
 }
 
-// clocksPart is the largest tolerated difference between the wall clock and the store's clock.
+// clocksPart is the tolerated difference between the wall clock and the store's clock.
 const clocksPart = time.Minute
 
 // clockChecks is the readiness check of the store's clock.

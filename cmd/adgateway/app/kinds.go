@@ -14,8 +14,8 @@ import (
 	"adgateway/gateway/webhooks"
 )
 
-// lastingKinds are the kinds of values that are resealed when the key gets a new version.
-// Logs, and values that live for a day, expire under the earlier version instead.
+// lastingKinds are the kinds of values that are resealed when the key gets a new version. Logs and values
+// that live for a day are not resealed; they expire under the earlier version.
 var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, choice.Kinds, credentials.Kinds,
 	replica.Kinds, jobs.Kinds, signin.Kinds, webhooks.Kinds)
 

@@ -24,16 +24,16 @@ func useMemory(c config.Memory) (stop func()) {
 	return p.stop
 }
 
-// Up to littleHeap of live heap, garbage may grow by the percentage of the
-// settings. From the larger size on, the Go runtime's own percentage is the limit.
+// Up to littleHeap of live heap, garbage may grow by the percentage of the settings. From largeHeap on, the
+// percentage is at most the Go runtime's default.
 const (
 	littleHeap  = 64 << 20
 	largeHeap   = 200 << 20
 	leastGrowth = 100
 )
 
-// percentFor returns by how many percent of the live heap garbage may grow. A high percentage of a
-// small heap costs little memory and saves processor time; of a large heap it would cost gigabytes.
+// percentFor returns the percentage of the live heap by which garbage may grow. For a small heap a high
+// percentage costs little memory and saves processor time; for a large heap it would cost gigabytes.
 func percentFor(live uint64, most int) int {
 	switch {
 	case live <= littleHeap || most <= leastGrowth:
@@ -53,7 +53,7 @@ type pace struct {
 	stopped bool
 }
 
-// marker is an object that nothing references, so it is collected with the garbage.
+// marker is an object that nothing references, so each collection finalizes it.
 type marker struct{ _ [4]uintptr }
 
 // await makes the next collection call collected.

@@ -29,7 +29,7 @@ func TestMemorySettings(t *testing.T) {
 		"GOMEMLIMIT wins": {settings: config.Memory{GCPercent: 300, Limit: 512}, memory: "1GiB", wantPercent: 300, wantLimit: math.MaxInt64},
 	} {
 		t.Run(name, func(t *testing.T) {
-			debug.SetGCPercent(100) // useMemory leaves the runtime's values from the environment alone
+			debug.SetGCPercent(100) // useMemory does not override values from the runtime's environment variables
 			debug.SetMemoryLimit(math.MaxInt64)
 			t.Setenv("GOGC", c.gogc)
 			t.Setenv("GOMEMLIMIT", c.memory)
@@ -57,8 +57,8 @@ func TestLessGarbageBesideALargeHeap(t *testing.T) {
 	}
 }
 
-// TestThePercentageFollowsTheHeap: the percentage falls when a
-// large heap is collected, and rises when that heap has gone.
+// TestThePercentageFollowsTheHeap: the percentage falls after a collection that leaves a large heap, and
+// rises after that heap has been freed.
 func TestThePercentageFollowsTheHeap(t *testing.T) {
 	percent := debug.SetGCPercent(100)
 	t.Cleanup(func() { debug.SetGCPercent(percent) })

@@ -47,7 +47,7 @@ type Options struct {
 	// Event writes an entry to the system's event log; nil if there is none.
 	Event events.Write
 
-	Store tlscert.Store // the system's certificate store; nil if it has none
+	Store tlscert.Store // the system's certificate store; nil if the system has none
 
 	// KeyGroup protects the key of a cluster's shared data for
 	// a group of the domain; nil if the system cannot do that.
@@ -81,8 +81,8 @@ type People struct {
 	Directory signin.Directory
 	Roles     []signin.Role
 	Domains   []string // domains whose accounts may sign in; none: any
-	// ByName means that Directory does not know whether an account
-	// may still log on, so the API is asked for it by name.
+	// ByName means that Directory does not know whether an account may still log on. The account is then looked
+	// up by name through the API.
 	ByName bool
 	Hint   string // how to sign in, shown on the page
 }

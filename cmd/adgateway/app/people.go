@@ -17,7 +17,7 @@ import (
 	"adgateway/gateway/problem"
 )
 
-// accounts reads the accounts of people who sign in. It does so by calling operations.
+// accounts reads the accounts of people who sign in, by calling operations of the API.
 type accounts struct{ calls caller }
 
 // caller calls operations.
@@ -52,8 +52,8 @@ func (a accounts) list(ctx context.Context, filter string, found *[]account) err
 	return a.send(ctx, "user.listAll", call.Values{ops.ShowFields: accountFields, "Filter": filter}, found)
 }
 
-// send calls an operation and reads the records of its answer, none if the object does
-// not exist. The error does not contain the name: people sometimes type a password there.
+// send calls an operation and reads the records of its answer. It returns no records if the object does not
+// exist. The error does not contain the name: people sometimes type a password there.
 func (a accounts) send(ctx context.Context, operation string, values call.Values, records any) error {
 	reader := &identity.Principal{Name: "sign-in", Kind: identity.KindGateway,
 		Scopes:  []identity.Scope{identity.UserRead},
@@ -77,10 +77,10 @@ func (a accounts) byName(ctx context.Context, name string) (found account, ok bo
 	return found, ok, err
 }
 
-// named returns the account for a sign-in name: a sAMAccountName, a UPN, or sAMAccountName@domain
-// with the DNS or NetBIOS name of the domain. The domain itself is ignored, so an account of
-// another domain counts as the one with its sAMAccountName in this domain. It calls the list
-// operation, because its log line contains no name if the account does not exist.
+// named returns the account for a sign-in name: a sAMAccountName, a UPN, or sAMAccountName@domain with the
+// DNS or NetBIOS name of the domain. The domain itself is ignored, so an account of another domain counts as
+// the one with its sAMAccountName in this domain. It calls the list operation, because the log line of that
+// operation contains no name if the account does not exist.
 func (a accounts) named(ctx context.Context, name string) (found account, ok bool, err error) {
 	before, _, upn := strings.Cut(name, "@")
 	filter, err := comparison("samUsername", before)
@@ -118,9 +118,9 @@ const (
 	lowThreshold = 3
 )
 
-// lockoutPolicy implements the Policy of a gate: it reads the policy that
-// locks an account out. For a name without an account it reads as much, so
-// that both cases take equally long, and returns the policy of most accounts.
+// lockoutPolicy implements the Policy of a gate. It reads the policy that locks an account out. For a name
+// without an account it reads the policy of an account that always exists, so that both cases take equally
+// long.
 func (a accounts) lockoutPolicy(ctx context.Context, name string) (signin.Policy, error) {
 	found, ok, err := a.named(ctx, name)
 	if err != nil {
@@ -154,8 +154,8 @@ type enabledDirectory struct {
 	accounts
 }
 
-// Groups implements [signin.Directory]. An account that the API does not
-// find belongs to another domain, and only the directory decides about it.
+// Groups implements [signin.Directory]. If the API does not find an account, the account belongs to another
+// domain, and only the directory decides whether it may sign in.
 func (d enabledDirectory) Groups(ctx context.Context, sid string) (*signin.Person, error) {
 	person, err := d.Directory.Groups(ctx, sid)
 	if err != nil {

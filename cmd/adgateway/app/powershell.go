@@ -21,9 +21,9 @@ func PowerShell(c config.PowerShell, temp string) (session.Starter, error) {
 	return session.Local{Path: path, Arguments: c.Arguments, Temp: temp}, nil
 }
 
-// FindPowerShell returns the path of the executable: the path in the settings if set,
-// otherwise "" on Windows, which stands for Windows PowerShell, and pwsh elsewhere.
-// system is a GOOS value; look finds an executable as [exec.LookPath] does.
+// FindPowerShell returns the path of the executable: the path in the settings if set, otherwise "" on
+// Windows, where it stands for Windows PowerShell, and the path of pwsh elsewhere. system is a GOOS value;
+// look finds an executable as [exec.LookPath] does.
 func FindPowerShell(path, system string, look func(string) (string, error)) (string, error) {
 	switch {
 	case path != "":

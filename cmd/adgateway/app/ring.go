@@ -27,8 +27,8 @@ func clusterKey(o Options) (keyring.Wrapper, error) {
 	return w, nil
 }
 
-// ringChecks are the readiness checks of a cluster's key ring, and
-// of its key file as long as the gateway can still work without it.
+// ringChecks returns the readiness checks of a cluster's key ring and of its key file. A gateway whose ring
+// is open can still work without the file.
 func (s *kept) ringChecks() []gateway.Check {
 	j := s.cluster()
 	if j == nil {

@@ -132,8 +132,8 @@ func rolesOf(roles []config.Role, sid func(group string) (string, error)) ([]sig
 	return all, errors.Join(faults...)
 }
 
-// asGiven replaces the lookup of groups where there is no
-// domain, so that scopes and limits are still checked.
+// asGiven returns a group unchanged. It replaces the lookup where there is no domain, so that scopes and
+// limits can still be checked.
 func asGiven(group string) (string, error) { return group, nil }
 
 // domainPeople configures sign-in with accounts of this computer's

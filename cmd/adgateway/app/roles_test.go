@@ -98,7 +98,7 @@ func TestRolesOfTheSettings(t *testing.T) {
 	assert.Nil(t, people)
 }
 
-// Whether tickets can be checked is known before the gateway listens.
+// A missing means to check tickets is reported before the gateway listens.
 func TestWhatTicketsAreCheckedWith(t *testing.T) {
 	none, err := ticketsOf(config.SignIn{Mode: config.SignInForm}, nil)
 	require.NoError(t, err)

@@ -33,7 +33,8 @@ func spoolRoomOf(s *config.Settings) *bounds.Room {
 	return bounds.NewRoom(free, int64(s.Store.KeptFree()), time.Now)
 }
 
-// spillOf returns a function that returns files for lists that are sorted, or nil if there are none.
+// spillOf returns a function that opens temporary files for sorting lists, or nil if the settings allow no
+// such files.
 func spillOf(s *config.Settings, log func(string, map[string]any)) func() sorted.File {
 	o := options.Gateway(s).Spool
 	if o.Most <= 0 {
@@ -73,7 +74,7 @@ func (f *spilled) Get(number int, buffer []byte) ([]byte, error) {
 // Close implements [sorted.File].
 func (f *spilled) Close() { f.file.Close() }
 
-// keptIn returns the folders of the store and the audit log.
+// keptIn returns the folders that contain the store and the audit log.
 func keptIn(s *config.Settings) (folders []string) {
 	if path := s.Store.File; path != "" && path != config.AuditOff {
 		folders = append(folders, filepath.Dir(path))
@@ -84,7 +85,7 @@ func keptIn(s *config.Settings) (folders []string) {
 	return folders
 }
 
-// leastFree returns the free space of the folder with the least.
+// leastFree returns the smallest free space of the folders.
 func leastFree(folders []string, free func(folder string) (uint64, error)) (least int64, err error) {
 	least = -1
 	for _, folder := range folders {

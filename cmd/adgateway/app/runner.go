@@ -65,8 +65,8 @@ func NewRunner(o RunnerOptions) (*Runner, error) {
 	return r, err
 }
 
-// Open waits for the first session of a lane and returns how long its start took. If the
-// start failed, it returns that error; if ctx ends, its cause.
+// Open waits for the first session of a lane and returns how long its start took. It returns the error of the
+// start if that failed, and the cause of ctx if ctx ends first.
 func (r *Runner) Open(ctx context.Context, lane ps.Lane) (session.Ready, time.Duration, error) {
 	first := r.sessions[lane]
 	select {

@@ -133,8 +133,8 @@ func addToken(static *authn.Static, token config.Token, p *identity.Principal) e
 	return static.AddToken(token.Value, p)
 }
 
-// newPrincipal returns a principal with these scopes. Without scopes
-// it has all of them, including the ones that * does not imply.
+// newPrincipal returns a principal with these scopes. Without scopes it has every scope, including the ones
+// that * does not imply.
 func newPrincipal(kind, name string, scopes []string) (*identity.Principal, error) {
 	if len(scopes) == 0 {
 		for _, scope := range identity.Everything() {

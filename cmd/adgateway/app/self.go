@@ -16,8 +16,9 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// SelfFiles returns where a gateway with these settings writes its self-view: next to its
-// credentials, or else next to its settings, as the sandbox does. ok is false if it has neither file.
+// SelfFiles returns the paths to which a gateway with these settings writes its self-view. They are next to
+// its credential file, or next to its settings file if it has no credential file or is a sandbox. ok is false
+// if it has neither file.
 func SelfFiles(cfg *config.Settings, settingsFile string, sandbox bool) (files doctor.SelfFiles, ok bool) {
 	path := settingsFile
 	if cfg.Auth.Store != "" && !sandbox {
@@ -56,8 +57,8 @@ func (s *Server) serveSelf(ctx context.Context) {
 	<-started
 }
 
-// awaitSessions returns when every lane has a session, or when the time to start one
-// has passed. The sessions of a view then do not compete with those of requests.
+// awaitSessions returns when every lane has a session, or when the time limit for a start has passed. Until
+// then, the sessions of a view would compete with those of requests.
 func (s *Server) awaitSessions(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.live.Now().Pool.StartTimeout)
 	defer cancel()
@@ -100,7 +101,7 @@ func (s *Server) takeView(ctx context.Context) doctor.SelfView {
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseWait)
 		defer cancel()
-		_ = runner.Close(closing) // an error means that a session had to be killed
+		_ = runner.Close(closing) // an error only means that a session had to be killed
 	}()
 	opened := true
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
@@ -141,7 +142,7 @@ func (s *Server) folders() []doctor.SelfFolder {
 	return all
 }
 
-// useServers finds the servers and reads from each of them.
+// useServers discovers the servers and reads from each of them.
 func (s *Server) useServers(ctx context.Context, runner *Runner, v *doctor.SelfView) {
 	pinned, err := runner.Pin()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// A running gateway writes its view of its sessions after its start and
-// on request. A gateway that has stopped leaves its last view behind.
+// A running gateway writes its self-view after its start and on request. The last view remains after the
+// gateway has stopped.
 func TestTheGatewayShowsHowItSeesItsSessions(t *testing.T) {
 	s := startServe(t)
 	files, ok := SelfFiles(s.live.Now(), s.settings, false)

@@ -41,14 +41,14 @@ type ServerOptions struct {
 	Event   events.Write // writes to the system's event log; nil if there is none
 }
 
-// backend is the engine and the authenticator of a gateway.
+// backend holds the engine and the authenticator of a gateway.
 type backend struct {
 	name      string // for the header X-Engine
 	starter   session.Starter
 	real      bool            // starter starts a real PowerShell
 	folder    *session.Folder // of the sessions' processes; nil if there is none
 	sandbox   bool            // the domain is simulated
-	hosts     []string        // the names of this computer in DNS; none for the simulated one
+	hosts     []string        // the names of this computer in DNS; none for a simulated domain
 	people    *People         // signs people in to the pages; nil if nobody can sign in
 	dial      servers.Dial    // nil dials the network
 	auth      authn.Authenticator
@@ -59,7 +59,7 @@ type backend struct {
 	endMemory func()                   // restores the garbage collector; nil if it was not tuned
 }
 
-// session returns the configuration of the sessions. Only a real PowerShell needs a rehearsal.
+// session returns the configuration of the sessions, which includes a rehearsal only for a real PowerShell.
 func (b backend) session() session.Config {
 	c := session.Config{Starter: b.starter}
 	if b.real {
@@ -82,8 +82,8 @@ type Server struct {
 	identity *trust.Identity // the gateway's identity in its cluster; nil if it is in none
 }
 
-// Prepare prepares a gateway on the PowerShell of this computer. All steps that can fail are done when
-// it returns; sessions start in the background. Serve must be called with a context derived from ctx.
+// Prepare prepares a gateway on the PowerShell of this computer. All steps that can fail are done before it
+// returns; sessions start in the background. Serve must be called with a context derived from ctx.
 func Prepare(ctx context.Context, o ServerOptions) (*Server, error) {
 	live, err := o.Flags.Load()
 	if err != nil {
@@ -241,7 +241,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		s.log.Info("stopped")
 	}
 	if err = errors.Join(err, s.closeLog.Close()); err == nil && ctx.Err() == nil {
-		return errAgain // Run ends without an error only for this reason
+		return errAgain // Gateway.Run ended without an error, which happens only when the state has changed
 	}
 	return err
 }
@@ -284,8 +284,9 @@ func (s *Server) useStore(ctx context.Context, file authn.File) error {
 	return nil
 }
 
-// openAccounts opens the credential file and follows its changes. It creates a missing file: without
-// accounts nobody can call, unless others is set, but the first token is accepted as soon as it is created.
+// openAccounts opens the credential file and follows its changes. It creates the file if it is missing. Until
+// an account exists, nobody can call unless others is set; the first token is accepted as soon as it is
+// created.
 func (s *Server) openAccounts(ctx context.Context, file authn.File, others bool) (*authn.Store, error) {
 	c := s.live.Now().Auth
 	if s.shared() {

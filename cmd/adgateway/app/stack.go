@@ -193,8 +193,8 @@ func (s *Stack) writing(log func(string, map[string]any)) []func(context.Context
 	return all
 }
 
-// settleAgain is the first pause before interrupted changes are retried, and settleEvery the
-// longest. The first one is short, because it may only be that no session has started yet.
+// settleAgain is the first pause before interrupted changes are retried, and settleEvery is the longest. The
+// first pause is short because the cause may only be that no session has started yet.
 const (
 	settleAgain = time.Second
 	settleEvery = time.Minute
@@ -316,13 +316,13 @@ func (s *Stack) laneReady(lane ps.Lane) bool {
 	return ok
 }
 
-// Apply puts the settings into effect that may change while the gateway runs.
-// After an error the previous settings remain in effect.
+// Apply puts into effect those settings that may change while the gateway runs. After an error the previous
+// settings remain in effect.
 func (s *Stack) Apply(settings *config.Settings) error {
 	return s.Gateway.Apply(options.Policy(settings))
 }
 
-// stopping hands leadership to another gateway and lets the sessions begin no more runs.
+// stopping hands leadership to another gateway and keeps the sessions from beginning further runs.
 func (s *Stack) stopping() {
 	if j := s.kept.cluster(); j != nil {
 		s.handing.Go(func() { j.HandOver(context.Background()) })
@@ -343,7 +343,7 @@ func (s *Stack) Close(ctx context.Context) error {
 	if s.Servers != nil {
 		err = s.Servers.Close(ctx)
 	}
-	// last, to record the calls that were still running
+	// the log is closed last, so that calls that were still running are recorded
 	err = errors.Join(err, s.Pool.Close(ctx), s.kept.close(), s.Audit.Close())
 	s.calls.close()
 	return err
@@ -404,7 +404,7 @@ func (s *Stack) watch(ctx context.Context, log func(string, map[string]any)) {
 	})
 }
 
-// optional returns a list with text, or nil if text is empty.
+// optional returns a slice that contains only text, or nil if text is empty.
 func optional(text string) []string {
 	if text == "" {
 		return nil

@@ -59,7 +59,7 @@ func SharedOptions(s *config.Settings, log io.Writer) (Options, error) {
 	return o, err
 }
 
-// KeyGroup protects the key of a cluster's shared data for a group of the domain.
+// KeyGroup returns a wrapper that encrypts the key of a cluster's shared data for a group of the domain.
 func KeyGroup(name string) (keyring.Wrapper, error) {
 	secrets, err := host.ForGroup(name)
 	if err != nil {

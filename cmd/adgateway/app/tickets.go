@@ -75,9 +75,9 @@ func ticketReason(code uint32) negotiate.Reason {
 	return negotiate.Invalid
 }
 
-// Accept implements [signin.Directory]. It finds the account by its name, as the domain of the
-// tickets, if there is one, may have different SIDs from the simulated one. Where that is a copy of it, the
-// groups in the ticket count as in the domain.
+// Accept implements [signin.Directory]. It finds the account by name, because the SIDs of the domain that
+// issues the tickets may differ from those of the simulated domain. If the simulated domain is a copy of that
+// domain, the groups in the ticket are valid in both.
 func (d worldDirectory) Accept(ctx context.Context, token negotiate.Token) (*signin.Person, []byte, error) {
 	if d.tickets == nil {
 		return nil, nil, signin.ErrUnsupported

@@ -52,8 +52,8 @@ func (s *Stack) webhookStatus() []webhooks.Status {
 	return s.webhooks.Status()
 }
 
-// webhookTries is how many attempts at a message must fail before the
-// webhook needs attention. A restart of the receiver causes fewer.
+// webhookTries is the number of failed attempts at a message after which the webhook needs attention. A mere
+// restart of the receiver causes fewer failures.
 const webhookTries = 3
 
 // webhookChecks is the readiness check of the webhooks. Their failures never stop requests.

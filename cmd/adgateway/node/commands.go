@@ -2,8 +2,8 @@
 // cluster's gateway. [Run] runs the command that the arguments name. member.go reads the node's
 // configuration from the cluster folder, serve.go runs the node, and doctor.go checks its host.
 //
-// The package is below cmd/adgateway because both executables read the settings in the same
-// way. adgateway itself does not contain the NATS server.
+// The package is below cmd/adgateway because both executables read the settings in the same way. They are
+// separate executables so that adgateway does not contain the NATS server.
 package node
 
 import (

@@ -67,8 +67,8 @@ func (m *member) options(s *config.Settings) engine.Options {
 	return engine.Options{Options: o, TLS: m.id.Server(m.list.Members)}
 }
 
-// attend makes a node follow the cluster's member list and creates the log of a new cluster,
-// limited to space bytes, until ctx ends. ended is closed afterwards.
+// attend makes a node follow the cluster's member list until ctx ends, and creates the log of a new cluster,
+// limited to space bytes. ended is closed when attend has ended.
 func (m *member) attend(
 	ctx context.Context, node *engine.Node, log logrus.FieldLogger, most int64,
 ) (ended <-chan struct{}) {
@@ -127,8 +127,7 @@ func (m *member) awaitOrigin(ctx context.Context, log logrus.FieldLogger) (store
 	return store.Hash{}, false
 }
 
-// makeLog creates the log as soon as the nodes allow that. It does so only on the host where
-// the cluster was created.
+// makeLog creates the log as soon as the nodes allow it, but only on the host where the cluster was created.
 func (m *member) makeLog(ctx context.Context, node *engine.Node, log logrus.FieldLogger, most int64) {
 	origin, begun := m.awaitOrigin(ctx, log)
 	if !begun {

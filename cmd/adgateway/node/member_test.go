@@ -103,7 +103,7 @@ func (c *trusted) list() trust.Members {
 	return m
 }
 
-// tell writes the list to the folders of the named gateways, in place of those gateways.
+// tell writes the member list to the folders of the named gateways, as these gateways would.
 func (c *trusted) tell(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {

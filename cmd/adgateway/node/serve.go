@@ -104,8 +104,8 @@ func (p *commands) prepare(
 	return r.serve, fmt.Sprintf("adgateway-engine %s runs node %s on %s.", p.version, o.Node, node.URL()), nil
 }
 
-// start starts the node and logs meanwhile that it is still starting, which takes minutes if there is a
-// lot of data (facts J21).
+// start starts the node. It logs at intervals that the node is still starting, because a start takes minutes
+// if there is a lot of data (facts J21).
 func start(ctx context.Context, o engine.Options, log *logrus.Logger) (*engine.Node, error) {
 	type result struct {
 		node *engine.Node
@@ -184,7 +184,7 @@ func (r *running) report(before string) string {
 	return r.health(before, r.node.Health())
 }
 
-// health is report for the given health of the node.
+// health does the work of report for the given health of the node.
 func (r *running) health(before string, err error) string {
 	now := ""
 	if err != nil {
@@ -215,8 +215,8 @@ func (r *running) tell(e events.Event, text string) {
 // files protects the files of a node, which runs as the gateway's account.
 var files = host.Files{Service: winsvc.Gateway.Name}
 
-// restrictStore restricts the folder of the streams to the service's account and the
-// administrators. A folder with other content is left alone.
+// restrictStore restricts the folder of the streams to the service's account and the administrators. It does
+// not change a folder with other content.
 func restrictStore(store string) error {
 	dedicated, err := engine.OwnFolder(store)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -20,10 +20,10 @@ import (
 // answerFor is the time limit for another gateway to answer.
 const answerFor = 3 * time.Second
 
-// Alone turns a member of a cluster into a gateway on its own, which continues with its copy of the
-// store. The gateway must not be running. Unless force is set, Alone refuses while another gateway
-// answers, because two gateways that do not know of each other would change the same objects. It
-// returns the new place of the cluster's files. It can be repeated after an interruption.
+// Alone turns a member of a cluster into a gateway on its own, which continues with its copy of the store.
+// The gateway must not be running. Unless force is set, Alone refuses while another gateway answers, because
+// two gateways that do not know of each other would change the same objects. It returns the path to which it
+// moved the cluster's files. It can be repeated after an interruption.
 func Alone(ctx context.Context, o Options, force bool) (old string, err error) {
 	folder, err := o.folder()
 	if err != nil {
@@ -141,7 +141,7 @@ func answers(ctx context.Context, address string) bool {
 	defer func() { _ = raw.Close() }()
 	shown := false
 	conn := tls.Client(raw, &tls.Config{
-		// nothing is sent; this only checks whether something listens
+		// nothing is sent, because this only checks whether something listens
 		MinVersion: tls.VersionTLS13, InsecureSkipVerify: true,
 		VerifyConnection: func(tls.ConnectionState) error { shown = true; return nil },
 	})

@@ -17,7 +17,7 @@ import (
 // Host is the host of a gateway in a new cluster.
 type Host struct {
 	Name    string
-	Address string // name or address of the host, optionally with a port, except for the first
+	Address string // name or address of the host, optionally with a port; without a port for the first host
 }
 
 // Made is a new cluster with the invitations of the gateways that have not joined yet.
@@ -27,11 +27,11 @@ type Made struct {
 	Log         *OwnLog // nil if the cluster's own nodes create the log
 }
 
-// Init turns the gateway of the settings into the first gateway of a new cluster. The
-// gateway keeps its store and must not be running. The other hosts are invited and join when
-// it runs again; it works alone until their nodes serve. Until then Init can be repeated,
-// for example after an interruption, and then invites the hosts that have not joined. With
-// an external NATS, Init creates the log there, and can be repeated until the log exists.
+// Init turns the gateway of the settings into the first gateway of a new cluster. The gateway keeps its store
+// and must not be running. Init invites the other hosts, which can join when this gateway runs again. The
+// gateway works alone until their nodes serve. Until then Init can be repeated, for example after an
+// interruption, and then invites the hosts that have not joined. With an external NATS, Init creates the log
+// there, and can be repeated until the log exists.
 func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *Made, err error) {
 	folder, err := o.folder()
 	if err != nil {
@@ -163,7 +163,8 @@ func members(o Options, hosts []Host, external bool) (self trust.Member, others 
 	return self, others, nil
 }
 
-// ringed gives the store a key ring, unless it has one, and returns the store sealed with the ring.
+// ringed creates a key ring in the store, unless the store has one, and returns the store sealed with the
+// ring.
 func ringed(ctx context.Context, o Options, file *store.File, folder trust.Folder) (*store.Sealed, error) {
 	if o.Settings.Cluster.KeyGroup == "" {
 		if err := folder.MakeSecret(); err != nil {

@@ -20,12 +20,12 @@ import (
 // Migration is the input of [Migrate].
 type Migration struct {
 	From     string            // path of a mirror; empty means this gateway's mirror
-	Journals []migrate.Journal // of the other gateways, in addition to this gateway's journal
+	Journals []migrate.Journal // journals of the other gateways, in addition to this gateway's own
 	Hosts    []Host            // of all gateways, this one first
 }
 
-// Migrated is the cluster that took over. Made is nil if an earlier run created it. Log is
-// nil if the cluster's own nodes create the log, or if it exists already.
+// Migrated is the result of a migration. Made is nil if an earlier run created it. Log is nil if the
+// cluster's own nodes create the log, or if it exists already.
 type Migrated struct {
 	migrate.Result
 	Made *Made

@@ -29,7 +29,8 @@ const (
 	streamFile = "log-stream.json"
 )
 
-// OwnLog tells the administrator of an external NATS how to prepare it for a new cluster.
+// OwnLog contains the next steps for the administrator of an external NATS, who prepares it for a new
+// cluster.
 type OwnLog struct {
 	Account string // the account for the gateways, in nats-server syntax
 	Command string // creates the log; empty if the log exists
@@ -138,9 +139,9 @@ func (n own) vacant(ctx context.Context) error {
 	return err
 }
 
-// begin creates the log of a new cluster, which continues the store of its first gateway.
-// file is that store; begin closes it without changing it. If this gateway's user may not
-// create the log, the result contains a command with which somebody else can.
+// begin creates the log of a new cluster, which continues the store of its first gateway. file is that store;
+// begin closes it without changing it. If this gateway's user may not create the log, the result contains a
+// command with which an administrator can.
 func (n own) begin(ctx context.Context, folder trust.Folder, file *store.File) (*OwnLog, error) {
 	at, err := file.Point()
 	if err == nil {
@@ -187,7 +188,7 @@ func (n own) make(ctx context.Context, folder trust.Folder, origin store.Hash) (
 	return all, err
 }
 
-// command returns the command with which somebody else creates the log.
+// command returns the command with which an administrator creates the log.
 func (n own) command(folder trust.Folder, s jetstream.Settings) (string, error) {
 	text, err := jetstream.Document(n.cluster, s)
 	if err != nil {
@@ -200,8 +201,8 @@ func (n own) command(folder trust.Folder, s jetstream.Settings) (string, error) 
 	return fmt.Sprintf("nats stream add %s --config '%s'", jetstream.StreamName(n.cluster), path), nil
 }
 
-// beginLater creates the log of a cluster that was made here and whose gateway has not begun
-// to use the log. It returns nil if the log exists.
+// beginLater creates the log of a cluster that was created here, if the gateway has not begun to use the log.
+// It returns nil if the log exists.
 func (o Options) beginLater(ctx context.Context, n own, folder trust.Folder) (log *OwnLog, err error) {
 	origin, begun, err := folder.Origin()
 	if err != nil {

@@ -19,7 +19,7 @@ type reached struct {
 	register *trust.Register
 }
 
-// reach calls a function with the cluster of the settings. One of its gateways must be running and lead.
+// reach calls do with the cluster of the settings. One of the cluster's gateways must be running and lead.
 func reach(ctx context.Context, o Options, do func(reached) error) (err error) {
 	folder, err := o.folder()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestAClusterWhoseLogIsLost: the cluster continues with the copy of the gateway that is
-// recovered first, which is alone at first. Any other gateway only discards the log.
+// TestAClusterWhoseLogIsLost: the cluster continues with the store of the gateway that is recovered first,
+// which initially works alone. Every other gateway only discards the log.
 func TestAClusterWhoseLogIsLost(t *testing.T) {
 	for name, first := range map[string]bool{"the first": true, "another": false} {
 		t.Run(name, func(t *testing.T) {

@@ -35,8 +35,8 @@ type Options struct {
 	// Kinds are the kinds of values that CheckKey reads to verify that a key belongs to the store.
 	Kinds []store.Kind
 
-	// Accounts contains the tokens and users of a gateway that is alone; in a cluster, the
-	// store contains them. Without a path there are none.
+	// Accounts is the file with the tokens and users of a gateway that is alone. In a cluster, the store
+	// contains them. If the path is empty, there are no accounts.
 	Accounts authn.File
 
 	restrict func(name string) error // nil means settings.Files.Restrict
@@ -54,8 +54,8 @@ func (o Options) folder() (trust.Folder, error) {
 	return f, nil
 }
 
-// HasNode reports whether a node runs next to the gateway of the settings. The gateway must
-// be in a cluster, and its host must be one with a node.
+// HasNode reports whether a node runs next to the gateway of the settings. That is so if the gateway is in a
+// cluster and its host has a node.
 func HasNode(s *config.Settings) (bool, error) {
 	folder, id, err := program.Joined(s)
 	if err != nil || id == nil || len(s.Cluster.Servers) > 0 {

@@ -68,7 +68,7 @@ func ringedStore(t *testing.T, o Options, w keyring.Wrapper) (*store.File, *stor
 
 var hosts = []Host{{"gw1", "127.0.0.1"}, {"gw2", "host2"}, {"gw3", "host3:16222"}}
 
-// leader is a gateway that leads. Its log discards all batches.
+// leader is a gateway that leads its cluster. Its log discards all batches.
 type leader struct{ sequence atomic.Uint64 }
 
 func (*leader) Leader() (name, address string, term uint64, ok bool) { return "gw1", "", 1, true }
@@ -348,7 +348,7 @@ func occupy(t *testing.T, path string) {
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 }
 
-// TestJoinsThatAreRefused: these joins are refused locally, before the cluster is asked.
+// TestJoinsThatAreRefused: these joins are refused locally, before the cluster is contacted.
 func TestJoinsThatAreRefused(t *testing.T) {
 	nobody := trust.Invitation{Cluster: "corp", Gateway: "gw2", Address: "127.0.0.1:0", Authority: strings.Repeat("0", 64)}
 	o := options(t, ":7443")

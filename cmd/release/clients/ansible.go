@@ -33,12 +33,13 @@ type state struct {
 	name, noun string
 	identity   []string // options that identify the object
 	read       string   // operation
-	create     []string // operations; if several, the option in choice selects one, in the order of its choices
-	choice     string
-	choices    []string
-	update     []string
-	remove     string
-	on, off    string
+	// operations; if there are several, the option in choice selects one by the position of its value
+	create  []string
+	choice  string
+	choices []string
+	update  []string
+	remove  string
+	on, off string
 	// options that are distinguished names, each with its attribute and the options for its name and its parent
 	joined map[string][3]string
 	needed []string // options that a state requires in addition to the identity
@@ -114,7 +115,8 @@ var optionNames = map[string]map[string]string{
 	"dns_zone":      {"ZoneName": "name"},
 }
 
-// unoffered are parameters that are no options, because the modules set them or because they are synonyms.
+// unoffered lists the parameters that are not options, because the modules set them or because they are
+// synonyms.
 var unoffered = []string{ops.DryRun, ops.PlanID, "WithETag", "ShowFields", "HomeFolderPath",
 	"Recursive@membership"}
 
@@ -215,7 +217,7 @@ func (m *module) optionOf(p *ops.Param, name string) *option {
 		o.Type = "int"
 	}
 	if o.NoLog == nil && strings.Contains(name, "password") {
-		no := false // such as change_password_next_logon, which Ansible would take for a secret
+		no := false // Ansible would take an option such as change_password_next_logon for a secret
 		o.NoLog = &no
 	}
 	return o

@@ -22,9 +22,9 @@ type actionCall struct {
 	Secret   bool `json:"secret,omitempty"`
 }
 
-// actionOf returns an operation in the form that the module change calls, or nil if the
-// module does not offer it: operations of other protocols, reads, operations whose body is a
-// list, and operations that take a secret.
+// actionOf returns an operation in the form that the module change calls, or nil if the module does not offer
+// it. It does not offer operations of other protocols, reads, operations whose body is a list, and operations
+// that take a secret.
 func actionOf(op *ops.Operation) *actionCall {
 	if op.Protocol != nil || op.Takes != nil || !op.Effect.Writes() && !op.Reveals {
 		return nil

@@ -1,8 +1,8 @@
 // Package clients generates clients for other tools from the table of operations: the PowerShell module
 // AdGateway and the Ansible collection adgateway.ad.
 //
-// [Functions] names the functions of the module and [Renamed] those under their former names; [Module]
-// returns its files. Code that all functions share is in core.psm1. [Collection] returns the files of the
+// [Functions] returns the functions of the module, [Renamed] the functions under their former names, and
+// [Module] the files. Code that all functions share is in core.psm1. [Collection] returns the files of the
 // collection, with a module for each kind of object. Code that all modules share is in ansible/gateway.py.
 package clients
 
@@ -39,13 +39,13 @@ func callable(op *ops.Operation) bool {
 	case op.Protocol != nil:
 		return false
 	case op.Reply.Mark == ops.Events:
-		return false // Windows PowerShell cannot read an endless answer; -Wait polls
+		return false // Windows PowerShell cannot read an endless answer, so -Wait polls
 	}
 	return op.Takes == nil && op.Answers == nil // Submit-AdgJob and Receive-AdgJob send and fetch lists
 }
 
-// Functions returns the functions of the module, sorted by name. Operations that do the same
-// to an object, or that list the same objects, are parameter sets of one function.
+// Functions returns the functions of the module, sorted by name. Operations with the same effect on an
+// object, or that list the same objects, are parameter sets of one function.
 func Functions(table []*ops.Operation) ([]*Function, error) {
 	byName := map[string]*Function{}
 	var all []*Function
@@ -91,7 +91,7 @@ func sortByName(all []*Function) {
 	slices.SortFunc(all, func(a, b *Function) int { return strings.Compare(a.Name(), b.Name()) })
 }
 
-// distinguish gives a switch to sets whose required parameters equal those of an earlier set.
+// distinguish adds a switch to each set whose required parameters equal those of an earlier set.
 func (f *Function) distinguish() {
 	taken := map[string]bool{}
 	for i := range f.Sets {
@@ -134,8 +134,8 @@ func required(op *ops.Operation) []string {
 	return names
 }
 
-// Renamed returns the functions under their names in the previous version. They warn and
-// forward to the new ones. They will be removed in the next version.
+// Renamed returns functions with the names of the previous version. They warn, call the function that
+// replaces them, and will be removed in the next version.
 func Renamed(table []*ops.Operation) ([]*Function, error) {
 	now, err := Functions(table)
 	if err != nil {
@@ -187,7 +187,7 @@ var verbs = map[string]string{
 	"reveal": "Show", "expire": "Reset",
 }
 
-// odd maps operations whose id contains no singular noun to nouns.
+// odd maps the ids of operations that contain no singular noun to nouns.
 var odd = map[string]string{
 	"group.members": "GroupMember", "membership.addMembers": "GroupMember", "membership.setMembers": "GroupMember",
 	"membership.removeMembers": "GroupMember", "job.items": "JobItem", "zone.statistics": "DnsZoneStatistic",
@@ -239,7 +239,7 @@ func named(op *ops.Operation) (verb, noun, set string, err error) {
 	return "", "", "", fmt.Errorf("%s: what it does has no verb", op.ID)
 }
 
-// formerly returns the name that an operation's function had in the previous version.
+// formerly returns the verb and the noun that an operation's function had in the previous version.
 func formerly(op *ops.Operation) (verb, noun string, err error) {
 	noun, first, rest, err := words(op)
 	if err != nil {

@@ -27,7 +27,8 @@ var jobs string
 //go:embed transport.psm1
 var transport string
 
-// Transport returns the text of the module's functions that speak HTTP: New-AdgClient and Send-AdgMessage.
+// Transport returns the source of New-AdgClient and Send-AdgMessage, the functions of the module that speak
+// HTTP.
 func Transport() string { return transport }
 
 // Module returns the files of the PowerShell module, in ASCII with CRLF line endings, so that they
@@ -108,8 +109,8 @@ const manifest = `@{
 }
 `
 
-// categories returns PowerShell code that maps the API's error codes to error categories,
-// and lists the codes after which a call is repeated.
+// categories returns PowerShell code that maps the API's error codes to error categories, and lists the codes
+// after which the module repeats a call.
 func categories() string {
 	var b strings.Builder
 	b.WriteString("$script:Categories = @{\n    'not_connected' = 'ConnectionError'\n" +
@@ -318,8 +319,8 @@ func (f *Function) binding(manualURL string) []string {
 	return out
 }
 
-// defaults reports whether the default set catches no call that is meant for another set,
-// because it does not have the required parameters of the others.
+// defaults reports whether the default set can never be selected for a call that is meant for another set,
+// because it lacks the required parameters of the others.
 func (f *Function) defaults() bool {
 	def := f.defaultSet()
 	if len(required(def.Op)) == 0 {
@@ -366,7 +367,7 @@ func (f *Function) setTable() string {
 	return strings.Join(out, "; ")
 }
 
-// names returns the names of columns that fill a parameter.
+// names returns the names of the columns that fill a parameter.
 func names(parameters []*parameter) string {
 	var out []string
 	for _, p := range parameters {
@@ -416,7 +417,7 @@ func (p *parameter) text(f *Function) string {
 	return b.String()
 }
 
-// help writes the help of the function, as comments that every version of PowerShell reads.
+// help writes the help of the function as comment-based help, which every version of PowerShell reads.
 func (f *Function) help(b *strings.Builder, parameters []*parameter) {
 	var synopsis, calls []string
 	writes := false

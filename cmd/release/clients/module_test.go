@@ -40,7 +40,8 @@ var approved = []string{
 	"Restore", "Set", "Show", "Test", "Undo", "Unlock", "Restart", "Resume", "Start", "Stop", "Submit", "Suspend",
 }
 
-// plural matches plural nouns, which a person would not guess, and the singular nouns with the same endings.
+// plural matches plural nouns, which the names of functions must not contain, and singular nouns with the
+// same endings.
 var plural = regexp.MustCompile(`(List|ListAll|All|Many|[^sui]s)$`)
 
 func TestEveryOperationHasAFunction(t *testing.T) {
@@ -76,8 +77,8 @@ func TestEveryOperationHasAFunction(t *testing.T) {
 	}
 }
 
-// No parameter has the name of a variable in the function: names ignore case, and the
-// variable of a typed parameter keeps its type.
+// No parameter has the name of a variable in its function. Names are case-insensitive, so they would be the
+// same variable, and the variable of a typed parameter keeps its type.
 func TestNoParameterIsALocalVariable(t *testing.T) {
 	local := regexp.MustCompile(`\$(\w+) = `)
 	for _, match := range definition.FindAllStringSubmatch(script(t), -1) {
@@ -135,7 +136,7 @@ func TestTheModuleUsesWhatTheCheckerKnows(t *testing.T) {
 		"no type has a method GetValue":                       true, // of PSVariableIntrinsics
 		"no type has a method Insert":                         true, // of PSObject.TypeNames
 		"the method ShouldProcess takes 1 argument(s), not 2": true,
-		// Only Windows PowerShell 5.1 needs these, because its JSON parser leaves times as text.
+		// Only Windows PowerShell 5.1 needs these, because its JSON parser does not convert times.
 		"[datetime] has no static member Parse":               true,
 		"unknown type [System.Globalization.DateTimeStyles]":  true,
 		"the method ToString takes 2 or 0 argument(s), not 1": true,

@@ -132,7 +132,7 @@ func (f *Function) parameterOf(set *Set, p *ops.Param) *parameter {
 	case p.Kind.Secret():
 	case op.Effect.Writes():
 		param.byName = p.Name != "Force" && p.Name != "Recursive" && op.ID != "computer.deleteMany"
-	default: // an optional OUPath would be filled by the OUPath that records have
+	default: // an optional OUPath would be filled from the OUPath of piped records
 		param.byName = p.Required || known && param.name != "OUPath" && p.Name != "Type" && p.Name != "Text"
 	}
 	// records also have a name, and an object needs only one of the two
@@ -154,7 +154,7 @@ func many(op *ops.Operation, p *ops.Param) bool {
 	return p.Path != "" && p.Required && op.Effect != ops.Rename
 }
 
-// many reports whether all sets of the function with a parameter accept several values.
+// many reports whether all of the function's sets that have the parameter accept several values.
 func (f *Function) many(p *ops.Param) bool {
 	for i := range f.Sets {
 		op := f.Sets[i].Op
@@ -167,21 +167,21 @@ func (f *Function) many(p *ops.Param) bool {
 	return true
 }
 
-// flag reports whether a parameter is true, false or absent, with three different meanings.
+// flag reports whether a parameter is a Boolean.
 func flag(op *ops.Operation, p *ops.Param) bool {
 	return p.Kind.Doc().Type == "boolean" && op.Effect.Writes() && !switches(p)
 }
 
-// switches reports whether a parameter is a flag that only selects how something is done.
-// For such a flag, absent means false.
+// switches reports whether a parameter is a flag for which absent means false, because it only selects how
+// something is done.
 func switches(p *ops.Param) bool {
 	return slices.Contains([]string{
 		"WithETag", "Force", "Recursive", "CreatePtr", "RemovePtr", "MakeStatic", "IncludePrivileged", "Remove",
 	}, p.Name)
 }
 
-// typeOf returns the type of a parameter. Flags of changes accept true and false as text, as
-// Import-Csv produces it, which [bool] does not.
+// typeOf returns the type of a parameter. Flags of changes also accept the texts true and false, which
+// Import-Csv produces and [bool] does not accept.
 func (f *Function) typeOf(op *ops.Operation, p *ops.Param) string {
 	k := p.Kind
 	switch {
@@ -244,8 +244,8 @@ func paged(op *ops.Operation) bool {
 
 func guarded(op *ops.Operation) bool { return op.Effect.Writes() && op.Guard.Matches() }
 
-// forces reports whether the function has a switch Force for calls that ask for confirmation.
-// If the operation itself has a parameter of that name, only -Confirm:$false remains.
+// forces reports whether the function has a switch Force that suppresses the confirmation. If the operation
+// itself has a parameter of that name, only -Confirm:$false suppresses it.
 func (f *Function) forces() bool {
 	return slices.ContainsFunc(f.Sets, func(s Set) bool { return high(s.Op) }) &&
 		!slices.ContainsFunc(f.Sets, func(s Set) bool { return s.Op.Param("Force") != nil })
@@ -257,8 +257,8 @@ func (f *Function) quiet() bool {
 	return f.Instead == "" && slices.Contains([]string{"Remove", "Disable", "Enable", "Unlock"}, f.Verb)
 }
 
-// alias gives parameters aliases: their familiar names, their API names and their names in
-// records. No name is used twice.
+// alias adds aliases to parameters: their familiar names, their API names and their names in records. It uses
+// no name twice.
 func (f *Function) alias(all []*parameter) {
 	taken := map[string]bool{}
 	for _, p := range all {

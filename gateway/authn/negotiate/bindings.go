@@ -11,8 +11,8 @@ import (
 	_ "crypto/sha512"
 )
 
-// Bindings determine whether a ticket must be bound to the TLS connection that it arrives on.
-// Without that, a server that people open could pass on their tickets to the gateway.
+// Bindings determine whether a ticket must be bound to the TLS connection that it arrives on. Without
+// bindings, a server that people visit could pass on their tickets to the gateway.
 type Bindings string
 
 // Values of [Bindings].

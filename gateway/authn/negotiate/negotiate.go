@@ -5,7 +5,7 @@
 // removes the SPNEGO wrapping (RFC 4178), reads the name in the ticket, and wraps the reply. The
 // ticket itself is checked by a [Mechanism]: a [Keytab], or Windows.
 //
-//	negotiate.go  the acceptor, and what it refuses
+//	negotiate.go  the acceptor, and its refusals
 //	spnego.go     tokens and replies
 //	keytab.go     tickets by the keys in a file
 //	pac.go        the account and the groups in an Active Directory ticket
@@ -42,16 +42,15 @@ type Token struct {
 // Person is the account that a ticket names.
 type Person struct {
 	Account string   // sAMAccountName
-	Domains []string // names of its domain: the realm, and the NetBIOS name if known
+	Domains []string // names of the person's domain: the realm, and the NetBIOS name if known
 	SID     string   // empty if the ticket does not contain it
 	Groups  []string // SIDs of the groups that give rights; nil if the ticket contains none
 
-	// Reply proves the gateway to the client. It is the value for the WWW-Authenticate header,
-	// before encoding. It is nil if the client did not ask for it.
+	// Reply proves the gateway's identity to the client. It is the value for the WWW-Authenticate header, before
+	// encoding, or nil if the client did not ask for a proof.
 	Reply []byte
-	// Use identifies this use of the ticket, whichever gateway receives it. The [Acceptor] sets it,
-	// but accepts repeated uses: its caller must remember uses, and refuse a second one with
-	// [Replayed].
+	// Use identifies this use of the ticket, no matter which gateway receives it. The [Acceptor] sets Use but
+	// accepts repeated uses. Its caller must remember uses, and refuse a repeated one with [Replayed].
 	Use []byte
 }
 
@@ -136,7 +135,7 @@ func (a *Acceptor) Accept(ctx context.Context, token Token) (*Person, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Windows accepts a ticket for any service of its account.
+	// Windows accepts a ticket for any service of the account, so the name of the service is checked here.
 	if asked := req.Ticket.SName.NameString; !isService(asked) {
 		name := strings.Join(asked, "/") + "@" + req.Ticket.Realm
 		return nil, refuse(OtherService, fmt.Sprintf("the ticket is for %q, and not for %s", name, service))
@@ -155,8 +154,8 @@ func (a *Acceptor) Accept(ctx context.Context, token Token) (*Person, error) {
 	return person, nil
 }
 
-// admit refuses accounts that do not belong to a person of the domains. The name is compared with
-// names in the directory, so it must not mean another one there.
+// admit refuses accounts that do not belong to a person of the domains. The name is compared with names in
+// the directory, so it must not contain characters that the directory would interpret.
 func (a *Acceptor) admit(p *Person) error {
 	switch {
 	case !slices.ContainsFunc(p.Domains, a.accepts):

@@ -133,7 +133,7 @@ func TestTokensThatAreNoTickets(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestTokensThatWereChanged: no change of a single octet of a token lets anybody else in.
+// TestTokensThatWereChanged: changing a single octet of a token never makes it valid for another person.
 func TestTokensThatWereChanged(t *testing.T) {
 	authority := negotiatetest.New(t)
 	whole := authority.Token(t, negotiatetest.Ticket{})

@@ -12,7 +12,7 @@ import (
 )
 
 // addAccount adds Active Directory's data about the account of a ticket (MS-PAC). Tickets of other
-// authorities have no such data, or none about the account.
+// authorities contain no such data, or data without the account.
 func addAccount(person *Person, data types.AuthorizationData, key types.EncryptionKey) error {
 	text, found := findPAC(data)
 	if !found {

@@ -36,17 +36,17 @@ type Options struct {
 	Recheck time.Duration // interval between checks of a person's account; zero means 5 min
 	Tries   int           // wrong passwords per account that are passed on to the domain; zero means 3
 
-	// Policy returns the domain's data about the account with a name whose password is to be tried. If
-	// it returns an error, the domain could not be asked, and no password is tried. If Policy is nil,
-	// nothing is known of any account.
+	// Policy returns the domain's data about the account whose password is to be tried. If it returns an error,
+	// the domain could not be asked, and no password is tried. If Policy is nil, nothing is known about any
+	// account.
 	Policy func(ctx context.Context, name string) (Policy, error)
 	// Record records the outcome of a sign-in: the account, the address and the reason. If nil,
 	// nothing is recorded.
 	Record func(Event)
 	Now    func() time.Time // nil means the store's clock
 
-	// Store stores the sessions, their steps, and the wrong passwords. Gates with the same store share
-	// them. If nil, they end with the gate.
+	// Store stores the sessions, their steps, and the wrong passwords. Gates with the same store share these. If
+	// Store is nil, they are lost when the gate ends.
 	Store *store.Sealed
 	// Problem is called with errors of the store. It may be nil.
 	Problem func(error)
@@ -57,7 +57,7 @@ type Event struct {
 	What   string // "signed in", "refused", "signed out" or "ended"
 	Name   string
 	Kind   string // identity.KindPerson, or the kind of the credential
-	SID    string // of a person; empty if unknown, or for a token
+	SID    string // SID of a person; empty if unknown, or for a token
 	ID     string // of the token, or the SID; empty if unknown
 	Client netip.Addr
 	Reason string
@@ -66,8 +66,8 @@ type Event struct {
 // ErrTooMany is the error after too many wrong passwords. A [*TooMany] says how long to wait.
 var ErrTooMany = errors.New("signin: too many tries")
 
-// ErrStore is joined with the reason why the shared store cannot be used. Nobody can sign in
-// meanwhile. It is also joined with ErrRewound if the store has lost changes.
+// ErrStore is joined with the reason why the shared store cannot be used. Nobody can sign in meanwhile. If
+// the store has lost changes, it is also joined with ErrRewound.
 var (
 	ErrStore   = errors.New("signin: the store of the cluster cannot be used")
 	ErrRewound = errors.New("signin: it has lost changes")
@@ -95,7 +95,7 @@ type Gate struct {
 }
 
 const (
-	sessionsEach = 5 // sessions of a person or a token; beyond that the oldest ends
+	sessionsEach = 5 // maximum number of sessions of a person or a token; if there are more, the oldest ends
 	linkLife     = 10 * time.Minute
 )
 
@@ -136,7 +136,8 @@ func NewGate(o Options) *Gate {
 	var marked [32]byte
 	copy(marked[:], g.o.Store.Sum([]byte("marks")))
 	g.marks = newMarks(marked, o.Now)
-	copy(g.key[:], g.o.Store.Sum([]byte("forms"))) // any gateway accepts a form that is open in a browser
+	// the key is derived from the store, so any gateway accepts a form that is open in a browser
+	copy(g.key[:], g.o.Store.Sum([]byte("forms")))
 	return g
 }
 
@@ -212,7 +213,7 @@ func (g *Gate) Password(
 type attempt struct {
 	gate         *Gate
 	client       netip.Addr
-	name, domain string // as typed; may be a password in the wrong box
+	name, domain string // as typed, so either may be a password in the wrong box
 	policy       Policy // of the account; zero if unknown
 
 	marked bool // whether it is counted for a mark
@@ -238,7 +239,7 @@ func (a *attempt) giveBack() {
 
 // shorten makes the attempt count for only a minute, because the failure was not the client's.
 func (a *attempt) shorten() {
-	if !a.marked { // a mark has few tries, and keeps this one even if the failure was ours
+	if !a.marked { // a mark has few tries, and this one stays counted even if the failure was ours
 		a.gate.addresses.shorten(a.client, 1)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // mirror is one gateway's view of a store that several gateways share.
 type mirror struct {
 	store.Store
-	behind atomic.Bool                 // the view lacks the newest values until the other gateways are asked
+	behind atomic.Bool                 // the view lacks the newest values until the others are asked
 	old    atomic.Pointer[store.Entry] // an outdated value that is read until then; nil if none
 	lost   atomic.Bool
 	asked  atomic.Int64
@@ -199,7 +199,7 @@ func TestSessionsStartedTogetherKeepTheLimit(t *testing.T) {
 			var err error
 			ids[i], err = n.gates[i%3].Password(context.Background(), "anna", []byte("right"),
 				netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), "")
-			if !errors.Is(err, ErrTooMany) { // at most as many at once as wrong passwords are passed on
+			if !errors.Is(err, ErrTooMany) { // at most as many attempts at once as wrong passwords are passed on
 				assert.NoError(t, err)
 			}
 		})
@@ -216,8 +216,8 @@ func TestSessionsStartedTogetherKeepTheLimit(t *testing.T) {
 	assert.LessOrEqual(t, live, sessionsEach)
 }
 
-// TestTriesCountForAllGates: the domain sees no more wrong passwords for an account than from a
-// single gateway, even if they come to all gateways at once.
+// TestTriesCountForAllGates: the domain sees no more wrong passwords for an account than it would from a
+// single gateway, even if they arrive at all gateways at once.
 func TestTriesCountForAllGates(t *testing.T) {
 	n := newThree(t)
 	wrong := func(i int) error {

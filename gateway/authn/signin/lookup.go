@@ -18,7 +18,7 @@ import (
 
 // Policy is the domain's data about the account with a name whose password is tried.
 type Policy struct {
-	SID       string        // of the account; empty if the domain has no account of this name
+	SID       string        // SID of the account; empty if the domain has no account of this name
 	Account   string        // sAMAccountName of the account; empty if there is none
 	Threshold int           // wrong passwords before a lockout, even of a missing account; 0 for never
 	Window    time.Duration // how long a wrong password counts
@@ -35,9 +35,9 @@ const (
 	lookupLife = time.Minute // how long a result is used, whether or not the name has an account
 )
 
-// lookups finds the accounts of names that strangers type. It remembers results for a while, and
-// looks up only a limited number of names for each address. Names with and without an account cost
-// the same, so the response time does not show which accounts exist.
+// lookups finds the accounts for names that strangers type. It remembers results for a while, and looks up
+// only a limited number of names for each address. Names with and without an account take the same time, so
+// the response time does not show which accounts exist.
 type lookups struct {
 	now    func() time.Time
 	find   func(context.Context, string) (Policy, error) // nil if nothing is known of any account
@@ -109,10 +109,10 @@ func (l *lookups) remember(name string, found Policy) {
 	l.known.Add(fold(name), looked{found, l.now().Add(lookupLife)})
 }
 
-// counted returns the holder that wrong passwords are counted for, and its allowance. An account is
-// counted by its SID, whatever name is typed. Names that the domain does not know count as one name
-// if they differ only in case, width, diacritics or the text after an @, because a directory may
-// not distinguish them.
+// counted returns the holder for which wrong passwords are counted, and its allowance. An account is counted
+// by its SID, no matter which name was typed. Names that the domain does not know count as one name if they
+// differ only in case, width, diacritics or the text after an @, because a directory may not distinguish
+// them.
 func (p Policy) counted(typed string, tries int) (h holder, a allowance) {
 	a.most, a.trusted = allowed(tries, p.Threshold)
 	a.window = max(p.Window, StandardWindow)
@@ -133,8 +133,8 @@ func plain(name string) string {
 	}, norm.NFKD.String(name)))
 }
 
-// turns limits the number of strangers that sign in at once, because each takes a session that
-// others need.
+// turns limits the number of strangers who sign in at once, because each sign-in occupies a PowerShell
+// session that others need.
 type turns struct{ running, waiting *semaphore.Weighted }
 
 const (

@@ -13,11 +13,10 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// A browser in which somebody signed in keeps a mark. The mark is not secret to that person, and
-// does not sign anybody in. It prevents wrong passwords of others behind the same address, such as
-// a NAT, from keeping the person out: a few tries of that name count for the mark, and not for the
-// address. Without a mark everything looks the same, so nobody can find out who signs in from an
-// address.
+// A browser in which somebody signed in keeps a mark. The mark is not a secret from that person, and does not
+// sign anybody in. It prevents wrong passwords of others behind the same address, such as a NAT, from keeping
+// the person out: a few tries of that name count for the mark, and not for the address. The answers do not
+// depend on marks that other browsers have, so nobody can find out who signs in from an address.
 
 const (
 	// MarkLife is how long after a sign-in its mark is accepted.
@@ -85,7 +84,7 @@ func (m *marks) take(mark, domain, name string) (id [markIDs]byte, ok bool) {
 	return id, true
 }
 
-// giveBack uncounts the last try of a mark, because the password was correct or was not tried.
+// giveBack uncounts the last try of a mark. It is called if the password was correct or was not tried.
 func (m *marks) giveBack(id [markIDs]byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -17,8 +17,8 @@ func (d *namesakes) Check(_ context.Context, domain, name string, _ []byte) (*Pe
 	return &Person{SID: "S-" + domain, Name: name, Groups: []string{"desk"}}, nil
 }
 
-// TestSessionsOfANamesakeAreAnothers: sessions of another domain's account with the same name
-// neither count against one's own limit nor are ended by it.
+// TestSessionsOfANamesakeAreAnothers: the sessions of another domain's account with the same name neither
+// count towards a person's limit nor are ended by it.
 func TestSessionsOfANamesakeAreAnothers(t *testing.T) {
 	g, _, _, _ := gate(func(o *Options) { o.Directory = &namesakes{} })
 	var all []string

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// rightsLife is how long the directory's answer about a person is used. A job asks before each
-// item.
+// rightsLife is how long the directory's answer about a person is used. The limit matters because a job asks
+// before each item.
 const rightsLife = 2 * time.Second
 
 // rights caches people as the directory last reported them.
@@ -32,8 +32,8 @@ func newRights() *rights {
 	return r
 }
 
-// of returns the person as found no longer than life ago. A refusal is remembered only for a
-// moment, because an administrator may have unlocked the account.
+// of returns the person as found at most life ago. A refusal is remembered only for a moment, because an
+// administrator may have unlocked the account.
 func (r *rights) of(sid string, now time.Time, life time.Duration) (*Person, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -67,9 +67,9 @@ func ofPerson(p *Person, client netip.Addr) *stored {
 	return &stored{Name: p.Name, Kind: identity.KindPerson, Person: p, Client: client}
 }
 
-// start stores a new session and returns its id. It forgives the tries of the account that the
-// session has proved correct, if any. Beyond the limit, the oldest sessions of the same credential
-// end.
+// start stores a new session and returns its id. It removes the wrong passwords counted for the account,
+// because the person has now proved the right one. If the credential then has too many sessions, the oldest
+// ones end.
 func (g *Gate) start(ctx context.Context, session *stored, token string, proved *try) (id string, err error) {
 	id, now := NewID(), g.o.Now()
 	session.Started, session.Used, session.Checked = now, now, now
@@ -132,8 +132,8 @@ func (g *Gate) Find(ctx context.Context, id string) (*Session, error) {
 	return s, err
 }
 
-// Peek is like [Gate.Find], for a request that no person made, such as the refresh of an open page.
-// It does not prolong the session.
+// Peek is like [Gate.Find] but does not prolong the session. It is for requests that no person made, such as
+// the refresh of an open page.
 func (g *Gate) Peek(ctx context.Context, id string) (*Session, error) {
 	s, checked, err := g.find(ctx, id)
 	if s != nil && checked && g.lost() == nil {
@@ -276,7 +276,7 @@ func (g *Gate) Tidy(ctx context.Context) {
 			_ = g.end(ctx, s) // end has reported the reason for a failure
 		}
 	}
-	_, _ = g.own.Sweep(ctx) // fails only for a closed store, which this one never is
+	_, _ = g.own.Sweep(ctx) // Sweep fails only for a closed store, and this one is never closed
 }
 
 // Principals returns the rights of the session: one principal for each role of a person, or the
@@ -306,14 +306,14 @@ func (g *Gate) Rights(ctx context.Context, sid string) ([]*identity.Principal, e
 	return principals(person, g.o.Roles), nil
 }
 
-// ask returns a person as the directory reported it no longer than life ago, or nil if the account
-// may not log on. The error means that the directory could not answer.
+// ask returns a person as the directory reported it at most life ago, or nil if the account may not log on.
+// The error means that the directory could not answer.
 func (g *Gate) ask(ctx context.Context, sid string, life time.Duration) (*Person, error) {
 	if known, fresh := g.rights.of(sid, g.o.Now(), life); fresh {
 		return known, nil
 	}
 	asked := g.rights.flight.DoChan(sid, func() (any, error) {
-		at := g.o.Now() // changes made while the directory answers will be read again
+		at := g.o.Now() // the time before the query, so that changes made during it are read again
 		person, err := g.o.Directory.Groups(context.WithoutCancel(ctx), sid)
 		switch {
 		case errors.Is(err, ErrRefused):

@@ -1,7 +1,6 @@
-// Package signin signs people in to the pages of the gateway: with their domain account, with a
-// token, or with a link that works once. It does not check passwords itself; a [Directory] does. A
-// [Gate] stops asking the directory before the domain would lock an account out, gives roles by
-// group, and keeps the sessions.
+// Package signin signs people in to the pages of the gateway: with their domain account, with a token, or
+// with a link that works once. A [Directory] checks the passwords. A [Gate] stops asking the directory before
+// the domain would lock an account out, assigns roles by group, and keeps the sessions.
 //
 // The gateways of a cluster share sessions, the data that the pages store for them, the wrong
 // passwords of accounts, and the uses of tickets, because requests may go to any of them. Each
@@ -32,7 +31,7 @@ type Person struct {
 	Name   string   `json:"name"`   // sAMAccountName
 	Groups []string `json:"groups"` // SIDs of all groups, including nested ones
 
-	Locked bool   `json:"-"` // the domain has locked the account out, which ends no session
+	Locked bool   `json:"-"` // whether the domain has locked the account out, which does not end a session
 	Use    []byte `json:"-"` // identifies the use of a ticket; nil without one
 }
 
@@ -42,10 +41,10 @@ type Directory interface {
 	// Check checks a password. name is a sAMAccountName or a UPN. domain is the text that was typed
 	// before it, or "". Check does not keep the password; the caller wipes it.
 	Check(ctx context.Context, domain, name string, password []byte) (*Person, error)
-	// Accept returns the person in a Kerberos ticket, with the groups in the ticket, or nil if the
-	// ticket names nobody. reply proves the gateway to the client; it is nil if the client did not
-	// ask for that. Accept does not check whether the account may log on now, or whether the ticket
-	// was used before. The error is a [*negotiate.Refusal] if the ticket is at fault.
+	// Accept returns the person in a Kerberos ticket, with the groups in the ticket, or nil if the ticket names
+	// nobody. reply proves the gateway's identity to the client; it is nil if the client did not ask for a
+	// proof. Accept does not check whether the account may log on now, or whether the ticket was used before.
+	// The error is a [*negotiate.Refusal] if the ticket is at fault.
 	Accept(ctx context.Context, token negotiate.Token) (person *Person, reply []byte, err error)
 	// Groups returns the current data of a person. It fails with ErrRefused if the account may no
 	// longer log on.
@@ -60,8 +59,8 @@ var (
 	ErrUnsupported = errors.New("signin: this way to sign in is not supported")
 )
 
-// Role holds the rights of a group's members. Roles are not merged: a single role must allow the
-// whole action.
+// Role holds the rights of a group's members. Roles are not merged, so a single role must allow the whole
+// action.
 type Role struct {
 	Group  string // SID
 	Name   string // for people

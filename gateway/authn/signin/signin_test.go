@@ -211,9 +211,8 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// TestTriesWithoutAnAccount: for an unknown account, the part before the @ counts as its name,
-// without anything that the directory does not distinguish, so other spellings give no further
-// tries.
+// TestTriesWithoutAnAccount: for an unknown account, the part before the @ counts as the name, and spellings
+// that the directory does not distinguish count as the same name. So other spellings give no further tries.
 func TestTriesWithoutAnAccount(t *testing.T) {
 	for name, policy := range map[string]func(context.Context, string) (Policy, error){
 		"no policy": nil,
@@ -259,8 +258,8 @@ func TestNoTriesWhileAccountsCannotBeRead(t *testing.T) {
 	in(t, g, "anna")
 }
 
-// TestLookups: each address may have a number of names looked up. Names that are already known cost
-// nothing.
+// TestLookups: a limited number of names is looked up for each address. Names that are already known do not
+// count.
 func TestLookups(t *testing.T) {
 	runs := map[string]int{}
 	g, d, now, _ := gate(func(o *Options) {
@@ -298,7 +297,7 @@ func TestLookups(t *testing.T) {
 	assert.Equal(t, 1, runs["anna"])
 }
 
-// TestAFullOfficeSignsIn: after a correct password, nothing is counted for the address.
+// TestAFullOfficeSignsIn: an attempt with a correct password is not counted for the address.
 func TestAFullOfficeSignsIn(t *testing.T) {
 	g, _, _, _ := gate(func(o *Options) {
 		o.Policy = func(_ context.Context, name string) (Policy, error) { return Policy{Account: name}, nil }

@@ -12,8 +12,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Steps are data that the pages store for a session, such as a preview until it is confirmed. They
-// are in the store, because another gateway may get the next request.
+// A step is data that the pages store for a session, such as a preview until it is confirmed. Steps are in
+// the store, because another gateway may get the next request.
 
 // Limits of the steps of a session.
 const (
@@ -123,8 +123,8 @@ func (s *Session) Remember(ctx context.Context, name string, at Version, value a
 	return s.apply(ctx, set)
 }
 
-// Recall reads the owner's data with the given name into value, as known here, and returns its version. A
-// session that no gate has found has no data.
+// Recall reads the owner's data with the given name into value, as known to this gateway, and returns the
+// version of the data. A session that no gate has found has no data.
 func (s *Session) Recall(ctx context.Context, name string, value any) (Version, error) {
 	if s.in == nil {
 		return 0, nil

@@ -99,9 +99,9 @@ const (
 	writeLimit = 20 * time.Second // time limit of a decision, longer than an election
 )
 
-// decide makes the changes that compose returns. compose reads the values that they depend on, and
-// is called again if others change these values. If a store that is not shared fails, the changes
-// are made in memory and end with the gate. If the store is shared, decide fails with [ErrStore].
+// decide makes the changes that compose returns. compose reads the values on which they depend, and is called
+// again if others change these values. If a store that is not shared fails, the changes are made in memory
+// and end with the gate. If the store is shared, decide fails with [ErrStore].
 func (g *Gate) decide(
 	ctx context.Context, compose func(context.Context, *store.Sealed) ([]store.Change, error),
 ) error {
@@ -135,8 +135,8 @@ func decideIn(
 	return err
 }
 
-// read reads a value as known here. It does not ask the other gateways, as Get would for each
-// missing value. The revision is [store.Absent] if there is no value.
+// read reads a value as known to this gateway. Unlike Get, it does not ask the other gateways about a missing
+// value. The revision is [store.Absent] if there is no value.
 func read[T any, P store.Value[T]](
 	ctx context.Context, in *store.Sealed, kind store.Kind, key string,
 ) (value T, revision store.Revision, err error) {
@@ -150,8 +150,9 @@ func read[T any, P store.Value[T]](
 	return value, revision, errors.Join(err, wrong)
 }
 
-// lookUp returns the session with the given id that has not ended, or nil. If the session is unknown here,
-// another gateway may just have created it. The error means that it could not find that out.
+// lookUp returns the session with the given id that has not ended, or nil. If the session is unknown to this
+// gateway, lookUp asks the others, because one of them may just have created it. The error means that they
+// could not be asked.
 func (g *Gate) lookUp(ctx context.Context, id string) (*Session, error) {
 	if id == "" {
 		return nil, nil
@@ -203,8 +204,8 @@ func (g *Gate) known(ctx context.Context, key sum) *Session {
 	return nil
 }
 
-// asking holds the time when the other gateways were last asked. Only the goroutine that has
-// received it may ask.
+// asking holds the time when the other gateways were last asked. A goroutine may ask only after it has
+// received the time from the channel.
 type asking chan time.Time
 
 // askEvery is the minimum time between two queries for all callers together, because anybody can
@@ -214,7 +215,8 @@ const askEvery = 50 * time.Millisecond
 // askLimit is how long a gateway waits for an answer.
 const askLimit = 2 * time.Second
 
-// ask returns once a shared store has everything that the others had when ask was called.
+// ask returns once this gateway's view of a shared store has everything that the other gateways had when ask
+// was called.
 func (a asking) ask(ctx context.Context, db *store.Sealed) error {
 	called := time.Now()
 	select {
@@ -327,7 +329,7 @@ func (g *Gate) remove(ctx context.Context, s *Session) error {
 	return err
 }
 
-// sealer returns the cipher that seals a text for a cookie.
+// sealer returns the cipher that seals a text with a key derived from a cookie.
 func sealer(id, what string) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, []byte(id), nil, what, 32)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// A program that has seen a ticket can send it again, with the authenticator that was sent with it. So
-// each use is in the store, where all gateways find it, also after a restart.
+// A program that has seen a ticket can send it again, with the authenticator that was sent with it. So each
+// use is recorded in the store, where all gateways find it, even after a restart.
 
 // used is the use of a ticket as stored.
 type used struct{ store.Formatted }

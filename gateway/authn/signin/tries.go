@@ -14,10 +14,10 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Wrong passwords are counted before the directory is asked, because the domain counts each one
-// towards a lockout, whichever gateway passes it on. So the tries of an account are in the store,
-// and all gateways share the count. Each gateway counts the tries from an address by itself,
-// because these only keep a single host from trying many accounts.
+// Wrong passwords are counted before the directory is asked, because the domain counts each one towards a
+// lockout, whichever gateway passes it on. So the tries of an account are in the store, and all gateways
+// share the count. Each gateway counts the tries from an address by itself, because this count only keeps a
+// single host from trying many accounts.
 
 const (
 	remembered    = 20000 // number of addresses, and of uses of sessions
@@ -41,7 +41,7 @@ func newAddresses(now func() time.Time) *addresses {
 	return a
 }
 
-// take counts n tries as wrong ones. It fails with a [*TooMany] that says when n tries are free.
+// take counts n tries as wrong. It fails with a [*TooMany] that says when n tries are available.
 func (a *addresses) take(client netip.Addr, n int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -109,10 +109,10 @@ func (t *tried) counting(now time.Time, window time.Duration) []time.Time {
 	return t.Times
 }
 
-// holder is the account or name that wrong passwords are counted for.
+// holder is the account or name for which wrong passwords are counted.
 type holder struct {
 	sid  string // of the account; empty if no account has the name
-	name string // folded; with a SID, the name used for counting in earlier versions
+	name string // folded name; if there is a SID, only for counts of earlier versions
 }
 
 // keys returns the key in the store, and the key used by earlier versions, or "" if that is the
@@ -239,14 +239,14 @@ func since(times []time.Time, start time.Time) []time.Time {
 // the window.
 type allowance struct {
 	most    int // from any address
-	trusted int // including tries from an address where the account signed in recently
+	trusted int // the number from an address where the account signed in recently
 	window  time.Duration
 }
 
-// allowed returns the number of wrong passwords to pass on to a domain that locks out at the
-// threshold. It stays two below the threshold where possible, so one try elsewhere does not lock the
-// account. An address where the account signed in recently gets as many more, but the sum always
-// stays below the threshold. A threshold of zero means that the domain never locks out.
+// allowed returns the number of wrong passwords to pass on to a domain that locks out at the threshold. It
+// stays two below the threshold where possible, so one try elsewhere does not lock the account. An address
+// where the account signed in recently gets the same number in addition, but the sum always stays below the
+// threshold. A threshold of zero means that the domain never locks out.
 func allowed(tries, threshold int) (most, trusted int) {
 	if threshold <= 0 {
 		return tries, 2 * tries
@@ -256,8 +256,8 @@ func allowed(tries, threshold int) (most, trusted int) {
 	return most, min(2*tries, below)
 }
 
-// TooMany is the error after too many wrong passwords for a name, whether or not an account has the
-// name. errors.Is finds [ErrTooMany] in it.
+// TooMany is the error after too many wrong passwords for a name, whether or not an account has the name. It
+// wraps [ErrTooMany].
 type TooMany struct {
 	Wait time.Duration // until the next try is allowed
 }

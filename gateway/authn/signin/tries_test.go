@@ -32,8 +32,8 @@ func tryAt(t *testing.T, g *Gate, from netip.Addr, password string) error {
 	return err
 }
 
-// TestStrangersKeepNobodyOut: wrong passwords of strangers do not keep a person out of an address
-// where the person signed in recently.
+// TestStrangersKeepNobodyOut: wrong passwords of strangers do not prevent a person from signing in at an
+// address where the person signed in recently.
 func TestStrangersKeepNobodyOut(t *testing.T) {
 	g, d, now := withThreshold(5)
 	require.NoError(t, tryAt(t, g, home, "right"))

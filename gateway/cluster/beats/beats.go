@@ -1,9 +1,9 @@
-// Package beats carries the messages of a cluster's gateways through the nodes of the engine, which
-// store none of them.
+// Package beats carries the messages between a cluster's gateways through the nodes of the engine, which do
+// not store them.
 //
-// A message is sealed with the cluster's key, and bound to the cluster and its sender. It names the
-// processes that its sender has heard. A process only accepts messages that name it. Such a message
-// was created after the process began, whatever the clocks say, so it cannot be an old message that
+// A message is sealed with the cluster's key, and bound to the cluster and its sender. It names the processes
+// that its sender has heard. A process only accepts messages that name the process. Such a message was
+// created after the process began, no matter what the clocks say, so it cannot be an old message that
 // somebody has recorded. Therefore two gateways hear each other from their second message on.
 // [cluster.Member] ignores repetitions within the lifetime of a process.
 package beats
@@ -28,11 +28,11 @@ const (
 	outgoingMost = 64  // messages that wait to be sent
 	incomingMost = 256 // messages that wait to be received
 
-	// processesMost is the number of processes per gateway that a message names. The one heard last
-	// may come from an old message, so earlier ones are named, too.
+	// processesMost is the number of processes per gateway that a message names. The process heard last may come
+	// from an old message, so earlier ones are named, too.
 	processesMost = 4
 
-	// A dead connection is given up after about three of these.
+	// A dead connection is given up after about three pings.
 	pingEvery = time.Second
 )
 
@@ -178,7 +178,7 @@ func (p *Peers) hear(from journal.Process) {
 	p.heard[from.Gateway] = append(starts, from.Start)
 }
 
-// bound returns the context that a gateway's messages are bound to.
+// bound returns the context to which a gateway's messages are bound.
 func (p *Peers) bound(gateway string) []byte {
 	return []byte("adgateway beat\x00" + p.o.Cluster + "\x00" + gateway)
 }

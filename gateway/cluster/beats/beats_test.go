@@ -41,7 +41,7 @@ func options(gateway, start string, urls ...string) Options {
 	}
 }
 
-// begin starts a process and waits until it is connected.
+// begin starts a process and waits until the process is connected.
 func begin(t testing.TB, o Options) *end {
 	t.Helper()
 	p, err := New(o)
@@ -66,7 +66,7 @@ func (e *end) say(term uint64) {
 	require.NoError(e.t, e.conn.Flush())
 }
 
-// hears receives a message, which must come from a given process with a given term.
+// hears receives a message, which must come from the given process and have the given term.
 func (e *end) hears(from *end, term uint64) {
 	e.t.Helper()
 	ctx, cancel := context.WithTimeout(e.t.Context(), hang)
@@ -127,8 +127,8 @@ func TestGatewaysHearEachOther(t *testing.T) {
 	assert.Equal(t, report, got)
 }
 
-// TestWhatOthersSendCountsForNothing: messages with another key, for another cluster, in the name of
-// another gateway, or malformed, are ignored. The next message is heard nevertheless.
+// TestWhatOthersSendCountsForNothing: messages that are sealed with another key, for another cluster, in the
+// name of another gateway, or malformed are ignored. The next message is heard nevertheless.
 func TestWhatOthersSendCountsForNothing(t *testing.T) {
 	nodes := enginetest.Start(t, 1)
 	url := nodes.URLs()[0]
@@ -197,7 +197,7 @@ func TestAnOldMessageCountsForNothing(t *testing.T) {
 	a.hears(again, 8)
 }
 
-// TestSendNeverWaits: sending waits neither for a node that hangs nor for one that is away.
+// TestSendNeverWaits: sending waits neither for a node that hangs nor for a node that cannot be reached.
 // Messages sent meanwhile are lost, and later ones are heard.
 func TestSendNeverWaits(t *testing.T) {
 	nodes := enginetest.Start(t, 1)

@@ -1,9 +1,9 @@
-// Package choice stores which domain controller and which DNS server all gateways of a cluster use.
+// Package choice stores the domain controller and the DNS server that all gateways of a cluster use.
 //
-// The leader decides: it pins the first server of a lane that it can use. It moves the pin when it
-// has not reached that server for a while and can use another one. The other gateways follow its
-// choice. The servers that they can reach only matter for the election: a gateway that reaches more
-// lanes than the leader takes over, see [Choices.Lanes]. An administrator moves a pin with [Move].
+// The leader decides. It pins the first server of a lane that it can use, and moves the pin when it has not
+// reached that server for a while and can use another one. The other gateways follow its choice. The servers
+// that they can reach only matter for the election, because a gateway that reaches more lanes than the leader
+// takes over, see [Choices.Lanes]. An administrator moves a pin with [Move].
 package choice
 
 import (
@@ -50,8 +50,8 @@ type Options struct {
 	Now func() time.Time                            // monotonic; nil means time.Now
 }
 
-// Choices are the choices for all lanes as known to one gateway. They implement servers.Shared for
-// its runs. They are safe for concurrent use.
+// Choices holds the choices for all lanes as known to one gateway. It implements servers.Shared, and is safe
+// for concurrent use.
 type Choices struct {
 	o Options
 
@@ -63,9 +63,9 @@ type Choices struct {
 type lane struct {
 	last   Choice    // as last read
 	looked bool      // whether this gateway has tried to reach the server
-	away   time.Time // since when the server is out of reach; zero if it is not
+	away   time.Time // since when the server is out of reach; zero if it can be reached
 	other  string    // another server that this gateway could use
-	usable bool      // this gateway could use at least one of the servers when it last checked
+	usable bool      // whether this gateway could use any of the servers when it last checked
 	fault  string    // logged reason why another server could not be chosen
 }
 
@@ -80,7 +80,7 @@ func New(o Options) *Choices {
 	return &Choices{o: o, lanes: map[ps.Lane]*lane{ps.Directory: {}, ps.DNS: {}}}
 }
 
-// read reads a choice, which has no server if there is none.
+// read reads a choice, whose server is empty if none was chosen.
 func read(ctx context.Context, db *store.Sealed, on ps.Lane) (c Choice, err error) {
 	e, err := db.Get(ctx, kind, string(on))
 	switch {
@@ -96,7 +96,7 @@ func read(ctx context.Context, db *store.Sealed, on ps.Lane) (c Choice, err erro
 // errAsItIs ends an update that is no longer needed.
 var errAsItIs = errors.New("it is as it should be")
 
-// write chooses a server for a lane, unless may returns an error for the current choice.
+// write chooses a server for a lane. It fails if may returns an error for the current choice.
 func write(
 	ctx context.Context, db *store.Sealed, on ps.Lane, server, reason string, may func(now Choice) error,
 ) error {
@@ -120,8 +120,8 @@ func write(
 	return err
 }
 
-// current returns the choice for a lane, which has no server if there is none yet. If the store
-// cannot be read, it returns the last known choice.
+// current returns the choice for a lane, whose server is empty if none was chosen yet. If the store cannot be
+// read, it returns the last known choice.
 func (c *Choices) current(ctx context.Context, on ps.Lane) Choice {
 	found, err := read(ctx, c.o.Store, on)
 	c.mu.Lock()
@@ -136,7 +136,7 @@ func (c *Choices) current(ctx context.Context, on ps.Lane) Choice {
 	return l.last
 }
 
-// Pinned returns the server of a lane, or "" if there is none yet, and the number of the choice.
+// Pinned returns the server chosen for a lane, or "" if there is none yet, and the number of the choice.
 func (c *Choices) Pinned(ctx context.Context, on ps.Lane) (server string, epoch uint64) {
 	found := c.current(ctx, on)
 	return found.Server, found.Epoch
@@ -179,11 +179,11 @@ func (c *Choices) Reached(on ps.Lane, server string, reached bool, other string)
 	}
 }
 
-// Doubted returns false, because the servers that other gateways reach do not count.
+// Doubted always returns false, because it does not matter which servers other gateways reach.
 func (c *Choices) Doubted(ps.Lane) bool { return false }
 
-// Lanes returns the names of the lanes on which this gateway could use the chosen server or another
-// one. It is meant for cluster.Options.
+// Lanes returns the names of the lanes on which this gateway can use the chosen server or another one. It is
+// meant for cluster.Options.Lanes.
 func (c *Choices) Lanes() (names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -236,8 +236,7 @@ func (c *Choices) check(ctx context.Context, on ps.Lane) {
 	c.failed(ctx, before, err)
 }
 
-// failed stores the reason why another server could not be chosen, or nil. It logs a reason that is
-// new.
+// failed stores the reason why another server could not be chosen, or nil. It logs a reason only once.
 func (c *Choices) failed(ctx context.Context, before Choice, err error) {
 	fault := ""
 	if err != nil {

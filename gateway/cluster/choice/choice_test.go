@@ -140,8 +140,8 @@ func TestTheLeaderMovesThePin(t *testing.T) {
 	}
 }
 
-// TestAServerThatIsReachedAgainStays: a server that is reached again stays chosen, however often it
-// is briefly unreachable.
+// TestAServerThatIsReachedAgainStays: a server that is reached again stays chosen, no matter how often it is
+// briefly unreachable.
 func TestAServerThatIsReachedAgainStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, _ := gateways(t, 1)

@@ -33,8 +33,8 @@ func Sources(s cluster.Status) (all []Source) {
 	return all
 }
 
-// Replaced is the suffix of a store that was replaced by a copy. It is kept next to the copy until
-// the next one. If the log was rolled back, only this file has the lost changes.
+// Replaced is the suffix of a store that was replaced by a copy. It is kept next to the copy until the next
+// one. If the log was rolled back, only this file contains the lost changes.
 const Replaced = ".replaced"
 
 // Client gets copies. All fields except Dial are required.
@@ -47,10 +47,10 @@ type Client struct {
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil for a [net.Dialer]
 }
 
-// Copy replaces this gateway's store by another gateway's file, and returns the new store open. It
-// closes the old store once it has received a copy. check returns an error if a file at a position
-// would not help. If Copy fails, for the reasons of all sources, it returns the previous store,
-// open, or nil if that can no longer be opened. It is not safe for concurrent use.
+// Copy replaces this gateway's store by another gateway's file, and returns the new store open. It closes the
+// old store once it has received a copy. check returns an error if a file at a position would not help. If
+// Copy fails, its error joins the reasons of all sources. It then returns the previous store, open, or nil if
+// that store can no longer be opened. It is not safe for concurrent use.
 func (c *Client) Copy(
 	ctx context.Context, old *store.File, check func(context.Context, store.Point) error,
 ) (*store.File, error) {

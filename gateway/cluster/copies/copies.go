@@ -1,7 +1,7 @@
-// Package copies gives the file of another gateway to a gateway whose own file cannot follow the
-// cluster's log. A copy travels on the hop listener, whose other end has proved that it is a
-// gateway of the cluster. The minimum position of the copy comes first, so a file that would not
-// help is not sent. An incomplete or modified copy is refused, and the previous file stays.
+// Package copies gives a copy of another gateway's store to a gateway whose own store cannot follow the
+// cluster's log. A copy is sent over the hop listener, whose clients have proved that they are gateways of
+// the cluster. The minimum position of the copy is sent first, so that a file that would not help is not
+// transferred. An incomplete or modified copy is refused, and the previous file stays.
 package copies
 
 import (
@@ -24,7 +24,8 @@ const Path = "/cluster/copy"
 const pointHeader = "X-Adgateway-Point"
 
 const (
-	// stalled is how long a source may send nothing, because it first writes the copy to its own disk.
+	// stalled is how long a source may send nothing. It is long because the source first writes the copy to its
+	// own disk.
 	stalled = 2 * time.Minute
 
 	// sendFor is the time limit for sending a piece.
@@ -39,8 +40,7 @@ type Handler struct {
 	busy sync.Mutex
 }
 
-// ServeHTTP answers with a copy, as written by [store.File.CopyTo]. The answer breaks off if that
-// fails.
+// ServeHTTP answers with a copy, as written by [store.File.CopyTo]. The answer breaks off if CopyTo fails.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
 		http.Error(w, "a copy is read with GET", http.StatusMethodNotAllowed)
@@ -96,7 +96,7 @@ type incoming struct {
 
 var errStalled = errors.New("nothing has come for too long")
 
-// get requests a copy. Unless it fails, the caller must call close.
+// get requests a copy. The caller must call close, unless get fails.
 func get(ctx context.Context, client *http.Client, address string) (*incoming, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	in := &incoming{end: end, alive: time.AfterFunc(stalled, func() { end(errStalled) })}

@@ -207,8 +207,8 @@ func TestAFileThatDoesNotHelpIsNotTaken(t *testing.T) {
 	assert.Equal(t, digest(t, source), digest(t, a.old))
 }
 
-// TestWithoutOthersThereIsNoCopy: there is no copy if no gateway was heard from, one does not answer, or
-// one is closed.
+// TestWithoutOthersThereIsNoCopy: there is no copy if no gateway was heard, a gateway does not answer, or its
+// store is closed.
 func TestWithoutOthersThereIsNoCopy(t *testing.T) {
 	a := newAway(t)
 	require.Error(t, a.copies(t, anywhere))
@@ -270,8 +270,8 @@ func (f fixed) Leader() (name, address string, term uint64, ok bool) {
 }
 func (f fixed) Changed() <-chan struct{} { return nil }
 
-// TestCopiesTravelOnTheHop: copies can come from a gateway that does not lead, but only travel
-// between gateways on the list, and only the gateway that was asked may answer.
+// TestCopiesTravelOnTheHop: a copy can come from a gateway that does not lead. It is only sent between
+// gateways on the list, and only the gateway that was asked may answer.
 func TestCopiesTravelOnTheHop(t *testing.T) {
 	key, err := store.NewKey(make([]byte, store.KeyLength))
 	require.NoError(t, err)

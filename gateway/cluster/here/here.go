@@ -18,9 +18,10 @@ import (
 
 // Gateway is this gateway in its cluster. It is safe for concurrent use.
 type Gateway struct {
-	Member  *cluster.Member // nil if the gateway is not in a cluster; then the other fields are not used
-	Cluster string          // name of the cluster
-	Name    string          // of this gateway
+	// nil if the gateway is not in a cluster, in which case the other fields are not used
+	Member  *cluster.Member
+	Cluster string // name of the cluster
+	Name    string // of this gateway
 	Kept    *store.Sealed
 	Lanes   func() []string // returns the lanes whose servers this gateway can use
 }
@@ -78,7 +79,7 @@ func (g Gateway) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(g.state()) // the client may have left
 }
 
-// judgedFor is how long a new leader waits for the open changes of earlier terms before it begins
+// judgedFor is how long a new leader waits for the verdicts on open changes of earlier terms before it begins
 // work of its own.
 const judgedFor = 5 * time.Second
 

@@ -59,7 +59,7 @@ func (a *authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) *x50
 	return certificate
 }
 
-// settings returns the hop's TLS settings of a gateway, for both directions.
+// settings returns the TLS settings of a gateway's hop, for both directions.
 func (a *authority) settings(name string) *tls.Config {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
@@ -196,7 +196,7 @@ type fleet struct {
 }
 
 func newFleet(t testing.TB) *fleet {
-	// If both ends of a pipe are closed, each waits for the other to read its TLS close message.
+	// If both ends of a pipe are closed at once, each waits for the other to read its TLS close message.
 	t.Cleanup(func() { time.Sleep(time.Minute) })
 	return &fleet{
 		t: t, ca: newAuthority(t), network: &network{listeners: map[string]*listener{}},

@@ -19,8 +19,8 @@ type Options struct {
 	Gateway string // name of this gateway
 	Leader  Leader
 
-	// TLS returns the settings for a connection to a gateway. They present this gateway's certificate,
-	// and accept only that gateway.
+	// TLS returns the settings for a connection to a gateway. They present this gateway's certificate, and
+	// accept no other server than the named gateway.
 	TLS func(gateway string) *tls.Config
 
 	// Waiting is the number of calls that may wait for a leader at the same time.
@@ -49,7 +49,7 @@ const (
 // Failure is the reason why a call has no answer from the leader.
 type Failure struct {
 	Outcome    Outcome       // [NotLeader] or [Unknown]
-	RetryAfter time.Duration // when it is safe and useful to repeat the call; 0 if it may be unsafe
+	RetryAfter time.Duration // time until it is safe and useful to repeat the call; 0 if repeating may be unsafe
 	Err        error         // for the log
 }
 
@@ -57,7 +57,7 @@ type Failure struct {
 const (
 	dialTimeout      = time.Second
 	handshakeTimeout = 3 * time.Second
-	leaderWait       = 5 * time.Second // for a leader; sum of all waits of a call
+	leaderWait       = 5 * time.Second // for a leader; limits the sum of all waits of a call
 	samePause        = 250 * time.Millisecond
 	answerMargin     = 5 * time.Second // added to the time that the leader itself may take
 	oldTermGrace     = 15 * time.Second
@@ -109,15 +109,15 @@ func (f *Forwarder) Close() {
 // leader may take until its answer begins; after that there is no limit. Without a leader the call
 // waits briefly for one.
 //
-// Forward returns true if this gateway leads, or has become leader while the call waited. In that
-// case it has read nothing of the body and written nothing, and the caller must run the call here.
+// Forward returns true if this gateway leads, or has become leader while the call waited. In that case it has
+// neither read the body nor written anything, and the caller must run the call on this gateway.
 //
-// A failure is the reason why the leader has not answered. In that case, too, nothing was written,
-// and the caller answers. The client may have left.
+// A non-nil failure is the reason why the leader has not answered. In that case, too, nothing was written,
+// and the caller must answer. The client may have left.
 //
-// The target of the forwarded request is the text that the client sent (RequestURI) where that is
-// known. Like [httputil.ReverseProxy], Forward panics with [http.ErrAbortHandler] if the answer
-// breaks off after its status, so the client does not mistake it for a complete one.
+// The target of the forwarded request is the text that the client sent (RequestURI), if it is known. Like
+// [httputil.ReverseProxy], Forward panics with [http.ErrAbortHandler] if the answer breaks off after its
+// status, so the client does not mistake it for a complete one.
 func (f *Forwarder) Forward(
 	w http.ResponseWriter, r *http.Request, origin Origin, limit time.Duration,
 ) (here bool, failed *Failure) {
@@ -136,7 +136,8 @@ func (f *Forwarder) Forward(
 	p := &passage{forwarder: f, request: r, origin: origin, limit: limit + answerMargin}
 	in := r.WithContext(r.Context())
 	in.Header = r.Header.Clone()
-	in.Header.Del("Connection") // otherwise the proxy drops the headers that it lists, which may be conditions
+	// otherwise the proxy drops the headers that Connection lists, which may be conditions
+	in.Header.Del("Connection")
 	proxy := httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p, ErrorLog: log.New(io.Discard, "", 0),
 		ModifyResponse: func(res *http.Response) error {
@@ -186,8 +187,8 @@ func (p *passage) rewrite(pr *httputil.ProxyRequest) {
 	}
 	p.origin.write(out.Header)
 
-	// This keeps a body at its client until the leader wants it, so the call can go to another gateway
-	// if this one does not lead.
+	// This keeps a body at its client until the leader wants it, so that the call can be sent to another gateway
+	// if the first one does not lead.
 	out.Header.Del("Expect")
 	if out.Body != nil {
 		out.Header.Set("Expect", "100-continue")
@@ -197,8 +198,8 @@ func (p *passage) rewrite(pr *httputil.ProxyRequest) {
 	}
 }
 
-// final drops the leader's 100 Continue. The server of the client's connection sends its own to
-// clients that have asked for it, as soon as the body is read.
+// final drops the leader's 100 Continue. As soon as the body is read, the server of the client's connection
+// sends a 100 Continue itself to a client that has asked for it.
 type final struct{ http.ResponseWriter }
 
 func (w final) WriteHeader(status int) {
@@ -210,8 +211,8 @@ func (w final) WriteHeader(status int) {
 // Unwrap is called by [http.ResponseController].
 func (w final) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// to returns the transport to a gateway. Connections to the previous one are closed once their
-// calls have ended.
+// to returns the transport to a gateway. Connections to the previous gateway are closed once their calls have
+// ended.
 func (f *Forwarder) to(p peer) *http.Transport {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -1,14 +1,13 @@
-// Package hop takes a call from the gateway that received it to the one that leads.
+// Package hop takes a call from the gateway that received it to the gateway that leads.
 //
-// A [Forwarder] sends the call over mutual TLS, and a [Receiver] accepts it. Path, query, body,
-// credential and answer travel unchanged, and neither side buffers a whole body. Facts that are
-// known only to the gateway that received the call are its [Origin]. It travels in headers that are
-// accepted on the hop listener and nowhere else, because every other listener removes them with
-// [Clean].
+// A [Forwarder] sends the call over mutual TLS, and a [Receiver] accepts it. Path, query, body, credential
+// and answer travel unchanged, and neither side buffers a whole body. The facts that only the receiving
+// gateway knows form the [Origin] of the call. It travels in headers that are accepted on the hop listener
+// and nowhere else, because every other listener removes them with [Clean].
 //
-// A call is sent once. It is sent again only if it is certain that nothing has begun: there was no
-// connection, the header was never written, or the receiver said so. If the hop breaks after that,
-// nobody knows how the call ended. A call that was forwarded is never forwarded again.
+// A call is sent once. It is sent again only if it is certain that nothing has begun, because there was no
+// connection, the header was never written, or the receiver said so. If the hop breaks after that, nobody
+// knows how the call ended. A call that was forwarded is never forwarded again.
 package hop
 
 import (
@@ -27,8 +26,8 @@ type Leader interface {
 	// It returns false if no leader is known.
 	Leader() (name, address string, term uint64, ok bool)
 
-	// Changed returns a channel that is closed when the result of Leader may have changed. It may also
-	// be closed for other reasons, so the waiter must compare.
+	// Changed returns a channel that is closed when the result of Leader may have changed. It may also be closed
+	// for other reasons, so the waiter must compare the results.
 	Changed() <-chan struct{}
 }
 
@@ -60,15 +59,15 @@ type Origin struct {
 
 type originKey struct{}
 
-// From returns the origin of a call that another gateway forwarded, given the context of its
-// request. It returns false if the call came from a client.
+// From returns the origin of a call that another gateway forwarded, given the context of the call's request.
+// It returns false if the call came from a client.
 func From(ctx context.Context) (Origin, bool) {
 	origin, ok := ctx.Value(originKey{}).(Origin)
 	return origin, ok
 }
 
-// The headers of the hop. The first ones are in the request, the others in the answer of a receiver
-// that has begun nothing.
+// The headers of the hop. Some are in the request, the others in the answer of a receiver that has begun
+// nothing.
 const (
 	prefix = "X-Adgateway-Hop-"
 

@@ -2,9 +2,8 @@ package hop
 
 import "adgateway/gateway/cluster"
 
-// Of returns the leader according to a member of the cluster. This gateway leads for as long as
-// it accepts changes. No gateway leads while a leader begins, leaves, or cannot prove that it
-// leads, so calls wait then.
+// Of returns the leader according to a member of the cluster. This gateway leads for as long as it accepts
+// changes. While a leader begins, leaves, or cannot prove that it leads, no gateway leads and calls wait.
 func Of(member *cluster.Member, gateway string) Leader { return memberLeader{member, gateway} }
 
 type memberLeader struct {

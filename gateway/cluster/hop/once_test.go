@@ -19,9 +19,8 @@ import (
 // hangUp closes the connection of a request without an answer.
 func hangUp() { panic(http.ErrAbortHandler) }
 
-// TestACallIsNeverSentTwice: the leader reads a call on a connection that was used before, and
-// closes the connection. Go's transport would repeat such a call if it has no body and a header
-// named Idempotency-Key.
+// TestACallIsNeverSentTwice: the leader reads a call on a connection that was used before, and closes the
+// connection. Go's transport would repeat such a call if it had no body and a header named Idempotency-Key.
 func TestACallIsNeverSentTwice(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, key, body string
@@ -224,8 +223,8 @@ func TestACallWhoseBodyIsGoneIsNotSentAgain(t *testing.T) {
 	})
 }
 
-// TestACallIsForwardedOnce: two gateways each take the other one for the leader, and do not forward
-// a call back and forth.
+// TestACallIsForwardedOnce: two gateways that each take the other one for the leader do not forward a call
+// back and forth.
 func TestACallIsForwardedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)

@@ -45,7 +45,7 @@ var (
 // notBegun is the failure of an attempt that no gateway has begun to process.
 type notBegun struct {
 	cause error
-	final bool // there can be no further attempt, because part of the body is gone
+	final bool // whether part of the body is gone, so there can be no further attempt
 }
 
 func (e *notBegun) Error() string { return e.cause.Error() }
@@ -103,8 +103,8 @@ var (
 	errWaitedOut = errors.New("there is none for too long")
 )
 
-// next waits until a different leader is known, or pause has passed. In a busy cluster
-// there is news all the time, which is no reason to ask the same gateway again at once.
+// next waits until a different leader is known, or pause has passed. In a busy cluster the member's state
+// changes all the time, which is no reason to ask the same gateway again at once.
 func (w *waiting) next(
 	ctx context.Context, leader Leader, before led, changed <-chan struct{}, pause <-chan time.Time,
 ) error {
@@ -208,8 +208,8 @@ func rejected(err error) bool {
 	return alert.Kind() == reflect.Uint8 && slices.Contains(refusals, alert.Uint())
 }
 
-// follow cuts a call off some time after its leader's term was followed by a later one. It returns
-// when the context ends.
+// follow cuts a call off some time after a later term has followed that of the call's leader. It returns when
+// the context ends.
 func (f *Forwarder) follow(ctx context.Context, term uint64, cut context.CancelCauseFunc) {
 	for {
 		changed := f.options.Leader.Changed()
@@ -248,7 +248,7 @@ func (l *loan) Read(into []byte) (int, error) {
 	return l.lender.Read(into)
 }
 
-// Close does nothing, because the body belongs to the lender.
+// Close does nothing, because the lender closes the body.
 func (l *loan) Close() error { return nil }
 
 // end revokes the body, and reports whether any of it may have been read.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// Receiver accepts the calls that other gateways forward. To Next a request looks as if its client
-// were connected to this gateway: RemoteAddr and TLS describe the client.
+// Receiver accepts the calls that other gateways forward. RemoteAddr and TLS of the request that Next gets
+// describe the client, as if it were connected to this gateway.
 type Receiver struct {
 	Gateway string // name of this gateway
 	Leader  Leader
@@ -21,7 +21,7 @@ type Receiver struct {
 
 	Next http.Handler
 
-	// Beside holds handlers, by path, with which every gateway answers other gateways, whether or not it
+	// Beside maps paths to handlers for requests of other gateways that a gateway answers whether or not it
 	// leads. It may be nil.
 	Beside map[string]http.Handler
 }

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// The limits of the listener. There is none for a body, because the forwarding gateway limits its
-// client. The forwarding gateway closes its idle connections before this side does.
+// The limits of the listener. There is no limit for a body, because the forwarding gateway limits its client.
+// The limit for idle connections is longer than that of the forwarding gateway, which therefore closes them
+// first.
 const (
 	headerTimeout = 10 * time.Second
 	headerLimit   = 256 << 10 // the client's header and its certificate chains
@@ -29,9 +30,8 @@ type Server struct {
 	none    chan struct{} // closed when the last connection is closed; nil if nobody waits for that
 }
 
-// NewServer returns a server for the hop listener. The settings must present this gateway's
-// certificate, and demand and verify the certificates of the others. The receiver only asks for
-// their names.
+// NewServer returns a server for the hop listener. The settings must present this gateway's certificate, and
+// require and verify the certificates of the others, because the receiver only reads the names in them.
 func NewServer(receiver *Receiver, settings *tls.Config) (*Server, error) {
 	if settings.ClientAuth != tls.RequireAndVerifyClientCert && settings.VerifyConnection == nil {
 		return nil, errors.New("hop: nothing verifies the certificates of others")
@@ -67,10 +67,10 @@ func (s *Server) count(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// Drain lets the other gateways close their connections, until there are none or ctx ends. It is
-// meant for a gateway that has stopped leading and shuts down, because a call sent on a connection
-// that this side is closing ends as [Unknown]. Drain still answers calls, the last one on each
-// connection. It may only be called once.
+// Drain lets the other gateways close their connections, until there are none or ctx ends. It is meant for a
+// gateway that has stopped leading and shuts down, because a call sent on a connection that this side is
+// closing ends as [Unknown]. Meanwhile calls are still answered, and each answer asks the client to close the
+// connection. Drain may only be called once.
 func (s *Server) Drain(ctx context.Context) {
 	s.leaving.Store(true)
 	s.mutex.Lock()

@@ -65,7 +65,7 @@ func TestAListArrivesWhileItsEndIsHeldBack(t *testing.T) {
 		t.Run(media, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t)
-				next := make(chan string, 1) // pipes have no buffer for the end of a piece
+				next := make(chan string, 1) // buffered, because pipes have no buffer for the end of a piece
 				f.gateway("gw1", func(w http.ResponseWriter, _ *http.Request) {
 					w.Header().Set("Content-Type", media)
 					_ = http.NewResponseController(w).Flush()
@@ -101,7 +101,8 @@ func TestASlowClientSlowsDownTheLeader(t *testing.T) {
 		f := newFleet(t)
 		var sent atomic.Int64
 		f.gateway("gw1", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", strconv.Itoa(20*mebibyte)) // else a timer of the proxy waits for a mutex
+			// otherwise a timer of the proxy waits for a mutex
+			w.Header().Set("Content-Length", strconv.Itoa(20*mebibyte))
 			piece := []byte(strings.Repeat("x", 1<<10))
 			for range 20 << 10 {
 				_, _ = w.Write(piece)

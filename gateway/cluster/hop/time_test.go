@@ -68,8 +68,8 @@ func TestTheWaitsOfACallCountTogether(t *testing.T) {
 	})
 }
 
-// TestNewsOfTheSameLeaderAreNoReasonToAskAgain: an unreachable gateway is asked again only after a
-// pause, whatever else happens in the cluster.
+// TestNewsOfTheSameLeaderAreNoReasonToAskAgain: an unreachable gateway is asked again only after a pause,
+// even if other events occur in the cluster.
 func TestNewsOfTheSameLeaderAreNoReasonToAskAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)

@@ -1,6 +1,6 @@
-// Package migrate creates the files of a cluster's gateway from the data that gateways of an
-// earlier version shared: the mirror of their store, and the changes that one of them made while it
-// could not reach that store.
+// Package migrate creates the files of a gateway in a cluster from the data that gateways of an earlier
+// version shared. These are the mirror of their store, and the changes that a gateway made while it could not
+// reach that store.
 //
 // All files are created under temporary names and renamed at the end. The folder that makes the
 // gateway a member of a cluster is renamed last. So [Run] can be called again after an interruption
@@ -32,7 +32,7 @@ import (
 type Options struct {
 	Cluster string
 	Gateway string       // this gateway, under its former name
-	Mirror  string       // file to read: the mirror that is furthest ahead among all gateways
+	Mirror  string       // file to read; the mirror that is furthest ahead among those of all gateways
 	Store   string       // file of the new store
 	Folder  trust.Folder // new folder
 
@@ -48,7 +48,7 @@ type Options struct {
 	Most int64            // size limit of the history in bytes
 	Now  func() time.Time // clock, by which values also expire
 
-	step func(what string) // called before each change of a file; nil except in tests
+	step func(what string) // called before each change of a file; only set in tests
 }
 
 // Journal holds changes that a gateway made while it could not reach the store.

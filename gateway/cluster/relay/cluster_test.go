@@ -130,7 +130,7 @@ func startCluster(t *testing.T) (all []*gateway) {
 	return all
 }
 
-// count is a counter that several writers increment. Each of them knows its own share.
+// count is a counter that several writers increment, together with the number of increments of each writer.
 type count struct {
 	Sum int            `json:"sum"`
 	Of  map[string]int `json:"of"`
@@ -148,8 +148,8 @@ func readCount(ctx context.Context, s *store.Sealed) (c count, at store.Revision
 	return c, found.Revision, err
 }
 
-// TestTwoCountWhileLeadersChange: none of the writers' steps is lost or made twice, whichever
-// gateway leads, and even if answers are lost.
+// TestTwoCountWhileLeadersChange: no step of a writer is lost or made twice, no matter which gateway leads,
+// and even if answers are lost.
 func TestTwoCountWhileLeadersChange(t *testing.T) {
 	t.Parallel()
 	const steps = 200

@@ -200,7 +200,7 @@ func (h *host) start() {
 	})
 }
 
-// put sets a value at whichever host leads, and returns once the change is certain.
+// put sets a value at the host that leads, and returns once the change is certain.
 func put(t testing.TB, all []*host, key, value string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -245,8 +245,7 @@ func leader(all []*host) *host {
 	return nil
 }
 
-// writing writes while something happens, and checks that all files finally contain everything that
-// was acknowledged.
+// writing writes while something happens, and checks that all files finally contain every acknowledged write.
 func writing(t *testing.T, all []*host, round int, happens func(leader *host)) {
 	t.Helper()
 	stop := make(chan struct{})

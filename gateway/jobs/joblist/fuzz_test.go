@@ -45,8 +45,9 @@ func FuzzReadJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) { check(t, text, joblist.JSON) })
 }
 
-// check reads any text. Reading it as a whole and byte by byte gives the same result, positions are
-// inside the text, and a list without problems is the same when its result is read again.
+// check reads any text. It checks that reading the text as a whole and byte by byte gives the same result,
+// that positions are inside the text, and that a list without problems is unchanged when its result is read
+// again.
 func check(t *testing.T, text []byte, format joblist.Format) {
 	limits := joblist.Limits{MaxItems: 50, MaxBytes: 4 << 10, MaxLine: 1 << 10, MaxProblems: 20}
 	list, err := joblist.Read(bytes.NewReader(text), format, limits)
@@ -117,7 +118,7 @@ func canRun(t *testing.T, units []joblist.Unit) {
 	require.NotContains(t, ended, false, "%v", units)
 }
 
-// TestOrderAtRandom: every After can be satisfied, whatever the items touch.
+// TestOrderAtRandom: every After can be satisfied, no matter which objects the items touch.
 func TestOrderAtRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {

@@ -139,8 +139,8 @@ func (r *reader) items(d *json.Decoder, lines *lineCounter) error {
 	return err
 }
 
-// lineCounter counts the lines of the text that is read through it. It holds the part that has not
-// been counted yet, which is the part that the decoder buffers.
+// lineCounter counts the lines of the text that is read through it. It holds the text that it has not counted
+// yet, which the decoder has buffered.
 type lineCounter struct {
 	r       io.Reader
 	pending []byte

@@ -10,7 +10,7 @@ import (
 type Unit struct {
 	Item   int   // index
 	Before []int // ascending indexes of the items that it directly waits for
-	After  []int // those items in Before that its After names; it runs only if they succeeded
+	After  []int // those items in Before that its After names; the item runs only if they succeed
 }
 
 // Touch names the objects of an item. The same object always has the same name.
@@ -19,15 +19,14 @@ type Touch struct {
 	Uses    []string // objects that must be as earlier items left them
 }
 
-// Order returns the items that each item waits for, in item order: those that its After names, and
-// earlier items that touch the same objects. Items that change the same object keep their order,
-// and an item that uses an object waits for the last change of it. If After demands the opposite,
-// After wins. Order takes time and space proportional to the number of objects that the items
-// touch.
+// Order returns the items that each item waits for, in item order. An item waits for the items that its After
+// names, and for earlier items that touch the same objects. Items that change the same object keep their
+// order, and an item that uses an object waits for the last change of it. If After demands the opposite,
+// After wins. Order takes time and space proportional to the number of objects that the items touch.
 //
-// Problems are duplicate ids, and an After without its item. Circles are items that come after each
-// other, or after themselves. Each list has at most 1,000 entries. If there are any, units must not
-// be used.
+// Problems are duplicate ids, and an After without its item. Circles are items that come after each other, or
+// after themselves. Each of these lists has at most 1,000 entries. If either has an entry, units must not be
+// used.
 func Order(items []Item, touch func(i int) Touch) (units []Unit, problems, circles []Problem) {
 	o := &order{items: items, byID: make(map[string]int, len(items)), byLower: map[string]int{}}
 	for i, item := range items {
@@ -85,7 +84,7 @@ func waitsIn(sequence []int, touch func(i int) Touch, after [][]int) [][]int {
 type objects map[string]*touched
 
 type touched struct {
-	changed int   // index + 1 of the last item that changes it; 0 if none does
+	changed int   // index + 1 of the last item that changes the object; 0 if none does
 	users   []int // items that have used it since then
 }
 
@@ -155,8 +154,8 @@ func (o *order) named(i int, ids []string) []int {
 	return slices.Compact(found)
 }
 
-// findCircles finds items that come after each other: those that remain when items that come after
-// no other are removed repeatedly. Of several cycles that share items, it reports one.
+// findCircles finds items that come after each other. These remain when items that come after no other are
+// removed repeatedly. Of several cycles that share items, it reports one.
 func (o *order) findCircles(after [][]int) {
 	waiting := make([]int, len(after))
 	followers := make([][]int, len(after))

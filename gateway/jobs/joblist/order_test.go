@@ -48,7 +48,7 @@ func TestOrder(t *testing.T) {
 		"used":              {[]string{"-@~x", "-@x", "-@~x", "-@~x", "-@x", "-@~x"}, "[]/[] [0]/[] [1]/[] [1]/[] [1 2 3]/[] [4]/[]"},
 		"used and changed":  {[]string{"-@x", "-@~x,x", "-@~x,y", "-@y"}, "[]/[] [0]/[] [1]/[] [2]/[]"},
 		"no item":           {nil, ""},
-		// After wins over the order of lines, but only where they differ.
+		// After wins over the order of lines, but only where the two differ.
 		"against the lines":     {[]string{"-:b@x", "b@x"}, "[1]/[1] []/[]"},
 		"used before it is":     {[]string{"-:b@~x", "b@x"}, "[1]/[1] []/[]"},
 		"a line between":        {[]string{"-:c@x", "-@x", "c@x"}, "[2]/[2] [0]/[] []/[]"},

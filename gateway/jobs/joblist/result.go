@@ -23,7 +23,7 @@ type Outcome struct {
 type ResultOptions struct {
 	Format Format                 // CSV or NDJSON, whatever the format of the list
 	Secret func(name string) bool // reports which parameters to leave out; nil for none
-	Sealed bool                   // adds a column Sealed, with the item's secrets as a sealed box
+	Sealed bool                   // whether to add a column Sealed, with the item's secrets as a sealed box
 
 	Foreign bool // its reader did not submit the list
 }
@@ -31,14 +31,13 @@ type ResultOptions struct {
 // Result writes the result of a job: the submitted columns without the secret ones, then State,
 // Code, Message, ChangeId, Guid and, if requested, Sealed. If the list has a column of the same
 // name, such a name gets the prefix Job. In NDJSON the members are named state, code, message,
-// changeId, guid and sealed.
+// changeId, guid and sealed, and the cells of columns that are not parameters are in kept.
 //
-// Spreadsheets interpret cells that begin with = + - @, a tab or CR as formulas. If somebody other
-// than the reader may have written such a cell, it is prefixed with an apostrophe. This applies to
-// the column Message, which may show values from the directory, and in a foreign result also to the
-// submitted columns. For the submitter these stay unchanged, because a telephone number that begins
-// with + must survive when rows of the result are submitted again. Sealed values stay unchanged, so
-// they can be opened.
+// Spreadsheets interpret cells that begin with = + - @, a tab or CR as formulas. Such a cell is prefixed with
+// an apostrophe if somebody other than the reader may have written it. This applies to the column Message,
+// which may show values from the directory, and in another caller's result also to the submitted columns. For
+// the submitter these columns stay unchanged, because a telephone number that begins with + must survive when
+// rows of the result are submitted again. Sealed values stay unchanged, so they can be opened.
 //
 // A Result is not safe for concurrent use.
 type Result struct {
@@ -74,8 +73,8 @@ var additions = []addition{
 	{"Sealed", func(o *Outcome) string { return o.Sealed }},
 }
 
-// NewResult begins the result of a list. It uses Separator, BOM and Header of the list, and Format
-// for the columns other than the parameters. The separator for a list that is not CSV is a comma.
+// NewResult begins the result of a list. It uses Separator, BOM and Header of the list. Format determines the
+// columns other than the parameters. The separator for a list that is not CSV is a comma.
 func NewResult(w io.Writer, list *List, options ResultOptions) *Result {
 	r := &Result{options: options, list: list, w: w}
 	if r.options.Secret == nil {
@@ -109,13 +108,17 @@ func (r *Result) submitted() []column {
 			all = append(all, fixed[key])
 		}
 	}
-	for _, name := range r.list.Header {
+	for at, name := range r.list.Names() {
+		heading := r.list.Header[at]
 		c, ok := fixed[strings.ToLower(strings.ReplaceAll(name, "-", ""))]
 		switch {
 		case ok && r.list.Format == CSV:
-			all = append(all, column{name, c.cell})
-		case name != "" && !r.options.Secret(name):
-			all = append(all, column{name, func(i *Item) string { return cellOf(i.Parameters, name) }})
+			all = append(all, column{heading, c.cell})
+		case heading == "", r.options.Secret(name), r.options.Secret(heading):
+		case name == "":
+			all = append(all, column{heading, func(i *Item) string { return i.Kept[at] }})
+		default:
+			all = append(all, column{heading, func(i *Item) string { return cellOf(i.Parameters, name) }})
 		}
 	}
 	return all
@@ -223,18 +226,19 @@ func defuse(cell string) string {
 
 // resultLine is an item of a result in NDJSON.
 type resultLine struct {
-	Line       int            `json:"line"`
-	ID         string         `json:"id,omitempty"`
-	Operation  string         `json:"operation,omitempty"`
-	Parameters map[string]any `json:"parameters,omitempty"`
-	IfMatch    string         `json:"ifMatch,omitempty"`
-	After      []string       `json:"after,omitempty"`
-	State      string         `json:"state"`
-	Code       string         `json:"code,omitempty"`
-	Message    string         `json:"message,omitempty"`
-	ChangeID   string         `json:"changeId,omitempty"`
-	GUID       string         `json:"guid,omitempty"`
-	Sealed     string         `json:"sealed,omitempty"`
+	Line       int               `json:"line"`
+	ID         string            `json:"id,omitempty"`
+	Operation  string            `json:"operation,omitempty"`
+	Parameters map[string]any    `json:"parameters,omitempty"`
+	Kept       map[string]string `json:"kept,omitempty"`
+	IfMatch    string            `json:"ifMatch,omitempty"`
+	After      []string          `json:"after,omitempty"`
+	State      string            `json:"state"`
+	Code       string            `json:"code,omitempty"`
+	Message    string            `json:"message,omitempty"`
+	ChangeID   string            `json:"changeId,omitempty"`
+	GUID       string            `json:"guid,omitempty"`
+	Sealed     string            `json:"sealed,omitempty"`
 }
 
 func (r *Result) line(item Item, o Outcome) error {
@@ -251,6 +255,14 @@ func (r *Result) line(item Item, o Outcome) error {
 				line.Parameters = make(map[string]any, len(item.Parameters))
 			}
 			line.Parameters[name] = value
+		}
+	}
+	for at, cell := range item.Kept {
+		if heading := r.list.Header[at]; !r.options.Secret(heading) {
+			if line.Kept == nil {
+				line.Kept = make(map[string]string, len(item.Kept))
+			}
+			line.Kept[heading] = cell
 		}
 	}
 	return r.json.Encode(line)

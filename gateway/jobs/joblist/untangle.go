@@ -2,9 +2,9 @@ package joblist
 
 import "slices"
 
-// untangled returns the items in an order in which none precedes an item that it waits for, as far
-// as after allows: where the objects demand the opposite of after, after wins. It returns nil if
-// nothing demands the opposite. after must not contain a cycle.
+// untangled returns the items in an order in which no item precedes one that it waits for. Where the objects
+// demand the opposite of after, after wins. It returns nil if the objects never demand the opposite. after
+// must not contain a cycle.
 func untangled(waits, after [][]int) []int {
 	if !upwards(after) {
 		return nil // each item only waits for lines above it
@@ -22,7 +22,7 @@ func untangled(waits, after [][]int) []int {
 	return t.sequence
 }
 
-// upwards reports whether any item comes after one that is below it.
+// upwards reports whether any item comes after an item that is below it in the list.
 func upwards(after [][]int) bool {
 	for i, all := range after {
 		if len(all) > 0 && slices.Max(all) > i {

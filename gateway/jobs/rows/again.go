@@ -75,7 +75,7 @@ func keepOrder(specs []jobs.Spec) {
 	}
 }
 
-// moved returns the positions of items in a new job. It omits items that are not in it.
+// moved returns the positions that items have in a new job. It omits items that are not in the new job.
 func moved(items []int, place map[int]int) []int {
 	var all []int
 	for _, i := range items {

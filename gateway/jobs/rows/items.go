@@ -124,8 +124,8 @@ func (s Items) callAs(
 	return answer, err
 }
 
-// passedOn reports whether a refused call may be tried in another role of the caller. Such a
-// refusal means that nothing was done.
+// passedOn reports whether a refused call may be tried in another role of the caller. If so, nothing was
+// done.
 func passedOn(err error) bool {
 	if err == nil || errors.Is(err, call.ErrAgain) {
 		return false
@@ -138,9 +138,9 @@ func passedOn(err error) bool {
 	return false
 }
 
-// outranks reports whether the error in one role takes precedence over the refusal in an earlier
-// role. A call that was not passed on ranks highest, then a limit, because it is temporary, then a
-// fault of the item.
+// outranks reports whether the error in one role takes precedence over the refusal in an earlier role. The
+// error of a call that was not passed on ranks highest. The error of a limit, which is temporary, comes
+// second, and a fault of the item third.
 func outranks(err, earlier error) bool {
 	rank := func(err error) int {
 		switch e := problem.Of(err); {
@@ -217,7 +217,7 @@ func itemAnswer(item jobs.Call, answer call.Answer) jobs.Answer {
 	return jobs.Answer{Result: result}
 }
 
-// itemRefused returns the outcome of an item whose call failed. changeID is the change that it made
+// itemRefused returns the outcome of an item whose call failed. changeID is the change that the call made
 // nevertheless, or "" if it made none.
 func itemRefused(changeID string, err error) jobs.Answer {
 	if errors.Is(err, call.ErrAgain) {

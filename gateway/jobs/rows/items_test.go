@@ -103,9 +103,9 @@ func (l *losable) State() store.State {
 	return state
 }
 
-// TestAnItemWhoseOutcomeCouldNotBeKept: the store is lost after an item has changed something. The
-// item names the change, and does not count as one that changed nothing, which could not be undone.
-// When it is called again, its outcome is the same.
+// TestAnItemWhoseOutcomeCouldNotBeKept: the store is lost after an item has changed something. The result of
+// the item names the change, so that it can be undone. When the item is called again, its outcome is the
+// same.
 func TestAnItemWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	db := &losable{Store: store.NewMemory(nil)}
 	kept := storetest.Seal(t, db)
@@ -222,8 +222,8 @@ func TestAnItemThatIsCutOffIsCalledAgain(t *testing.T) {
 	}
 }
 
-// TestAnItemThatWaitsForTooLongIsCalledAgain: other changes of its object took precedence until
-// there was no time left, which is not a fault of the item.
+// TestAnItemThatWaitsForTooLongIsCalledAgain: the call failed because other changes of its object took
+// precedence until there was no time left. This is not a fault of the item.
 func TestAnItemThatWaitsForTooLongIsCalledAgain(t *testing.T) {
 	kept := storetest.Seal(t, store.NewMemory(nil))
 	history := changes.New(kept, time.Hour, 1<<20)

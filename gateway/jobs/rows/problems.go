@@ -34,15 +34,16 @@ func (sub *submission) note(p jobs.Problem) {
 	sub.problems = append(sub.problems, p)
 }
 
-// column returns the number of the column for a field, or 0 if there is none or the list has no
-// columns. A parameter may have a different name there than in its problem.
+// column returns the number of the column for a field, or 0 if there is none or the list has no columns. The
+// column of a parameter may have a different name than the field of its problem.
 func (sub *submission) column(op *ops.Operation, field string) int {
 	if sub.list.Format != joblist.CSV || len(sub.problems) == bounds.Problems.Own {
 		return 0
 	}
-	at := slices.IndexFunc(sub.list.Header, func(name string) bool { return strings.EqualFold(name, field) })
+	names := sub.list.Names()
+	at := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, field) })
 	if at < 0 && op != nil && op.Param(field) != nil {
-		at = slices.IndexFunc(sub.list.Header, func(name string) bool { return op.Param(name) == op.Param(field) })
+		at = slices.IndexFunc(names, func(name string) bool { return op.Param(name) == op.Param(field) })
 	}
 	return at + 1
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 
 	"adgateway/gateway/change"
 	"adgateway/gateway/identity"
@@ -13,9 +14,8 @@ import (
 	"adgateway/gateway/schema/jobstate"
 )
 
-// A job is shown to its submitter, and its figures to callers with ops:read. An item is shown as
-// far as the reader may read its object now. Otherwise only its number, its state, and a sentence
-// with the reason are shown.
+// A job is shown to its submitter, and its figures to callers with ops:read. An item is shown if the reader
+// may read its object now. Otherwise only its number, its state, and a sentence with the reason are shown.
 
 // reader is a caller that reads a job, with its current rights.
 type reader struct {
@@ -98,7 +98,21 @@ func (r reader) write(
 		outcome := joblist.Outcome{State: string(result.State), Message: fmt.Sprintf("Line %d: %s", spec.Line, why)}
 		return true, to.Write(joblist.Item{Line: spec.Line}, outcome)
 	}
-	return false, to.Write(r.itemAsWritten(job, spec), outcomeOf(result))
+	return false, to.Write(r.itemAsWritten(job, r.shownSpec(spec)), outcomeOf(result))
+}
+
+// shownSpec returns an item without the values that the reader may not see.
+func (r reader) shownSpec(spec *jobs.Spec) *jobs.Spec {
+	op := ops.Find(r.Operations, spec.Operation)
+	if r.owner || op == nil {
+		return spec
+	}
+	shown := *spec
+	shown.Parameters = maps.Clone(spec.Parameters)
+	maps.DeleteFunc(shown.Parameters, func(name string, value any) bool {
+		return !r.sight.ShowsGiven(op, name, fmt.Sprint(value))
+	})
+	return &shown
 }
 
 // job returns a job as shown to the reader. Readers other than the owner see texts of the list only

@@ -14,9 +14,9 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// result answers with the list and the outcomes of its items at the time of sending. The answer
-// never contains secrets from the list. Until a result has been sent to its end, it contains
-// generated secrets, sealed with the submitter's key.
+// result answers with the list and the outcomes of its items at the time of sending. The answer never
+// contains secrets from the list. Until a result has been sent completely, it contains generated secrets,
+// sealed with the submitter's key.
 func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error) {
 	if err := withList(job); err != nil {
 		return call.Answer{}, err
@@ -83,7 +83,8 @@ func outcomeOf(result jobs.Result) joblist.Outcome {
 
 // listOf returns the format of a job's list.
 func listOf(job *jobs.Job) *joblist.List {
-	list := &joblist.List{Format: joblist.Format(job.List.Format), BOM: job.List.BOM, Header: job.List.Header}
+	list := &joblist.List{Format: joblist.Format(job.List.Format), BOM: job.List.BOM,
+		Header: job.List.Header, Columns: job.List.Columns}
 	for _, separator := range job.List.Separator {
 		list.Separator = separator
 	}
@@ -104,7 +105,7 @@ func (s *Service) isSecret(name string) bool {
 func (s *Service) itemAsWritten(job *jobs.Job, spec *jobs.Spec) joblist.Item {
 	item := joblist.Item{
 		Line: spec.Line, ID: spec.ID, Operation: spec.Operation, IfMatch: spec.IfMatch, After: spec.After,
-		Parameters: map[string]any{},
+		Parameters: map[string]any{}, Kept: spec.Kept,
 	}
 	op := ops.Find(s.Operations, spec.Operation)
 	for name, value := range spec.Parameters {
@@ -117,7 +118,7 @@ func (s *Service) itemAsWritten(job *jobs.Job, spec *jobs.Spec) joblist.Item {
 	if op == nil {
 		return item
 	}
-	for _, name := range job.List.Header {
+	for _, name := range listOf(job).Names() {
 		p := op.Param(name)
 		if p == nil || p.Name == name {
 			continue

@@ -17,12 +17,12 @@ import (
 	"adgateway/gateway/schema/jobstate"
 )
 
-// A job by rule is a list that the gateway writes: it reads the accounts that the rule finds within
-// the caller's rights, and creates an item for each account and action. After that it is a job like
-// any other, and its items do not change.
+// The list of a job by rule is written by the gateway. It reads the accounts that the rule finds within the
+// caller's rights, and creates an item for each account and action. After that the job is like any other, and
+// its items do not change.
 
-// staleKind is a class of accounts: the row that lists unused ones, the parameter that names an
-// account in the rows that change it, and these rows by action.
+// staleKind describes a class of accounts: the row that lists unused accounts, the rows that change an
+// account, by action, and the parameter that names the account in these rows.
 type staleKind struct {
 	list, target string
 	rows         map[string]string

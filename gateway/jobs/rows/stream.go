@@ -66,7 +66,7 @@ type progressStream struct {
 	sentAt time.Time
 }
 
-// send sends all news, and reports whether the job has ended.
+// send sends everything that has changed since the last event, and reports whether the job has ended.
 func (j *progressStream) send(ctx context.Context, to call.Events) (ended bool, err error) {
 	progress, err := j.of.Manager.Progress(ctx, j.id)
 	if err != nil {

@@ -27,9 +27,8 @@ import (
 	"adgateway/gateway/schema/jobstate"
 )
 
-// A text that is not a list is refused. So is a list whose caller lacks a scope for an item, or
-// whose items wait for each other. Any other mistake creates a rejected job that names its
-// position.
+// A text that is not a list is refused. So is a list whose caller lacks a scope for an item, or whose items
+// wait for each other. Any other mistake creates a rejected job that names the position of the mistake.
 
 // listForms are the formats of lists, by media type.
 var listForms = map[string]joblist.Format{
@@ -42,7 +41,7 @@ type submission struct {
 	a        call.Accepted
 	list     *joblist.List
 	common   *ops.Operation // operation of items that do not name one; nil if there is none
-	missing  identity.Scope // a scope that an item needs but the caller lacks
+	missing  identity.Scope // scope that an item needs and the caller lacks
 	specs    []jobs.Spec
 	secrets  []map[string]string
 	faulty   []bool
@@ -58,14 +57,9 @@ func skips(a call.Accepted) bool { return a.Bound.Text(ops.JobSkip) == "true" }
 
 // submit submits a list as a job.
 func (s *Service) submit(ctx context.Context, a call.Accepted) (call.Answer, error) {
-	form := listForms[a.Given.Media]
-	done := a.Parse()
-	list, err := joblist.Read(bytes.NewReader(a.Given.Document), form, joblist.Limits{
-		MaxItems: s.Limits.MaxItems, MaxBytes: s.Limits.MaxBytes, MaxProblems: bounds.Problems.Own, Stop: !skips(a),
-	})
-	done()
+	list, err := s.read(a)
 	if err != nil {
-		return call.Answer{}, unreadableList(err)
+		return call.Answer{}, err
 	}
 	sub := &submission{s: s, a: a, list: list}
 	if name := a.Bound.Text(ops.JobOperation); name != "" {
@@ -80,6 +74,39 @@ func (s *Service) submit(ctx context.Context, a call.Accepted) (call.Answer, err
 		return call.Answer{}, err
 	}
 	return s.add(ctx, a, sub.submission())
+}
+
+// read reads the list of a submission.
+func (s *Service) read(a call.Accepted) (list *joblist.List, err error) {
+	limits := joblist.Limits{
+		MaxItems: s.Limits.MaxItems, MaxBytes: s.Limits.MaxBytes,
+		MaxProblems: bounds.Problems.Own, Stop: !skips(a),
+	}
+	form := listForms[a.Given.Media]
+	columns := joblist.Columns{Data: a.Bound.Text(ops.JobFirstRow) == ops.RowOfData}
+	if a.Bound.Has(ops.JobColumns) {
+		columns.Names = schema.ColumnList(a.Bound.Text(ops.JobColumns))
+	}
+	wrong := func(field, message string) error {
+		return problem.Invalid([]schema.FieldError{{Field: field, Code: schema.InvalidRequest, Message: message}})
+	}
+	switch {
+	case columns.Names != nil && form != joblist.CSV:
+		return nil, wrong(ops.JobColumns, "is for lists in CSV: the items of other lists name their parameters")
+	case columns.Data && columns.Names == nil:
+		return nil, wrong(ops.JobColumns, "is missing: without a row of names, Columns has to name the columns")
+	}
+	defer a.Parse()()
+	body := bytes.NewReader(a.Given.Document)
+	if columns.Names != nil {
+		list, err = joblist.ReadColumns(body, columns, limits)
+	} else {
+		list, err = joblist.Read(body, form, limits)
+	}
+	if err != nil {
+		return nil, unreadableList(err)
+	}
+	return list, nil
 }
 
 // unreadableList returns the refusal of a text that cannot be read as a list.
@@ -173,10 +200,12 @@ func touches(specs []jobs.Spec) func(i int) joblist.Touch {
 	return func(i int) joblist.Touch { return joblist.Touch{Changes: specs[i].Changes, Uses: specs[i].Uses} }
 }
 
-// bindItem binds one item, as a request with the same parameters is bound.
+// bindItem binds one item in the same way as a request with the same parameters.
 func (sub *submission) bindItem(i int) {
 	item, spec := &sub.list.Items[i], &sub.specs[i]
 	spec.Line, spec.ID, spec.IfMatch, spec.After = item.Line, item.ID, item.IfMatch, item.After
+	spec.Kept = item.Kept
+	maps.DeleteFunc(spec.Kept, func(at int, _ string) bool { return sub.s.isSecret(sub.list.Header[at]) })
 	op := sub.common
 	if item.Operation != "" {
 		var wrong string
@@ -314,7 +343,9 @@ func (sub *submission) submission() jobs.Submission {
 	}
 	job.NotBefore = b.Moment(ops.JobNotBefore)
 	job.ResultKey, _ = base64.StdEncoding.DecodeString(b.Text(ops.JobResultKey)) // its kind has checked it
-	job.List = jobs.List{Format: string(sub.list.Format), BOM: sub.list.BOM, Header: sub.list.Header}
+	job.List = jobs.List{
+		Format: string(sub.list.Format), BOM: sub.list.BOM, Header: sub.list.Header, Columns: sub.list.Columns,
+	}
 	if sub.list.Separator != 0 {
 		job.List.Separator = string(sub.list.Separator)
 	}

@@ -36,13 +36,13 @@ const (
 	journalField = "adgateway.journal" // metadata field with the identity of the stream
 	originField  = "adgateway.origin"
 
-	// messageMost limits messages in bytes, even if nodes accept larger ones, because a message must be
-	// sent and read, in base64 (facts J25), within the time of a try.
+	// messageMost limits the size of messages in bytes, even if nodes accept larger ones. It must be possible to
+	// send a message, and to read it in base64 (facts J25), within the time limit of an attempt.
 	messageMost = 1 << 20
 )
 
-// config returns the configuration of a stream with a new identity. Only its size limits its
-// messages, so no node's clock matters.
+// config returns the configuration of a stream with a new identity. Messages are only dropped because of the
+// stream's size and never because of their age, so the clocks of nodes do not matter.
 func config(cluster string, s Settings, messageMost int32) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: StreamName(cluster), Subjects: []string{Subject(cluster)},
@@ -56,19 +56,19 @@ func config(cluster string, s Settings, messageMost int32) jetstream.StreamConfi
 }
 
 var (
-	// ErrExists means that there is already a stream, which continues another file.
+	// ErrExists means that the cluster already has a stream, which continues another file.
 	ErrExists = errors.New("there is a log of this cluster already, which goes on with another file")
-	// ErrUnfit means that there is a stream with the name of a log, but it cannot be one.
+	// ErrUnfit means that there is a stream with the name of a log that cannot be used as a log.
 	ErrUnfit = errors.New("there is a stream that cannot be the log of this cluster")
 )
 
-// createPause is the pause before another try to create the stream.
+// createPause is the pause before another attempt to create the stream.
 const createPause = 250 * time.Millisecond
 
-// Create creates the stream of a cluster with a new identity. It does nothing if there is one with
-// the same origin. While the nodes have no leader it retries until ctx ends. It fails with
-// [ErrDenied] if the nodes' user may not create streams, and with [ErrOneServer] if a single server
-// cannot have that many replicas.
+// Create creates the stream of a cluster with a new identity. It does nothing if there is a stream with the
+// same origin. While the nodes have no leader it retries until ctx ends. It fails with [ErrDenied] if the
+// nodes' user may not create streams, and with [ErrOneServer] if a single server cannot have that many
+// replicas.
 func Create(ctx context.Context, o Options, s Settings) error {
 	ctx, deny := context.WithCancelCause(ctx)
 	defer deny(nil)
@@ -179,7 +179,7 @@ func different(cluster string, got jetstream.StreamConfig) ([]string, error) {
 	return all, nil
 }
 
-// messageLeast is the least size limit of messages that a stream must have.
+// messageLeast is the minimum that a stream's size limit for messages must have.
 const messageLeast = 64 << 10
 
 // unset lists the values that equal a missing setting.

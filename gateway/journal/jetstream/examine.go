@@ -30,10 +30,9 @@ type Examined struct {
 	Replicas int      // of the journal
 }
 
-// Examine checks that a NATS can keep the journal of a cluster, and that this gateway may publish
-// to the given subjects. It sends an empty message to each of them. It fails with one of the errors
-// above, with an error of [Open] if there is a stream that cannot be the journal, or with an error
-// of Connect.
+// Examine checks that a NATS can keep the journal of a cluster, and that this gateway may publish to the
+// given subjects. It sends an empty message to each of them. It fails with one of the errors above, with an
+// error of Options.Connect, or, if there is a stream that cannot be the journal, with an error of [Open].
 func Examine(ctx context.Context, o Options, subjects ...string) (found Examined, err error) {
 	ctx, deny := context.WithCancelCause(ctx)
 	defer deny(nil)
@@ -99,7 +98,7 @@ func onDenial(deny context.CancelCauseFunc) nats.Option {
 	})
 }
 
-// older reports whether a version is older than another one. A version that cannot be parsed is.
+// older reports whether a version is older than another one. A version that cannot be parsed counts as older.
 func older(version, than string) bool {
 	for {
 		have, rest, _ := strings.Cut(version, ".")

@@ -42,8 +42,8 @@ func create(t testing.TB, nodes *enginetest.Cluster, cluster string) {
 		jetstream.Settings{Replicas: len(nodes.URLs()), MaxBytes: 64 << 20}))
 }
 
-// publish publishes a message as soon as the node that s is connected to accepts it: nodes learn of
-// a new leader a moment after it answers requests.
+// publish publishes a message as soon as the node to which s is connected accepts it. It retries because
+// nodes learn of a new leader only a moment after that leader answers requests.
 func publish(t testing.TB, s *jetstream.Stream, expect uint64, message []byte) (sequence uint64) {
 	t.Helper()
 	var err error

@@ -1,9 +1,9 @@
 // Package jetstream keeps the journal of a cluster in a stream of NATS JetStream, which is
 // replicated between its nodes.
 //
-// A message is published with the last sequence that its writer has read, which the leader of the
-// stream compares with its own last proposal (facts J24). Messages are read by sequence from that
-// leader; a leader that was cut off shows an old end until it notices (facts J8).
+// A message is published with the last sequence that its writer has read, which the leader of the stream
+// compares with its own last proposal (facts J24). Messages are read by sequence from that leader. A leader
+// that was cut off shows an old end until it notices the cut (facts J8).
 package jetstream
 
 import (
@@ -209,8 +209,8 @@ func (s *Stream) unanswered(err error) error {
 // Read implements [journal.Stream]. The answer comes from the node that leads the stream, or that
 // believes it does.
 func (s *Stream) Read(ctx context.Context, sequence uint64) ([]byte, error) {
-	// The subject's next message tells a removed message from one that was not written yet
-	// (facts J25).
+	// The next message of the subject distinguishes a removed message from one that was not written yet (facts
+	// J25).
 	stream, err := s.found(ctx)
 	if err != nil {
 		return nil, err

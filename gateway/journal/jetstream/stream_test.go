@@ -22,8 +22,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestOverThreeNodes runs tests that share nodes, because nodes take seconds to start. Each has a
-// stream of its own.
+// TestOverThreeNodes runs tests that share nodes, because nodes take seconds to start. Each test has its own
+// stream.
 func TestOverThreeNodes(t *testing.T) {
 	nodes := enginetest.Start(t, 3)
 	for _, test := range []struct {
@@ -297,7 +297,7 @@ func testRestart(t *testing.T, nodes *enginetest.Cluster) {
 	c.awaitError(t, journal.ErrRewound)
 }
 
-// testAnotherStream: a stream that has replaced the previous one is not mistaken for it.
+// testAnotherStream: a stream that has replaced the previous stream is not mistaken for it.
 func testAnotherStream(t *testing.T, nodes *enginetest.Cluster) {
 	create(t, nodes, "another")
 	a := newGateway(t, "another", "a", nodes.URLs()...)

@@ -15,8 +15,8 @@ import (
 // Fate determines whether a published message is stored, and when.
 type Fate struct {
 	Lost     bool          // the message is not stored
-	Late     time.Duration // the message arrives after this time, and is stored if its expectation holds then
-	Pending  time.Duration // the message counts as the last one for this time before it can be read
+	Late     time.Duration // time until the message arrives; it is then stored if its expectation holds
+	Pending  time.Duration // time during which the message counts as the last one but cannot be read yet
 	Vanishes bool          // the message is not stored after the time Pending
 	Silent   bool          // no answer comes
 	Fails    bool          // the message is not sent, because no node can be reached
@@ -134,11 +134,11 @@ func (c *Client) Fates(decide func(expect uint64, message []byte, try int) Fate)
 	c.fate = decide
 }
 
-// Cut cuts the client's node off from the others: it shows the end that it knows, and stores
+// Cut cuts the client's node off from the other nodes. The node then shows the end that it knows, and stores
 // nothing.
 func (c *Client) Cut() { c.CutAt(uint64(len(c.memory.Messages()))) }
 
-// CutAt is Cut for a node that only knows the log up to end.
+// CutAt is like Cut, for a node that only knows the log up to end.
 func (c *Client) CutAt(end uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

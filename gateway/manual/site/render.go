@@ -87,9 +87,8 @@ func (withoutHTML) Transform(document *ast.Document, reader text.Reader, _ parse
 	}
 }
 
-// rows makes the first cell of a table row an anchor if it begins with a text in code font, so a
-// link can lead to a single error code or setting. It also makes wide tables scrollable with the
-// keyboard.
+// rows makes the first cell of a table row an anchor if it begins with a text in code font, so that a link
+// can lead to a single error code or setting. It also makes wide tables scrollable with the keyboard.
 type rows struct{}
 
 // Transform implements [parser.ASTTransformer].

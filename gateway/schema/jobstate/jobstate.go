@@ -5,8 +5,8 @@ package jobstate
 // Job is the state of a job.
 type Job string
 
-// The states of jobs. A held job continues by itself; a ready or paused one waits for a call. The
-// states after them are final.
+// The states of jobs. A held job continues by itself; a ready or paused job waits for a call. The states that
+// follow are final.
 const (
 	Ready     Job = "ready"    // validated or dry run; waits to be started
 	Held      Job = "held"     // waits for something, see [Reason]
@@ -66,7 +66,7 @@ const (
 	Refused Item = "failed"  // not made, or only in part
 	Unknown Item = "unknown" // the outcome is unknown
 	Skipped Item = "skipped" // the item has mistakes, or cannot be undone
-	NotRun  Item = "not_run" // the job ended first, or an item that it depends on was not made
+	NotRun  Item = "not_run" // the job ended first, or an item on which it depends was not made
 )
 
 // Items are all states of items.
@@ -82,7 +82,7 @@ func (s Item) Succeeded() bool { return s == Made || s == Noop }
 // Mode determines how a list is processed.
 type Mode string
 
-// The modes. After the last two a job is [Ready].
+// The modes. In the last two modes, a job becomes [Ready] at its end.
 const (
 	Run      Mode = "run"
 	DryRun   Mode = "dryRun"

@@ -1,5 +1,5 @@
-// Package photo turns images that people send into small pictures of accounts. It always encodes
-// the stored image itself, so nothing but the pixels of the sent image reaches the directory.
+// Package photo turns images that people send into small pictures of accounts. It always encodes the stored
+// image anew from pixels, so nothing but the pixels of the sent image reaches the directory.
 package photo
 
 import (
@@ -76,8 +76,8 @@ func Describe(data []byte) (Info, error) {
 // the memory of its file.
 var one sync.Mutex
 
-// Small returns an image as an upright JPEG of at most [MostOut] bytes, never larger than the
-// original. The error is one of those above. It is safe for concurrent use.
+// Small returns an image as an upright JPEG of at most [MostOut] bytes. It never enlarges the picture. The
+// error is one of those above. It is safe for concurrent use.
 func Small(data []byte) ([]byte, error) {
 	if len(data) > MostIn {
 		return nil, ErrSize

@@ -1,11 +1,10 @@
 // Package tsparams reads the Remote Desktop settings that are packed in the
 // attribute userParameters of a user (MS-TSTS 2.3; facts F.2).
 //
-// The attribute is a sequence of UTF-16 code units: 48 reserved ones, the letter P,
-// the number of properties, the properties, then foreign trailing data. [Decode]
-// returns the five settings that the API has. The prelude of the scripts writes
-// them, in the same request that reads them; shared vectors and fuzzing keep the
-// two implementations consistent.
+// The attribute is a sequence of UTF-16 code units: 48 reserved ones, the letter P, the number of properties,
+// the properties, then foreign trailing data. [Decode] returns the five settings that the API has. The
+// prelude of the scripts has a second implementation, which writes the settings in the same request that
+// reads them. Shared vectors and fuzzing keep the two consistent.
 package tsparams
 
 import (
@@ -19,8 +18,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// Settings are the settings of one user. If nothing is stored, the defaults are: no paths, no
-// drives connected, logon allowed.
+// Settings are the settings of one user. If nothing is stored, the defaults apply: there are no paths, no
+// drives are connected, and logon is allowed.
 type Settings struct {
 	ProfilePath     string
 	HomeFolderPath  string

@@ -2,10 +2,10 @@
 // disk after a single sync. From time to time the store puts the texts into its own file and
 // restarts the log.
 //
-// The file has a fixed size, and is written from the beginning again after each restart. Each text
-// begins at a page boundary, so no acknowledged text is rewritten. Texts of an earlier round stay
-// behind the current ones, and the store must be able to tell them apart. An incomplete text was
-// never acknowledged, and ends the log.
+// The file has a fixed size, and is written from the beginning again after each restart. Each text begins at
+// a page boundary, so no acknowledged text is rewritten. Texts of an earlier round remain after the current
+// ones, and the store must be able to distinguish the two. An incomplete text was never acknowledged, and
+// ends the log.
 package commitlog
 
 import (
@@ -25,7 +25,7 @@ type Log struct {
 
 	file  File  // nil if it is not open
 	end   int64 // end of the last text
-	doubt bool  // the bytes after end may be a text that failed
+	doubt bool  // whether the bytes after end may be a text that failed
 }
 
 // File is the part of [os.File] that a log uses.
@@ -95,7 +95,7 @@ func decode(from []byte) (text []byte, size int, ok bool) {
 	return text, pages(size), crc32.Checksum(text, castagnoli) == binary.BigEndian.Uint32(from[4:])
 }
 
-// ErrInDoubt means that writing a text failed, but the text may be in the log all the same.
+// ErrInDoubt means that writing a text failed, but the text may nevertheless be in the log.
 var ErrInDoubt = errors.New("the commit log cannot be written")
 
 // Fits reports whether a text of the given size fits into the file after the existing ones. Any
@@ -142,8 +142,8 @@ func (l *Log) open() (err error) {
 	return err
 }
 
-// void overwrites the page after the last text, so that no text is found there. The page is part of
-// the file, so it needs no space.
+// void overwrites the page after the last text, so that no text is found there. The page is already part of
+// the file, so overwriting it needs no space.
 func (l *Log) void() error {
 	_, err := l.file.WriteAt(make([]byte, page), l.end)
 	if err == nil {

@@ -22,14 +22,14 @@ const (
 	Doubled Fault = "doubled" // the change is made twice, as if it had been sent again
 	Delayed Fault = "delayed" // the call is slow
 	Swapped Fault = "swapped" // a later call goes first
-	Stale   Fault = "stale"   // a value is returned as it was before its last change
+	Stale   Fault = "stale"   // a value is returned in its state before the last change
 )
 
 // ErrFault is the error of calls whose answer is unknown.
 var ErrFault = errors.New("the answer of the store was lost")
 
-// Faulty adds faults to another store. Changes that it acknowledges were made; others may be made,
-// now or later.
+// Faulty adds faults to another store. Changes that it acknowledges were made; other changes may be made, now
+// or later.
 type Faulty struct {
 	store.Store
 

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Killed copies the store in a file as it would be if its process were killed now. Nothing may be
-// written meanwhile.
+// Killed copies the store in a file in the state that it would have if its process were killed now. Nothing
+// may be written meanwhile.
 func Killed(t testing.TB, path, to string) {
 	t.Helper()
 	for _, end := range []string{"", ".commits", ".head"} {

@@ -32,7 +32,7 @@ func (c *Clock) Advance(d time.Duration) { c.seconds.Add(int64(d / time.Second))
 
 // Driver is a driver to test.
 type Driver struct {
-	// Open opens the store in a folder, which is empty unless it has a store from before.
+	// Open opens the store in a folder, which is empty at the first call.
 	Open func(folder string, now func() time.Time) (store.Store, error)
 
 	Lasts bool // whether a closed store can be opened again

@@ -38,9 +38,9 @@ func putNumber(tx *store.Tx, key string, n int) {
 	tx.Put("k", key, []byte(strconv.Itoa(n)), time.Time{})
 }
 
-// testUpdatesSeeWhatIsBeforeThem: each update increments a counter that all share, and puts a value
-// of its own. Updates that are refused afterwards change nothing, no matter which others share
-// their batch.
+// testUpdatesSeeWhatIsBeforeThem: each update increments a counter that all updates share, and puts a
+// separate value. Updates that are then refused change nothing, no matter which other updates share their
+// batch.
 func testUpdatesSeeWhatIsBeforeThem(t *testing.T, s store.Store, _ *Clock) {
 	const callers, rounds = 6, 15
 	var group sync.WaitGroup
@@ -239,8 +239,8 @@ type account struct {
 	Balance int `json:"balance"`
 }
 
-// testUpdatesAndCallsOfApply: money is moved between accounts, by updates and by calls of Apply at
-// the same time, and no reader ever sees another sum.
+// testUpdatesAndCallsOfApply: money is moved between accounts, by updates and by calls of Apply at the same
+// time, and every reader sees the same sum.
 func testUpdatesAndCallsOfApply(t *testing.T, s store.Store, c *Clock) {
 	names := []string{"a", "b", "c"}
 	read := func(tx *store.Tx) (all []account, err error) {
@@ -311,7 +311,7 @@ func testUpdatesAndCallsOfApply(t *testing.T, s store.Store, c *Clock) {
 	assert.Empty(t, keys(t, s, ""))
 }
 
-// testComparedValues: values can be compared together with changes of others.
+// testComparedValues: a call can compare some values and change others.
 func testComparedValues(t *testing.T, s store.Store, _ *Clock) {
 	first, err := s.Apply(t.Context(), put("a", "1", store.Absent))
 	require.NoError(t, err)
@@ -330,8 +330,8 @@ func testComparedValues(t *testing.T, s store.Store, _ *Clock) {
 	assert.Equal(t, first, found.Revision)
 }
 
-// testUpdatesAreThoseOfAModel: random changes, some of which are refused, have the same effect as
-// on a map.
+// testUpdatesAreThoseOfAModel: random changes, some of which are refused, have the same effect on the store
+// as on a map.
 func testUpdatesAreThoseOfAModel(t *testing.T, s store.Store, _ *Clock) {
 	random := rand.New(rand.NewPCG(7, 0))
 	model := map[string]string{}

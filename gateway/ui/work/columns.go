@@ -202,11 +202,13 @@ func showSheet(c *frame.Visit, kept keptSheet, document []byte, refused *frame.A
 	c.Page(status, "sheet", shown)
 }
 
+// listName returns the name of the list's job: the typed one, or that of the file, of which invisible
+// characters are left out.
 func (k keptSheet) listName() string {
 	if k.Name != "" {
 		return k.Name
 	}
-	return k.File
+	return frame.Seen(k.File)
 }
 
 // SubmitSheet submits a list with the chosen columns.

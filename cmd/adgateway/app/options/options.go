@@ -1,6 +1,6 @@
-// Package options derives the options of the parts of a gateway from its settings. A default is
-// declared once, with its setting in package config. No part has a default of its own, and tests also
-// make their options here. Options that are not settings, such as a runner, come from the caller.
+// Package options derives the options of the parts of a gateway from its settings. A default is declared
+// once, with its setting in package config. No part has a default of its own, and tests use this package,
+// too. Options that are not settings, such as a runner, come from the caller.
 package options
 
 import (
@@ -113,7 +113,7 @@ func jobLimits(c config.Jobs) jobs.Limits {
 	}
 }
 
-// web returns what is shown over HTTP and how much is taken.
+// web returns the options for what the server shows over HTTP and for the size of requests that it accepts.
 func web(s *config.Settings) gateway.Web {
 	return gateway.Web{
 		HideDocs: !s.Docs.Enabled, OpenMetrics: s.Metrics.OpenOnLoopback,

@@ -73,8 +73,8 @@ func TestEverySettingIsInTheOptions(t *testing.T) {
 	assert.Empty(t, left, "there are no such settings")
 }
 
-// TestOptionsHaveNoDefaults: the server uses the values of the settings and
-// chooses none itself. It either refuses a zero option, naming it, or uses zero.
+// TestOptionsHaveNoDefaults: the server uses the values of the settings and supplies no default. It either
+// uses a zero value or refuses it with an error that names the option.
 func TestOptionsHaveNoDefaults(t *testing.T) {
 	for _, part := range []struct {
 		prefix string

@@ -55,7 +55,7 @@ const (
 	anchorFile  = "audit.anchorFile"
 	storeFile   = "store.file"
 	storeKey    = "store.file (its key)"
-	clusterKey  = "cluster" // for the files that make a gateway a member of a cluster
+	clusterKey  = "cluster" // the Setting of the files that make a gateway a member of a cluster
 )
 
 // ErrDamaged means that a backup is incomplete or altered.
@@ -118,12 +118,12 @@ type content struct {
 	close func() error
 }
 
-// auditTries is the number of attempts to open the audit log's files, in the hope that no
-// rotation changes the list of files meanwhile.
+// auditTries is the number of attempts to open the audit log's files, because a rotation may change the list
+// of files meanwhile.
 const auditTries = 10
 
-// openAudit opens the files of an audit log, which may be in use, in a consistent state: its
-// head is read first, so it never refers to a later line than the last one.
+// openAudit opens the files of an audit log, which may be in use, in a consistent state: the head is read
+// first, so it never refers to a line after the last one in the copy.
 func openAudit(path string) ([]content, error) {
 	for range auditTries {
 		before, err := audit.Files(path)

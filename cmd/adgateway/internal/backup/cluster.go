@@ -14,8 +14,8 @@ import (
 	"adgateway/gateway/filefault"
 )
 
-// ofCluster returns the files that make the gateway of the settings a member of a cluster,
-// or none if it is alone. They do not include the log, which is lost with the nodes.
+// ofCluster returns the files that make the gateway of the settings a member of a cluster, or none if it is
+// alone. The log is not among them, because it exists only on the nodes.
 func ofCluster(s *config.Settings) (all []named, err error) {
 	folder := program.ClusterFolder(s)
 	if folder.Path == "" {
@@ -28,7 +28,8 @@ func ofCluster(s *config.Settings) (all []named, err error) {
 	return all, filefault.Explain(clusterKey, err)
 }
 
-// alone returns an error if the gateway is a member of a cluster, because nothing can be restored to one.
+// alone returns an error if the gateway is a member of a cluster, because nothing can be restored to a
+// member.
 func alone(s *config.Settings) error {
 	folder, id, err := program.Joined(s)
 	if err != nil || id == nil {
@@ -42,9 +43,9 @@ func alone(s *config.Settings) error {
 		"To begin anew with a backup, run 'adgateway cluster alone' first", id.Cluster, folder.Path)
 }
 
-// stageCluster writes the cluster's files from the backup to a folder next to their
-// destination. It fails if another gateway of the cluster runs, because the restored one
-// would have an earlier state under a name that the others know.
+// stageCluster writes the cluster's files from the backup to a folder next to their destination. It fails if
+// another gateway of the cluster runs, because the restored gateway would then have an earlier state than the
+// others know under its name.
 func (r *restoring) stageCluster(ctx context.Context, files []File, s *config.Settings) error {
 	if len(files) == 0 {
 		return nil

@@ -31,9 +31,9 @@ type Restored struct {
 	Replaced []string // folders with the previous files
 }
 
-// Restore replaces the files of a gateway by those in a backup. file is the destination of
-// the settings, which name the destinations of all other files. The gateway must not be
-// running. After an error everything is as before.
+// Restore replaces the files of a gateway with those in a backup. file is the destination of the settings
+// file, which names the destinations of all other files. The gateway must not be running. After an error, all
+// files are as before.
 func Restore(ctx context.Context, from, file string) (*Restored, error) {
 	backup, done, err := open(from)
 	if err != nil {
@@ -197,8 +197,8 @@ func (r *restoring) settings() (*config.Settings, error) {
 	return nil, fmt.Errorf("%w: it has no settings", ErrDamaged)
 }
 
-// hold keeps gateways with the settings of the backup, or with the current settings, from
-// starting. It fails if one is running.
+// hold keeps gateways with the settings of the backup, or with the current settings, from starting. It fails
+// if such a gateway is running.
 func (r *restoring) hold(s *config.Settings) error {
 	all := []*config.Settings{s}
 	if _, err := os.Stat(r.file); err == nil {
@@ -287,7 +287,7 @@ func absent(err error) error {
 	return err
 }
 
-// restoreStore stages the copy of the store, which package store checks first.
+// restoreStore lets package store check the copy of the store, and stages it.
 func (r *restoring) restoreStore(f *File, c config.Store) error {
 	if c.File == "" || c.File == config.AuditOff {
 		return nil
@@ -321,7 +321,8 @@ func (r *restoring) restoreStore(f *File, c config.Store) error {
 	return errors.Join(program.Files.Restrict(c.File), program.Files.Restrict(store.HeadOf(c.File)))
 }
 
-// replace moves the current files away, including the whole audit log, and gives the new files their names.
+// replace moves the current files away, including the whole audit log, and renames the staged files to their
+// destinations.
 func (r *restoring) replace(s *config.Settings) error {
 	if s.Audit.File != config.AuditOff {
 		old, err := audit.Files(s.Audit.File)

@@ -130,8 +130,8 @@ type writer struct {
 	manifest *Manifest
 }
 
-// add writes the file that a setting names. It fails if a file is missing without which a
-// gateway does not work.
+// add writes the file that a setting names. It fails if the file is missing and a gateway does not work
+// without it.
 func (w *writer) add(n named) error {
 	var parts []content
 	var err error
@@ -274,7 +274,7 @@ func (c *content) ofLines(name string) error {
 	return nil
 }
 
-// endOfLines returns the offset behind the last complete line of a file.
+// endOfLines returns the offset after the last complete line of a file.
 func endOfLines(file *os.File) (int64, error) {
 	info, err := file.Stat()
 	if err != nil {

@@ -78,8 +78,8 @@ func (l *storeLocation) OpenBoth() (file authn.File, cluster app.Options, err er
 	return file, cluster, nil
 }
 
-// sharedStore holds the accounts that the gateways of a cluster share. It knows only when
-// they were last used at this gateway.
+// sharedStore holds the accounts that the gateways of a cluster share. Its times of last use are only those
+// at this gateway.
 type sharedStore struct {
 	cluster app.Options
 	file    authn.File
@@ -127,7 +127,7 @@ type accountPlace interface {
 	Place() string // name of the place in messages
 }
 
-// List returns all accounts of a kind, and when each was last used, by account ID.
+// List returns all accounts of a kind, and a map from account IDs to the times of last use.
 func (s accountStore) List(k accountKind) (all []*authn.Account, lastUse map[string]time.Time, err error) {
 	document, _, err := s.in.Read()
 	if err != nil {

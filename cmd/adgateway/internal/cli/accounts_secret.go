@@ -83,7 +83,8 @@ func (s accountStore) AddUser(ctx context.Context, a *authn.Account, password st
 
 // SetPassword sets the password of a user.
 func (s accountStore) SetPassword(ctx context.Context, name, password string) error {
-	hash := authn.HashPassword(password, authn.StandardCost) // before the file is locked, because it is slow
+	// hash before locking the file, because hashing is slow
+	hash := authn.HashPassword(password, authn.StandardCost)
 	_, err := s.Edit(ctx, userKind, name, func(a *authn.Account) error {
 		a.Password = hash
 		return nil

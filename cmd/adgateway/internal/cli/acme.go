@@ -84,8 +84,8 @@ func addAccount(f *program.Flags, account *config.ACMEAccount) error {
 	return filefault.Explain("--config", os.WriteFile(f.Path(), src.Text, 0o600))
 }
 
-// knownCredential finds the token or user that --credential names. It returns its name, and
-// how the settings refer to it so that a later credential of the same name is not meant.
+// knownCredential finds the token or user that --credential names. It returns the name, and the reference to
+// store in the settings, which does not match a later credential of the same name.
 func knownCredential(f *program.Flags, cfg *config.Settings, given string) (kept, name string, err error) {
 	if slices.ContainsFunc(cfg.Sandbox.Users,
 		func(u config.User) bool { return strings.EqualFold(u.Name, given) }) {

@@ -30,8 +30,8 @@ func (f *auditFlags) add(c *cobra.Command) {
 			Doc: "the record of its end elsewhere; without it, the file in the settings unless --file is given"})
 }
 
-// check returns the path, the key and the anchor of the audit log to verify or read. The
-// settings' anchor applies only to the settings' own log.
+// check returns the audit log to verify or read, with its key and its anchor. The settings' anchor applies
+// only to the settings' own log.
 func (f *auditFlags) check(c *cobra.Command, files []string) (audit.Check, error) {
 	live, err := f.Load()
 	if err != nil {
@@ -50,7 +50,7 @@ func (f *auditFlags) check(c *cobra.Command, files []string) (audit.Check, error
 	return check, err
 }
 
-// explainAudit adds to err why an audit log cannot be read.
+// explainAudit adds to err the reason why an audit log cannot be read.
 func explainAudit(files []string, err error) error {
 	if len(files) > 0 {
 		return filefault.Explain("FILES", err)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The commands show and verify the changes that a sandbox was asked for, and they find an altered byte.
+// The commands show and verify the changes that a sandbox was asked to make, and they detect an altered byte.
 func TestAuditCommands(t *testing.T) {
 	folder := t.TempDir()
 	file, key, settings := filepath.Join(folder, "audit.jsonl"), filepath.Join(folder,

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// keeping writes the settings of a gateway that stores all its data in its folder.
+// keeping writes the settings of a gateway that stores all its data in one folder.
 func keeping(t *testing.T) (folder, config string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -31,8 +31,8 @@ func changed(s *runningSandbox, name, token string) {
 	require.Equal(s.t, http.StatusCreated, status, body)
 }
 
-// TestBackupOfAGatewayThatRuns: backups made while a gateway makes changes are complete. One
-// can be restored into an empty folder, and over existing files.
+// TestBackupOfAGatewayThatRuns: backups made while a gateway makes changes are complete. A backup can be
+// restored into an empty folder and over existing files.
 func TestBackupOfAGatewayThatRuns(t *testing.T) {
 	folder, config := keeping(t)
 	token := command(t, "token", "create", "portal", config, "--scope", "*")

@@ -68,7 +68,7 @@ func (d *CertificateDescription) Text(w io.Writer) error {
 	return nil
 }
 
-// shownCertificate is the certificate of the settings, and the one currently served.
+// shownCertificate holds the certificate that the settings name and the one that is currently served.
 type shownCertificate struct {
 	Source      string                  `json:"source"`            // the setting that names it
 	Configured  *CertificateDescription `json:"configured"`        // nil if it cannot be used

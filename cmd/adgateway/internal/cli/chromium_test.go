@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// localName is a name of the gateway that Chromium finds on this computer without any settings.
+// localName is a name that Chromium resolves to this computer without any configuration.
 const localName = "gateway.localhost"
 
-// chromium returns the page that Chromium ends at. Chromium loads the library of Kerberos only after it
-// has met a server that asks for tickets, which its profile remembers.
+// chromium returns the page at which Chromium ends up. Chromium loads its Kerberos library only after a
+// server has asked for tickets, and remembers that in its profile.
 func (a *authority) chromium(s *runningSandbox, path string, args ...string) string {
 	a.t.Helper()
 	profile := a.t.TempDir()
@@ -28,7 +28,8 @@ func (a *authority) chromium(s *runningSandbox, path string, args ...string) str
 	return a.run("", "chromium", append(all, "https://"+localName+":"+a.port(s)+path)...)
 }
 
-// TestChromiumSignsInByATicket, if its policy allows the name of the gateway; otherwise it shows the form.
+// TestChromiumSignsInByATicket: Chromium signs in with a ticket if its policy allows the name of the gateway.
+// Otherwise it shows the form.
 func TestChromiumSignsInByATicket(t *testing.T) {
 	if _, err := exec.LookPath("chromium"); err != nil {
 		t.Skip("chromium is not installed: make kerberos-test installs it, as root on Debian")

@@ -101,8 +101,8 @@ func restoredInCluster(t *testing.T, from, backup string) {
 	assert.Contains(t, body, "of a cluster")
 }
 
-// TestAHostIsNotRestoredWhileAnotherGatewayRuns: restoring a host is refused and changes
-// nothing while another gateway runs, because the host must be replaced instead.
+// TestAHostIsNotRestoredWhileAnotherGatewayRuns: restoring a host is refused and changes nothing while
+// another gateway runs. The host must be replaced instead.
 func TestAHostIsNotRestoredWhileAnotherGatewayRuns(t *testing.T) {
 	folder, config := keeping(t)
 	command(t, "token", "create", "portal", config, "--scope", "*")

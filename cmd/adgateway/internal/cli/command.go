@@ -66,8 +66,8 @@ var otherWords = map[string][]string{
 	"doctor": {"diagnose", "health", "check"}, "version": {"about"}, "sandbox": {"demo", "try", "simulate"},
 }
 
-// commandMeant returns the command below c for a word that another program uses, or that
-// exists in a group. It returns "" if there is none.
+// commandMeant returns the command below c that word stands for, either because another program uses the word
+// or because a group has a command of that name. It returns "" if there is none.
 func commandMeant(c *cobra.Command, word string) string {
 	word = strings.ToLower(word)
 	for _, command := range c.Commands() {
@@ -86,7 +86,7 @@ func commandMeant(c *cobra.Command, word string) string {
 	return ""
 }
 
-// addUsage makes every command below c answer wrong arguments with its usage line.
+// addUsage makes every command below c print its usage line for wrong arguments.
 func addUsage(c *cobra.Command) {
 	for _, command := range c.Commands() {
 		addUsage(command)

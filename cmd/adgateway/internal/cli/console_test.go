@@ -15,7 +15,7 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// people defines the commands with which the module and the examples wait for time to pass or ask people.
+// people replaces the commands with which the module and the examples wait or prompt a person.
 const people = `function Read-Host {
     [CmdletBinding()]
     param([switch] $AsSecureString, [string] $Prompt)
@@ -34,7 +34,7 @@ function Write-Progress {
 }
 `
 
-// standIn is the transport of the module in these tests, the only part of it that is replaced.
+// standIn replaces the module's transport in these tests. The rest of the module is unchanged.
 const standIn = `function New-AdgClient {
     [CmdletBinding()]
     param([hashtable] $Options)

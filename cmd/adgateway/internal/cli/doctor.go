@@ -90,8 +90,8 @@ func (f *doctorFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 			"that are empty or do not exist yet")
 	}
 	var out *os.File
-	// open it first, so that no run is wasted, but do not truncate it: an older report stays
-	// until there is a new one
+	// open the file first, so that no run is wasted, but do not truncate it, because an older report stays until
+	// there is a new one
 	if f.out != "" {
 		var err error
 		if out, err = os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {

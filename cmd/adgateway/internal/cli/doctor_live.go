@@ -84,7 +84,7 @@ func (f *doctorFlags) agreed(d dialogue) bool {
 	return strings.EqualFold(strings.TrimSpace(line), "y")
 }
 
-// asking returns a function that answers the items of the checklist, or nil if they stay open.
+// asking returns a function that asks the user about the items of the checklist, or nil if they stay open.
 func (f *doctorFlags) asking(d dialogue) (func(live.Entry) (live.Entry, error), error) {
 	items := len(live.Checklist())
 	if f.answers != "" {
@@ -122,7 +122,8 @@ func (f *doctorFlags) asking(d dialogue) (func(live.Entry) (live.Entry, error), 
 	}, nil
 }
 
-// checked returns the results of the doctor's checks for the checklist. A person decides about warnings.
+// checked returns the results of the doctor's checks for the checklist. Warnings are left for a person to
+// judge.
 func checked(report doctor.Report) map[string]string {
 	results := map[string]string{}
 	for _, result := range report.Results {

@@ -60,7 +60,7 @@ func TestDoctorContinuesWithFaultySettings(t *testing.T) {
 	assert.Contains(t, stderr, "http.listn")
 }
 
-// A running gateway answers the doctor. A gateway that has stopped has left its last view behind.
+// A running gateway answers the doctor. For a gateway that has stopped, the doctor reads its last view.
 func TestDoctorAsksARunningGateway(t *testing.T) {
 	file := installation(t, "http:\n  listen: 127.0.0.1:0\n")
 	asked := func() doctor.Result {
@@ -111,8 +111,8 @@ func TestDoctorLive(t *testing.T) {
 	}
 }
 
-// Without a scratch OU and zone, the doctor tries nothing. Its checks and the given answers
-// fill in the checklist.
+// Without a scratch OU and zone, the doctor runs no live probes. Its checks and the given answers fill in the
+// checklist.
 func TestDoctorWalksThroughTheCheckList(t *testing.T) {
 	file := installation(t, "http:\n  listen: 127.0.0.1:0\n")
 	answers := filepath.Join(t.TempDir(), "answers")

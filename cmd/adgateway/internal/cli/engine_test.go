@@ -51,8 +51,8 @@ func TestEngineCommand(t *testing.T) {
 	}
 }
 
-// The engine stands in for a real PowerShell: it is found by its path, receives the modules
-// and its key, and works on the sandbox. Responses name it.
+// The engine stands in for a real PowerShell. It is found by its path, receives the modules and its key, and
+// works on the sandbox. Responses name it as the engine.
 func TestSandboxOnAPowerShell(t *testing.T) {
 	t.Setenv("GORACE", "atexit_sleep_ms=0")
 	self, err := os.Executable()

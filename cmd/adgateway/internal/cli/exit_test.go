@@ -30,8 +30,7 @@ func leaves() map[string]*cobra.Command {
 	return all
 }
 
-// silent are the commands without --json: those that print no result, the one whose result
-// is always JSON, and the one whose result is a file.
+// silent lists the commands without --json. They print no result, or their result is always JSON or a file.
 var silent = []string{
 	"help", "serve", "sandbox", "sandbox domain", "sandbox order", "service install", "service uninstall", "service start", "service stop", "service restart", "service run",
 	"config init", "token revoke", "user remove", "user passwd", "acme account add", "job result",
@@ -110,7 +109,7 @@ func TestJSON(t *testing.T) {
 	assert.NotEmpty(t, checks[0].Faults)
 }
 
-// The table of exit codes names only commands that exist, and they end with those codes.
+// The table of exit codes names only commands that exist, and these end with the codes of the table.
 func TestExitCodes(t *testing.T) {
 	all := leaves()
 	for _, row := range exitTable() {

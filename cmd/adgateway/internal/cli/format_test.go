@@ -33,8 +33,8 @@ func formatOutput(items []any) string {
 	return text.String()
 }
 
-// maxUnrolled is how many levels of nested collections are shown item by item. A limit is
-// needed because a collection may contain itself.
+// maxUnrolled is the number of levels of nested collections that are shown item by item. The number is
+// limited because a collection may contain itself.
 const maxUnrolled = 2
 
 func writeScalar(text *strings.Builder, v any, levels int) {

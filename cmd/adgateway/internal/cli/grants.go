@@ -113,7 +113,7 @@ var grants = []grant{
 	{forScopes("dns:read", "dns:write", "dns:delete", "dns:acme"), onDNS, "", forScopes("GR")},
 	{forScopes("dns:write", "dns:delete", "dns:acme"), onZone, "/I:T", forScopes("GRGW", "CCDC;dnsNode")},
 	{forScopes("dns:write", "dns:delete"), onZones, "", forScopes("CCDC;dnsZone")},
-	// needed for whole zones; a member of DnsAdmins is nearly a domain administrator
+	// needed for whole zones, although a member of DnsAdmins is nearly a domain administrator
 	{forScopes("dns:write", "dns:delete"), onGroup, "", forScopes("DnsAdmins")},
 
 	{forScopes("bin:read", "bin:restore"), onDeleted, "", forScopes("LCRP")},
@@ -128,7 +128,7 @@ type grantTarget struct {
 	Zones   []string // names
 }
 
-// objects returns the distinguished names of the objects that a place stands for.
+// objects returns the distinguished names of the objects of a place.
 func (t grantTarget) objects(on grantPlace) []string {
 	switch on {
 	case onOU:

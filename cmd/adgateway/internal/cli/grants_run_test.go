@@ -384,7 +384,7 @@ func TestRightsAreGivenOnceAndTakenOnce(t *testing.T) {
 	}
 }
 
-// An interrupted run can be continued, and revoking keeps the rights that a person added.
+// An interrupted run can be resumed, and revoking keeps the rights that a person added.
 func TestOnlyWhatWasGivenIsTaken(t *testing.T) {
 	l := newAccessLab(t)
 	l.steps("-Domain -HostName 'GW1'")

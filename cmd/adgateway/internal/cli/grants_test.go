@@ -73,7 +73,7 @@ func TestLines(t *testing.T) {
 	assert.ErrorContains(t, err, "no rights belong to user:raed, ops:read")
 }
 
-// Every PowerShell since 5.1 can read the script: it passes the script check, is ASCII, and
+// The script passes the script check, is ASCII, which every PowerShell since 5.1 reads correctly, and
 // contains the whole table.
 func TestScript(t *testing.T) {
 	text := grantScript()
@@ -91,7 +91,7 @@ func TestScript(t *testing.T) {
 	assert.Empty(t, scripts.Check(ps.Source{Name: "script.ps1", Text: text}, options))
 }
 
-// Every command that changes something is in the action of a step, which asks first.
+// Every command that changes something is in the action of a step, and a step asks for confirmation first.
 func TestEveryChangeAsksFirst(t *testing.T) {
 	parsed, faults := syntax.Parse("script.ps1", strings.ReplaceAll(grantScript(), "\r\n", "\n"))
 	require.Empty(t, faults)

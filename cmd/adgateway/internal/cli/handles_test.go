@@ -21,8 +21,9 @@ import (
 	"adgateway/gateway/audit"
 )
 
-// TestFileHandlesThatEnd: while idle connections use up every file handle of the process, a connected client
-// still gets answers, and every change is audited. When the idle connections close, new clients are served.
+// TestFileHandlesThatEnd: while idle connections use up all file handles of the process, a client that is
+// already connected still gets answers, and every change is audited. When the idle connections close, new
+// clients are served.
 func TestFileHandlesThatEnd(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("handles are limited by ulimit and counted in /proc")
@@ -66,7 +67,7 @@ func TestFileHandlesThatEnd(t *testing.T) {
 		return len(entries)
 	}
 	var idle []net.Conn
-	for range 2 * handles { // connections that cannot be accepted wait in the system's queue
+	for range 2 * handles { // the system queues connections that the process cannot accept
 		connection, err := net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), patience)
 		require.NoError(t, err)
 		idle = append(idle, connection)

@@ -26,10 +26,10 @@ var lookups = map[string]string{
 	"check":   "reference/checks",
 }
 
-// operationKind is the kind of names that are ids of operations.
+// operationKind is the kind whose names are the ids of operations.
 const operationKind = "operation"
 
-// pageKind is the kind of names that are pages. It is needed for a page with the name of a command.
+// pageKind is the kind whose names are pages. It is needed for a page that shares its name with a command.
 const pageKind = "page"
 
 // commandGroups lists the commands by purpose.
@@ -113,7 +113,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// kinds returns the words that may precede a name.
+// kinds returns the kinds that may precede a name.
 func kinds() []string { return append(slices.Sorted(maps.Keys(lookups)), operationKind, pageKind) }
 
 // topics returns the names of the pages.
@@ -195,7 +195,7 @@ func commandNames(root *cobra.Command) []string {
 	return names
 }
 
-// entry returns a function that prints the row about a name from a page, with the column headings.
+// entry returns a function that prints the row about a name from a page's table, with the column headings.
 func entry(kind, pageName string, names []string) (func(io.Writer) error, error) {
 	page, _ := manual.Find(pageName)
 	if len(names) != 1 {
@@ -251,8 +251,8 @@ var (
 	mdLinks  = regexp.MustCompile(`\[([^\]]+)\]\(([^)]*)\)`)
 )
 
-// plain returns Markdown in the form that a console shows: without comments, and only with
-// the addresses of links to other sites.
+// plain returns Markdown in the form that a console shows. It removes comments and the addresses of links
+// within the manual.
 func plain(text string) string {
 	text = strings.ReplaceAll(comments.ReplaceAllString(text, ""), "<br>", ", ")
 	return mdLinks.ReplaceAllStringFunc(text, func(link string) string {

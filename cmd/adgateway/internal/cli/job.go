@@ -95,7 +95,7 @@ func localAddress(s *config.Settings) string {
 	return app.Scheme(s) + "://" + s.HTTP.Listen
 }
 
-// interrupted returns err, or codeInterrupted after Ctrl-C, when it also prints that the job continues.
+// interrupted returns err. After Ctrl-C it prints that the job continues and returns codeInterrupted instead.
 func interrupted(c *cobra.Command, id string, err error) error {
 	if err == nil || c.Context().Err() == nil || !errors.Is(c.Context().Err(), context.Canceled) {
 		return err
@@ -128,7 +128,7 @@ func (f *jobFlags) follow(c *cobra.Command, client *jobclient.Client, id string)
 	return last, interrupted(c, id, err)
 }
 
-// isTerminal reports whether w is a terminal of known size, which a progress bar needs.
+// isTerminal reports whether w is a terminal of known size. A progress bar needs the size.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
@@ -163,7 +163,7 @@ func (f *jobFlags) finish(c *cobra.Command, job *jobclient.Job) error {
 	}
 }
 
-// settle finishes a job that was just changed. With watch it follows the job first.
+// settle calls finish for a job that was just changed. With watch it follows the job first.
 func (f *jobFlags) settle(c *cobra.Command, client *jobclient.Client, job *jobclient.Job, watch bool) error {
 	if !watch {
 		if job.State == "rejected" {

@@ -40,7 +40,7 @@ func ofJob(t *testing.T, code exitCode, args ...string) (record struct {
 	return record
 }
 
-// A list is submitted, followed and fetched from a real gateway, from the spreadsheet to the result.
+// A list from a spreadsheet is submitted to a real gateway and followed, and its result is fetched.
 func TestJobsOfAGateway(t *testing.T) {
 	s := startSandbox(t, "--token", "job-token")
 	callSandbox(t, s, "job-token")

@@ -243,8 +243,8 @@ func newPasswordFile(file string) (*jobclient.Passwords, error) {
 	return key, nil
 }
 
-// fetchPasswords writes the result of a job with its passwords. It removes the key when no
-// remaining result can be sealed with it.
+// fetchPasswords writes the result of a job with its passwords. It removes the private key when no result
+// sealed with it remains.
 func fetchPasswords(c *cobra.Command, client *jobclient.Client, job *jobclient.Job, file string) error {
 	text, err := os.ReadFile(keyFile(file))
 	if err != nil {
@@ -275,8 +275,8 @@ func fetchPasswords(c *cobra.Command, client *jobclient.Client, job *jobclient.J
 	return os.Remove(keyFile(file))
 }
 
-// openResult fetches a result and decrypts its passwords. It retries an interrupted
-// transfer, because the gateway returns the passwords until a result was sent completely.
+// openResult fetches a result and decrypts its passwords. It retries an interrupted transfer, which is
+// possible because the gateway keeps the passwords until it has sent a result completely.
 func openResult(
 	ctx context.Context, client *jobclient.Client, id string, key *jobclient.Passwords, opened *bytes.Buffer,
 ) (n int, err error) {

@@ -25,15 +25,16 @@ import (
 
 // fakeJobs answers as a gateway with a single job, jb_1.
 type fakeJobs struct {
-	t         *testing.T
-	url       string
-	mu        sync.Mutex
-	calls     []string
-	media     string
-	body      string
-	query     url.Values
-	refused   int      // status of every answer unless it is 0
-	states    []string // records of the job: the first answers all calls, the stream sends the others
+	t       *testing.T
+	url     string
+	mu      sync.Mutex
+	calls   []string
+	media   string
+	body    string
+	query   url.Values
+	refused int // status of every answer unless it is 0
+	// records of the job; calls are answered with the first one, and the stream sends the others
+	states    []string
 	passwords map[string]string
 	streamed  func() // called after the stream has sent its first event
 }

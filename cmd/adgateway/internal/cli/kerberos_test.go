@@ -110,7 +110,7 @@ func (a *authority) run(input, program string, args ...string) string {
 	return said.String()
 }
 
-// serve starts a KDC, and returns when it takes connections at its address.
+// serve starts a KDC and returns when it accepts connections at its address.
 func (a *authority) serve(address, program string, args ...string) {
 	a.t.Helper()
 	command := exec.Command(program, args...)
@@ -167,13 +167,13 @@ func (a *authority) curlAt(off string, s *runningSandbox, path string, args ...s
 	return a.run("", "curl", all...)
 }
 
-// curlPlain returns what curl says of a call without a ticket.
+// curlPlain returns the output of curl for a call without a ticket.
 func (a *authority) curlPlain(s *runningSandbox, path string, args ...string) string {
 	a.t.Helper()
 	return a.run("", "curl", a.calling(s, path, args...)...)
 }
 
-// calling returns the arguments of curl for a call.
+// calling returns the command-line arguments of curl for a call.
 func (a *authority) calling(s *runningSandbox, path string, args ...string) []string {
 	all := []string{"-sS", "-k", "-i", "--resolve", gatewayName + ":" + a.port(s) + ":127.0.0.1"}
 	return append(append(all, args...), "https://"+gatewayName+":"+a.port(s)+path)

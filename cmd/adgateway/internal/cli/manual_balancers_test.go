@@ -31,10 +31,10 @@ import (
 
 var balancerBlocks = regexp.MustCompile("(?s)<!-- balancer: ([a-z]+) -->\n```[a-z]+\n(.*?)\n```\n")
 
-// balancers are the programs for which the manual has a configuration, with the file that it
-// becomes and the command that starts the program.
+// balancers maps each program for which the manual has a configuration to the file for that configuration and
+// the command that starts the program.
 var balancers = map[string]struct {
-	file   string // %s stands for the configuration, FOLDER for the test's folder
+	file   string // %s is replaced by the configuration, FOLDER by the test's folder
 	starts []string
 }{
 	"caddy":   {"{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n}\n%s\n", []string{"run", "--adapter", "caddyfile", "--config"}},
@@ -158,7 +158,8 @@ func (b *behind) start(t *testing.T, name, block, folder string, roots *x509.Cer
 	}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// TestManualBalancers: each installed balancer behaves as the manual promises with its configuration there.
+// TestManualBalancers: each installed balancer behaves as the manual promises when it runs with the
+// configuration in the manual.
 func TestManualBalancers(t *testing.T) {
 	blocks := balancerBlocks.FindAllStringSubmatch(manual.Text(t, "load-balancer"), -1)
 	require.Len(t, blocks, len(balancers))

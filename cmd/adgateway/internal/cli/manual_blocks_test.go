@@ -16,7 +16,7 @@ import (
 	"adgateway/test/manual"
 )
 
-// block is a block of a page, with the following block that is its answer.
+// block is a code block of a page, with the following block if that is its answer.
 type block struct {
 	page     string
 	line     int
@@ -27,7 +27,7 @@ type block struct {
 }
 
 const (
-	says          = "says"                // an answer contains only the sentences of the shown one
+	says          = "says"                // the answer must contain each sentence of the one shown
 	secondConsole = "in a second console" // its lines are started and left running
 )
 
@@ -91,7 +91,7 @@ func allBlocks(t *testing.T) []*block {
 	return all
 }
 
-// Every block that could be run is run, or its comment gives the reason why not.
+// Every block in a language that can be run is run, or its comment gives the reason why not.
 func TestEveryBlockOfTheManualIsRunOrSaysWhyNot(t *testing.T) {
 	all := allBlocks(t)
 	commands := map[string]bool{}

@@ -65,7 +65,7 @@ func callsOf(text string) []call {
 	return all
 }
 
-// simpleCommands returns the words of each command of a line, without its comment.
+// simpleCommands returns the words of each command in a line, without the line's comment.
 func simpleCommands(line string) [][]string {
 	var all [][]string
 	var words []string
@@ -110,8 +110,8 @@ scan:
 	return all
 }
 
-// calls returns the program calls in the manual, in the help of every command and in the
-// doctor's advice, by their place.
+// calls returns the program calls in the manual, in the help of every command and in the doctor's advice,
+// keyed by where they stand.
 func calls(t *testing.T) map[string][]call {
 	t.Helper()
 	all := map[string][]call{}
@@ -349,7 +349,7 @@ func TestManualNamesWhatExists(t *testing.T) {
 	}
 }
 
-// isRoute reports whether a row has a path or a path below it. An empty method matches any.
+// isRoute reports whether an operation has the path or a path below it. An empty method matches any method.
 func isRoute(method, path string) bool {
 	if path == "/api/Login" { // the manual states that it does not exist
 		return true

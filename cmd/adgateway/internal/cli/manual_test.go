@@ -152,7 +152,7 @@ func boundsTable() string {
 	return b.String()
 }
 
-// Every bound that names a setting names one that exists.
+// Every setting that a bound names exists.
 func TestBoundsNameSettings(t *testing.T) {
 	known := map[string]bool{"": true}
 	for _, row := range config.Rows() {
@@ -240,8 +240,7 @@ foreach ($group in $GatewayGuardedGroups) { '|' + $group.name + ' and all its me
 
 var cell = strings.NewReplacer("|", `\|`, "<", "&lt;", `LocalMachine\My`, "`LocalMachine\\My`").Replace
 
-// tableAfter returns the first cells of the table below a heading, and each row by
-// its first cell.
+// tableAfter returns the first cells of the rows below a heading, and the rows keyed by first cell.
 func tableAfter(t *testing.T, text, heading string) (keys []string, rows map[string]string) {
 	t.Helper()
 	_, section, ok := strings.Cut("\n"+text, "\n"+heading+"\n")
@@ -334,7 +333,7 @@ func TestFindingsLeadToTheManual(t *testing.T) {
 	}
 }
 
-// The front page is short enough to be read.
+// The front page is at most as long as its limit.
 func TestTheFrontPageIsShort(t *testing.T) {
 	front := manual.Pages(t)[0]
 	assert.LessOrEqual(t, strings.Count(front.Text, "\n"), 250)
@@ -358,9 +357,8 @@ func TestTheFrontPageListsTheContents(t *testing.T) {
 	assert.Equal(t, pages.Contents, listed)
 }
 
-// ofTheModule matches findings that are faults in the scripts of the gateway, but not where
-// people use the module: aliases, pipeline parameters, and the parameters of
-// SupportsShouldProcess. These blocks are also run.
+// ofTheModule matches findings that are faults only in the gateway's scripts. Where people use the module,
+// aliases, pipeline parameters and the parameters of SupportsShouldProcess are allowed.
 var ofTheModule = regexp.MustCompile(
 	`\w-Adg\w+(: -\w+ is an alias of| lacks the mandatory| has no parameter -(WhatIf|Confirm)$)`)
 
@@ -391,7 +389,7 @@ func TestManualPowerShellIsValid(t *testing.T) {
 	assert.Greater(t, checked, 15)
 }
 
-// The settings in the manual are valid as shown, and so is every alternative in a comment there.
+// The settings in the manual are valid as shown, and so is every alternative that is commented out there.
 func TestManualSettingsAreValid(t *testing.T) {
 	checked := 0
 	for _, b := range allBlocks(t) {

@@ -45,7 +45,8 @@ func TestModuleCases(t *testing.T) {
 	assert.LessOrEqual(t, len(elsewhere), 12, "cases for a real PowerShell are few")
 }
 
-// A busy gateway is called again as long as it did nothing. A user may call with a password.
+// The module retries a call to a busy gateway as long as the gateway did nothing. A user may call with a
+// password.
 func TestTheModuleWaitsForABusyGateway(t *testing.T) {
 	calls := map[string][]string{}
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -110,14 +111,16 @@ func TestTheModuleCompletes(t *testing.T) {
 	}
 }
 
-// An answer that no gateway would give is an error. The module then repeats a read, and a
-// change only if it has a key.
+// An answer that no gateway would give is an error. The module then repeats a read, and it repeats a change
+// only if the change has an idempotency key.
 func TestTheModuleMeetsWhatIsNoGateway(t *testing.T) {
 	calls := map[string]int{}
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		call := r.Method + " " + r.URL.Path
 		calls[call]++
-		cut := func() { // breaks the answer off, because a client may itself repeat a request without any answer
+		// cut the answer off instead of sending none, because the HTTP client may itself repeat a request without
+		// an answer
+		cut := func() {
 			w.Header().Set("Content-Length", "100")
 			fmt.Fprint(w, "{")
 			assert.NoError(t, http.NewResponseController(w).Flush())
@@ -166,7 +169,8 @@ try { Test-AdgUser -Username 'bob' -ErrorAction Stop } catch { $_.TargetObject.c
 	}, calls)
 }
 
-// Columns that match no parameter are named in a warning, and a former name warns once with its replacement.
+// A warning names the columns that match no parameter. A former name causes one warning that names its
+// replacement.
 func TestTheModuleWarns(t *testing.T) {
 	s := startSandbox(t, "--token", "p:w")
 	s.eventually("/readyz", "Bearer p:w", http.StatusOK)
@@ -182,7 +186,7 @@ func TestTheModuleWarns(t *testing.T) {
 	}, c.warnings)
 }
 
-// Without a token, a credential and a certificate, the module calls as the signed-in account.
+// Without a token, a credential or a certificate, the module calls as the signed-in account.
 func TestTheModuleCallsAsTheAccountThatIsSignedIn(t *testing.T) {
 	var asked []string
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

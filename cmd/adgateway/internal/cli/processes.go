@@ -110,10 +110,10 @@ func twoProcesses(
 	return func(ctx context.Context) error { return errors.Join(both.Serve(ctx), closer.Close()) }, started, nil
 }
 
-// stopSlack is the time between the end of both processes and the service manager's time limit.
+// stopSlack is how long before the service manager's time limit both processes must have ended.
 const stopSlack = 500 * time.Millisecond
 
-// nodeLeast is the minimum time for a node to hand over the streams that it leads.
+// nodeLeast is the least time that a node gets to hand over the streams that it leads.
 const nodeLeast = time.Second
 
 // stopWaits returns how long the gateway and then the node may take to stop.
@@ -169,7 +169,7 @@ func nodeLine(f *program.Flags, s *config.Settings) []string {
 	return line
 }
 
-// beside returns the name of another file next to a log, or "" if log is empty.
+// beside returns the path of another file next to a log, or "" if log is empty.
 func beside(log, what string) string {
 	if log == "" {
 		return ""

@@ -20,8 +20,8 @@ import (
 	"adgateway/gateway/visible"
 )
 
-// Run runs one command and returns its exit code, see [exitTable]. All output of commands goes
-// through [visible.Writer], except files that they pass on and the messages between their processes.
+// Run runs one command and returns its exit code, see [exitTable]. All output of commands goes through
+// [visible.Writer], except the content of files that they pass on and the messages between their processes.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	stdout, stderr = visible.Writer(stdout), visible.Writer(stderr)
 	root, started := rootCommand()
@@ -44,8 +44,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return int(codeDone)
 }
 
-// rootCommand returns the root command. started becomes true when a command begins, after
-// its arguments have been parsed.
+// rootCommand returns the root command. *started becomes true when a command begins, after its arguments have
+// been parsed.
 func rootCommand() (root *cobra.Command, started *bool) {
 	started = new(bool)
 	root = &cobra.Command{

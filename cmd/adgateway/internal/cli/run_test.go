@@ -256,7 +256,7 @@ func TestSandboxPrintsCallsThatWork(t *testing.T) {
 	assert.Contains(t, s.log.String(), "this is the sandbox")
 }
 
-// The printed calls use the given credential with the most rights.
+// The printed calls use the credential with the most rights among those given.
 func TestSandboxPrintsCallsOfTheGivenCredential(t *testing.T) {
 	for name, c := range map[string]struct {
 		args       []string

@@ -15,12 +15,12 @@ import (
 	"adgateway/test/freeport"
 )
 
-// python is the one that Samba's modules are installed for.
+// python is the interpreter for which Samba's modules are installed.
 const python = "/usr/bin/python3"
 
-// startDomain starts the KDC of a domain of Samba, whose tickets name the groups of an account, and
-// returns the file of its objects. Without Samba the test is skipped; `make kerberos-test` installs it
-// where it can.
+// startDomain starts the KDC of a Samba domain, whose tickets name the groups of an account, and returns the
+// path of a file with the domain's objects. It skips the test if Samba is not installed; `make kerberos-test`
+// installs it where possible.
 func startDomain(t *testing.T) (a *authority, objects string) {
 	t.Helper()
 	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin")
@@ -47,7 +47,7 @@ func startDomain(t *testing.T) (a *authority, objects string) {
 	return a, objects
 }
 
-// sidOf returns the SID of an account of exported objects.
+// sidOf returns the SID of an account from the exported objects.
 func sidOf(t *testing.T, objects, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(objects)
@@ -57,7 +57,7 @@ func sidOf(t *testing.T, objects, name string) string {
 	return string(found[1])
 }
 
-// statusOf returns the status of the last answer in what curl says.
+// statusOf returns the status of the last answer in the output of curl.
 func statusOf(t *testing.T, said string) int {
 	t.Helper()
 	all := regexp.MustCompile(`(?m)^HTTP/[0-9.]+ ([0-9]{3})`).FindAllStringSubmatch(said, -1)
@@ -67,8 +67,8 @@ func statusOf(t *testing.T, said string) int {
 	return status
 }
 
-// TestADomainOfSamba: the groups in tickets of a domain controller give roles by SID, and the domain
-// must still agree. The directory of the gateway is a copy of the domain.
+// TestADomainOfSamba: the groups in the tickets of a domain controller give roles by SID, as long as the
+// directory still has these memberships. The directory of the gateway is a copy of the domain.
 func TestADomainOfSamba(t *testing.T) {
 	a, objects := startDomain(t)
 	s := a.startGateway("--empty", "--ldif", objects, "--set", "signIn.bindings=ifSent", "--set", `signIn.roles=[
@@ -100,7 +100,7 @@ func TestADomainOfSamba(t *testing.T) {
 	assert.Equal(t, 403, may("/api/OU/All"))
 	assert.Contains(t, a.curl(s, "/api/WhoAmI"), `"name":"nobody"`, "known, and without rights")
 
-	// The SID in the ticket counts, and not the name, which another account may have by now.
+	// The SID in the ticket counts, not the name, because another account may have that name by now.
 	a.signIn("operator")
 	assert.Equal(t, 200, may("/api/OU/All"))
 	change("PUT", "/api/ADUser/operator/Rename/former")

@@ -43,7 +43,7 @@ func serveCommand() *cobra.Command {
 	return c
 }
 
-// sandboxFlags are the flags of the sandbox that append to lists in the settings.
+// sandboxFlags holds the flags of the sandbox that append to lists in the settings.
 type sandboxFlags struct{ tokens, users, ldif, zones []string }
 
 func sandboxCommand() *cobra.Command {

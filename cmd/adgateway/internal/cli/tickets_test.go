@@ -60,7 +60,7 @@ func (r *realm) send(t *testing.T, method, path, body string, header map[string]
 	return reply{response.StatusCode, response.Header, string(text)}
 }
 
-// as returns the headers of a person's call. more contains further names and values in turn.
+// as returns the headers of a person's call. more contains the names and values of further headers in turn.
 func (r *realm) as(t *testing.T, name string, more ...string) map[string]string {
 	t.Helper()
 	header := map[string]string{"Authorization": r.Header(t, negotiatetest.Ticket{Name: name})}
@@ -195,7 +195,8 @@ func TestTheDocumentNamesTickets(t *testing.T) {
 	}
 }
 
-// TestBrowsersAttachTickets: a page of another site cannot change anything by them.
+// TestBrowsersAttachTickets: a page of another site cannot change anything with the tickets that browsers
+// attach to its requests.
 func TestBrowsersAttachTickets(t *testing.T) {
 	r := startRealm(t, "form+kerberos")
 	const title = `{"JobTitle":"Buyer"}`
@@ -330,7 +331,7 @@ func TestListsOfATicketAreThoseOfAllRoles(t *testing.T) {
 	}
 }
 
-// TestRolesOfATicketAreNotMerged: a call is made in the one that allows it.
+// TestRolesOfATicketAreNotMerged: a single role must allow the whole call.
 func TestRolesOfATicketAreNotMerged(t *testing.T) {
 	r := startRealm(t, "kerberos", "--set", `signIn.roles=[
 		{"group":"GW-Helpdesk","scopes":["user:read"],"limits":{"ous":["OU=Nobody,OU=Corp,DC=corp,DC=example"]}},

@@ -149,7 +149,7 @@ func tokenMoveCommand(at *storeLocation) *cobra.Command {
 	return c
 }
 
-// location returns the location of the accounts, before its flags are parsed.
+// location returns the location of the accounts. It must be called before the flags are parsed.
 func location() *storeLocation {
 	return &storeLocation{Cluster: func(s *config.Settings) (app.Options,
 		error) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// clusterChecks check the cluster that a gateway has joined.
+// clusterChecks returns the checks of the cluster that a gateway has joined.
 func clusterChecks() []Check {
 	return []Check{{
 		Name: "cluster", Page: "cluster-failures",

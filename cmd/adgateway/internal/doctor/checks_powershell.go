@@ -22,7 +22,7 @@ const (
 		"'Add-WindowsCapability -Online -Name Rsat.Dns.Tools~~~~0.0.1.0'."
 )
 
-// Time limits for PowerShell; pool.startTimeout may end a start earlier.
+// Time limits for PowerShell. The setting pool.startTimeout may end a start earlier.
 const (
 	surveyWait  = 2 * time.Minute
 	sessionWait = 10 * time.Minute

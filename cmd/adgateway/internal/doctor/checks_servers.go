@@ -131,7 +131,7 @@ func hosts(all []candidate) []string {
 // connectWait is the time limit for one port, as in the gateway.
 const connectWait = 2 * time.Second
 
-// open tries to connect to a port of all servers at once, and returns which of them accept the connection.
+// open connects to a port of all servers concurrently, and returns the servers that accept the connection.
 func (x *exam) open(ctx context.Context, servers []string, port string) (open, closed []string) {
 	answers := make([]chan error, len(servers))
 	for i, server := range servers {

@@ -13,8 +13,8 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// ticketChecks check sign-in with Kerberos tickets. Another check compares the clocks,
-// because everybody depends on them.
+// ticketChecks returns the checks of sign-in with Kerberos tickets. The clocks, on which every sign-in
+// depends, have a check in another table.
 func ticketChecks() []Check {
 	return []Check{
 		{

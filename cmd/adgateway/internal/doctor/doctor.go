@@ -1,10 +1,10 @@
 // Package doctor checks whether an installation works, and explains how to fix each fault.
 //
-// A [Check] is a row of a table ([Checks] for a gateway, [NodeChecks] for a node of the log).
-// It contains the condition that is checked, how that is done, and every fault that can be
-// found, each with a severity and advice. Checks use only [Probes], so tests can simulate any
-// broken computer. [Examine] runs all checks in the order of the table, each with a time
-// limit. A check that depends on a failed one is skipped, and its result says so.
+// A [Check] is a row of a table ([Checks] for a gateway, [NodeChecks] for a node of the log). It states the
+// condition and how it is checked, and lists every fault that can be found, each with a severity and advice.
+// Checks use only [Probes], so tests can simulate any broken computer. [Examine] runs all checks in the order
+// of the table, each with a time limit. A check that depends on a failed one is skipped, and its result says
+// so.
 package doctor
 
 import (
@@ -79,7 +79,7 @@ func (c Check) fault(id string) (Fault, bool) {
 type verdict struct {
 	found string // one line
 	hits  []hit  // none if there is no fault
-	skip  string // why the check does not apply; empty if it does
+	skip  string // the reason why the check does not apply; empty if it does
 	// keep stores findings for later checks. It is not called after the time limit.
 	keep func(x *exam)
 }
@@ -164,7 +164,7 @@ func (c Check) run(ctx context.Context, x *exam) Result {
 	for _, h := range v.hits {
 		fault, known := c.fault(h.fault)
 		if !known {
-			// the table is wrong; the tests reach every fault
+			// the table lacks a fault; the tests reach every fault
 			panic("doctor: " + c.Name + " knows no fault " + h.fault)
 		}
 		fill := filler(h.values)
@@ -177,8 +177,8 @@ func (c Check) run(ctx context.Context, x *exam) Result {
 	return result
 }
 
-// ask runs the probe with its time limit. A probe that does not return is abandoned:
-// it may be inside a system call that cannot be cancelled, and the process ends soon.
+// ask runs the probe with its time limit. A probe that does not return is abandoned, because it may be inside
+// a system call that cannot be cancelled. The process ends soon afterwards.
 func (c Check) ask(ctx context.Context, x *exam) verdict {
 	switch {
 	case ctx.Err() != nil:
@@ -201,7 +201,7 @@ func (c Check) ask(ctx context.Context, x *exam) verdict {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	answers := make(chan verdict, 1)
-	seen := *x // an abandoned probe must not race with later checks
+	seen := *x // a copy, because an abandoned probe must not race with later checks
 	go func() { answers <- c.probe(ctx, &seen) }()
 	hanging := verdict{hits: []hit{{hangs, []string{"limit", within.String(), "how", c.How}}}}
 	grace := time.NewTimer(within + graceTime)

@@ -418,7 +418,7 @@ func TestEveryFaultHasAdvice(t *testing.T) {
 	}
 }
 
-// A check that cannot be run is skipped with the reason, and never counts as passed.
+// A check that cannot be run is skipped, with the reason, and never counts as passed.
 func TestSkippedChecks(t *testing.T) {
 	status := func(c *computer) map[string]doctor.Status {
 		out := map[string]doctor.Status{}
@@ -517,8 +517,8 @@ func golden(t *testing.T, name, got string) {
 	assert.Equal(t, string(want), got)
 }
 
-// inCluster returns a cluster of two gateways. own and other are the reasons why they do not
-// answer, or nil if they do.
+// inCluster returns a cluster of two gateways. own and other are the errors of this gateway and of the other
+// one, or nil if it answers.
 func inCluster(own, other error) doctor.Cluster {
 	return doctor.Cluster{
 		Name: "corp", Gateway: "gw1", Leader: "gw2",

@@ -161,7 +161,7 @@ func TestEveryFaultOfANodeHasAdvice(t *testing.T) {
 	golden(t, "list-node.txt", list.String())
 }
 
-// Checks of Windows are skipped elsewhere, and without settings there is nothing to check.
+// Checks of Windows are skipped on other systems, and without settings there is nothing to check.
 func TestSkippedChecksOfANode(t *testing.T) {
 	elsewhere, without := healthyNode(), healthyNode()
 	elsewhere.system, elsewhere.volume = host.System{Name: "linux"}, host.Volume{FileSystem: "xfs"}

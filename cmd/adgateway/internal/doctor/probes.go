@@ -20,8 +20,8 @@ type Probes struct {
 	System  func() (host.System, error)
 	Account func() (host.Account, error)
 	Service func() (host.Service, error)
-	// Policy returns the execution policy that a group policy sets for an edition of
-	// PowerShell, "Desktop" or "Core". It returns "" if none does.
+	// Policy returns the execution policy that a group policy sets for an edition of PowerShell, "Desktop" or
+	// "Core". It returns "" if no policy sets one.
 	Policy func(edition string) (string, error)
 	Sleep  func() (host.Sleep, error)
 
@@ -63,13 +63,14 @@ type Probes struct {
 	Now func() time.Time
 	OUs []string // OUs whose rights are checked, in addition to the domain's default containers
 
-	Limit time.Duration // maximum time of every check; zero means that each has its own
+	Limit time.Duration // time limit of every check; zero means that each check has its own
 }
 
 // KeyProbes examine the certificate and the keytab of the gateway, and the clients that send it
 // tickets.
 type KeyProbes struct {
-	// Certificate describes the certificate in the settings. It returns errors.ErrUnsupported if they name none.
+	// Certificate describes the certificate in the settings. It returns errors.ErrUnsupported if the settings
+	// name no certificate.
 	Certificate func(s *config.Settings) (Certificate, error)
 	// Keytab returns the names for which a keytab contains keys.
 	Keytab func(path string) ([]string, error)
@@ -102,7 +103,7 @@ var (
 type Settings struct {
 	File   string
 	Exists bool
-	Values *config.Settings // with the paths of the default files next to the settings file
+	Values *config.Settings // the settings, with the paths of the default files next to the settings file
 
 	// Node is the name of a node, and Peers are the addresses of the others. Both are empty for a gateway.
 	Node  string
@@ -136,13 +137,13 @@ type Cluster struct {
 	Name, Gateway string           // empty if not in a cluster
 	Leader        string           // according to one of the gateways; empty if none knows a leader
 	Gateways      []ClusterGateway // on the member list
-	NoNode        []string         // an error for each node that was not reached; empty if one was
+	NoNode        []string         // an error for each node; empty if any node was reached
 }
 
 // ClusterGateway is a gateway on the cluster's member list.
 type ClusterGateway struct {
 	Name string
-	Err  error // why it did not answer; nil if it did
+	Err  error // the reason why the gateway did not answer; nil if it did
 }
 
 // Credential is a token or a user.

@@ -16,13 +16,13 @@ import (
 	"adgateway/ps"
 )
 
-// SelfView is a running gateway's view of its own sessions: their account, modules, servers and folders.
-// Only the gateway itself can provide it, because a doctor runs at a console, as the account that starts it.
+// SelfView is a running gateway's view of its own sessions: their account, modules, servers and folders. Only
+// the gateway itself can provide it, because the doctor runs at a console, under the account of the person
+// who starts it.
 //
 // The gateway writes the view to a file in its state folder after its start and on request
 // ([SelfFiles.Serve]). A request is a second file in that folder ([SelfFiles.Ask]). Only accounts that may
-// write to that folder can request a view, and no others can read it. A third file is locked as long as the
-// gateway runs.
+// write to that folder can request or read a view. A third file is locked as long as the gateway runs.
 type SelfView struct {
 	Taken     time.Time     `json:"taken"`
 	Version   string        `json:"version"`
@@ -70,7 +70,8 @@ type SelfServer struct {
 type SelfFiles struct {
 	Folder string
 	Name   string // name of the view's file without its extension
-	// Restrict restricts a file to the gateway's account and the administrators. It may be nil.
+	// Restrict restricts a file to the gateway's account and the administrators. If it is nil, files are not
+	// restricted.
 	Restrict func(path string) error
 }
 
@@ -104,7 +105,7 @@ func (f SelfFiles) Serve(
 	defer ticker.Stop()
 	presence := f.presence(os.O_CREATE | os.O_RDWR)
 	defer presence.Close()
-	_, _ = presence.TryLock() // if this fails, a doctor only waits longer when the gateway has stopped
+	_, _ = presence.TryLock() // if this fails, a doctor only waits longer after the gateway has stopped
 	views := make(chan SelfView, 1)
 	wanted, taking := false, false
 	for {
@@ -120,7 +121,7 @@ func (f SelfFiles) Serve(
 			if !presence.Locked() { // a doctor probed the lock at that moment
 				_, _ = presence.TryLock()
 			}
-			// The request is removed immediately, which shows its sender that a gateway is running.
+			// The request is removed immediately, to show its sender that a gateway is running.
 			if os.Remove(f.Request()) == nil {
 				wanted = true
 			}
@@ -162,7 +163,7 @@ func (f SelfFiles) Read() (SelfView, error) {
 	return view, nil
 }
 
-// Errors of [SelfFiles.Ask], which in these cases also returns the last view, if there is one.
+// Errors of [SelfFiles.Ask]. With these errors, it also returns the last view if there is one.
 var (
 	ErrNotRunning = errors.New("no gateway with these settings is running")
 	ErrNoAnswer   = errors.New("the gateway did not answer in time")

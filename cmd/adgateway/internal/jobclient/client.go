@@ -1,9 +1,10 @@
 // Package jobclient submits lists of changes to a gateway as jobs, and follows them.
 //
 // A [Client] makes the calls (client.go). Follow reads the stream of a job's progress, and polls the job
-// while the stream is broken, for example during a restart of the gateway (follow.go). A [Display] shows
-// the progress as a bar, or as lines where there is no terminal (display.go). [Passwords] is the key pair
-// to which the gateway seals passwords that it generates, and opens them in the result (passwords.go).
+// while the stream is broken, for example during a restart of the gateway (follow.go). A [Display] shows the
+// progress as a bar, or as lines where there is no terminal (display.go). [Passwords] is the key pair for
+// passwords that the gateway generates: the gateway seals them with the public key, and Passwords opens them
+// in the result (passwords.go).
 package jobclient
 
 import (
@@ -95,8 +96,8 @@ type Client struct {
 	Pause time.Duration // between attempts while the gateway does not answer; 0 means one second
 }
 
-// NewClient returns a client for the gateway at a URL. Connections have a time limit.
-// Answers have none, because streams do not end.
+// NewClient returns a client for the gateway at a URL. Connecting has a time limit. Reading an answer has
+// none, because a stream may last as long as its job.
 func NewClient(address, token string) (*Client, error) {
 	if err := CheckAddress(address); err != nil {
 		return nil, err
@@ -173,7 +174,7 @@ type call struct {
 	body         []byte
 }
 
-// send sends a request and returns its answer if that is a success. The caller must close the body.
+// send sends a request and returns the answer if its status is a success. The caller must close the body.
 func (c *Client) send(ctx context.Context, call call) (*http.Response, error) {
 	address := c.URL + call.path
 	if len(call.query) > 0 {
@@ -258,7 +259,7 @@ func (c *Client) askOne(ctx context.Context, call call) (*Job, error) {
 type Submission struct {
 	Media string     // media type of List
 	List  []byte     //
-	Key   string     // Idempotency-Key, with which the list can be sent again
+	Key   string     // Idempotency-Key, which makes it safe to send the list again
 	Query url.Values // parameters of the call
 }
 
@@ -320,7 +321,7 @@ const (
 	Undo   Action = "Undo"  // creates a new job
 )
 
-// Do performs an action on a job and returns that job, or the new one.
+// Do performs an action on a job and returns that job, or the job that the action created.
 func (c *Client) Do(ctx context.Context, id string, action Action, query url.Values) (*Job, error) {
 	method := http.MethodPut
 	below := "/" + string(action)

@@ -185,7 +185,7 @@ func TestFollow(t *testing.T) {
 	assert.Equal(t, []string{"running9", "running5", "held2", "done0"}, shown)
 }
 
-// Follow continues to ask while the stream breaks, is refused, or the gateway is unreachable.
+// Follow keeps polling while the stream breaks or is refused, or the gateway is unreachable.
 func TestFollowThroughOutages(t *testing.T) {
 	var asked atomic.Int32
 	client := serve(t, func(w http.ResponseWriter, _ *http.Request) {

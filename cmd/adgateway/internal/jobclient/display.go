@@ -78,7 +78,8 @@ func (b *bar) show(job *Job) {
 		strip = strip[:filled-1] + ">" + strip[filled:]
 	}
 	line := strings.Join(nonEmpty(counted(job), "["+strip+"]", pace(job), remarks(job)), "  ")
-	if width := widthOf(b.w); len(line) >= width { // the line is ASCII; a wrapped line could not be replaced
+	// the line is cut because a wrapped line could not be replaced; it is ASCII
+	if width := widthOf(b.w); len(line) >= width {
 		line = line[:width-1]
 	}
 	rest := strings.Repeat(" ", max(b.shown-len(line), 0))
@@ -107,7 +108,7 @@ func nonEmpty(parts ...string) (kept []string) {
 	return kept
 }
 
-// counted formats the number of finished items: 7,412 of 10,000 74 %.
+// counted formats the number of finished items, as in "7,412 of 10,000 74 %".
 func counted(j *Job) string {
 	if j.Total == 0 {
 		return "no items"
@@ -115,7 +116,7 @@ func counted(j *Job) string {
 	return fmt.Sprintf("%s of %s  %d %%", grouped(j.over()), grouped(j.Total), 100*j.over()/j.Total)
 }
 
-// pace formats the speed and the remaining time of a job: 38/s about 1 min 8 s.
+// pace formats the speed and the remaining time of a job, as in "38/s about 1 min 8 s".
 func pace(j *Job) string {
 	if j.State != "running" {
 		return ""
@@ -146,7 +147,7 @@ var reasons = map[string]string{
 	"unknown":    "the outcome of an item is unknown",
 }
 
-// remarks counts the items that did not succeed: 12 failed, 3 unknown.
+// remarks formats the number of items that did not succeed, as in "12 failed, 3 unknown".
 func remarks(j *Job) string {
 	text := strings.Join(remarksOf(j), ", ")
 	if j.State == "running" || j.State == "done" || j.State == "" {
@@ -180,7 +181,7 @@ func grouped(n int) string {
 	return text
 }
 
-// span formats a duration with its two largest units: 1 min 8 s.
+// span formats a duration with its two largest units, as in "1 min 8 s".
 func span(d time.Duration) string {
 	seconds := int(d.Seconds())
 	switch {

@@ -26,9 +26,9 @@ const (
 // errEnds means that a stream ended before the job did.
 var errEnds = errors.New("the stream ended")
 
-// Follow calls each with the job after each change, until it rests or each returns false. Between
-// streams, for example while the gateway restarts, it polls the job; it gives up after a quarter of
-// an hour without an answer. It returns a refusal immediately, unless the gateway is only not ready.
+// Follow calls each with the job after each change, until the job rests or each returns false. Between
+// streams, for example while the gateway restarts, Follow polls the job. It gives up after a quarter of an
+// hour without an answer. It returns a refusal immediately, unless the gateway is only not ready yet.
 func (c *Client) Follow(ctx context.Context, id string, each func(*Job) bool) error {
 	answered := time.Now()
 	heard := func(job *Job) bool {

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/crypto/nacl/box"
 )
 
-// Passwords is a key pair of X25519. The gateway seals the passwords that it generates
-// for the items of a job with the public key (anonymous boxes of NaCl), so nobody
-// else can read them in the result.
+// Passwords is an X25519 key pair. The gateway seals the passwords that it generates for the items of a job
+// with the public key (as NaCl anonymous boxes), so only the holder of the private key can read them in the
+// result.
 type Passwords struct{ public, private *[32]byte }
 
 // NewPasswords makes a key pair.

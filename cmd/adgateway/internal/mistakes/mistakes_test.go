@@ -155,7 +155,7 @@ func (m *mistake) holds(t *testing.T, said string) {
 	}
 }
 
-// libraries are prefixes of library errors, which mean nothing to a reader.
+// libraries lists prefixes of library errors, which mean nothing to a user.
 var libraries = []string{"yaml: ", "json: ", "strconv.", "x509:", "tls:", "parsing " +
 	"time", "asn1:", "invalid character", "unexpected end of JSON",
 	"unexpected EOF", "pkcs12:", "parse \"", "unmarshal"}

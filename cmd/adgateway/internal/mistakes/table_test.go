@@ -35,14 +35,14 @@ type request struct {
 	body           string
 }
 
-// readTable reads the rows of a file. A row is a block of lines. Its first line is a request
-// (METHOD TARGET) or a command (adgateway ARGUMENTS); the others are indented:
+// readTable reads the rows of a file. A row is a block of lines. Its first line is a request (METHOD TARGET)
+// or a command (adgateway ARGUMENTS). The other lines are indented:
 //
 //	before: METHOD TARGET [JSON]     a call that is made first and must succeed
 //	header: NAME: VALUE              replaces the usual header; without a value: removes it
 //	body: TEXT                       JSON unless there is a header Content-Type
 //	bytes: TEXT                      the same, with the escapes of Go
-//	file: NAME                       a file for the command; its lines follow behind "| "
+//	file: NAME                       a file for the command; its lines follow after "| "
 //	STATUS CODE                      the status and the code of the answer
 //	says: TEXT                       a text that the answer must contain
 //	never: TEXT                      a text that the answer must not contain

@@ -148,7 +148,7 @@ func Lines(w io.Writer, r *audit.Record) error {
 	return nil
 }
 
-// Calls writes a table with a line for each record that read passes to its argument.
+// Calls writes a table with a line for each record that read passes to its callback.
 func Calls(w io.Writer, read func(func(*audit.Record) error) error) error {
 	table := newTable(w)
 	table.row("TIME", "WHO", "FROM", "OPERATION", "OUTCOME", "STATUS", "TARGET")

@@ -57,8 +57,8 @@ type ConfigCheck struct {
 	All      int      `json:"settings"`
 }
 
-// NewConfigCheck returns the result for a settings file. from is nil if the settings cannot
-// be loaded. advice are sentences about them, and fault joins all mistakes.
+// NewConfigCheck returns the result for a settings file. from is nil if the settings cannot be loaded. advice
+// contains sentences about the settings, and fault joins all mistakes.
 func NewConfigCheck(
 	file string, exists bool, from map[string]config.Origin, advice []string, fault error,
 ) *ConfigCheck {

@@ -30,7 +30,8 @@ func Common() []Spelling {
 	}
 }
 
-// rawValue is the text of such a flag's value, which the setting parses. kind is its type in the help.
+// rawValue is the unparsed value of the flag of a [Spelling]; the setting parses it. kind is the type that
+// the help shows.
 type rawValue struct{ text, kind string }
 
 func (v *rawValue) String() string        { return v.text }
@@ -44,7 +45,7 @@ type Flags struct {
 	Set      []string // --set, KEY=VALUE
 	Fallback string   // read without --config if it exists; may be empty
 
-	Beside    bool                         // auth.store and audit.file default to files next to the settings
+	Beside    bool                         // auth.store and audit.file default to files next to File
 	LogBeside bool                         // default log.file likewise
 	Amend     func(*config.Settings) error // changes the loaded settings; may be nil
 	Sandbox   bool                         // the command serves a simulated domain
@@ -72,8 +73,8 @@ func (f *Flags) AddTo(flags *pflag.FlagSet, spellings ...Spelling) {
 // Path returns the path of the settings file to read, or "" if there is none.
 func (f *Flags) Path() string { return cmp.Or(f.File, f.Fallback) }
 
-// source returns a function that reads the settings file on each call. A file that has
-// existed must not disappear.
+// source returns a function that reads the settings file on each call. It returns an error if a file that has
+// existed disappears.
 func (f *Flags) source() func() (config.Sources, error) {
 	var given []config.Spelling
 	for _, s := range f.spellings {
@@ -121,8 +122,8 @@ func (f *Flags) Load() (*config.Live, error) {
 	return live, nil
 }
 
-// Read reads the settings once, with the origin of each. After an error that does not
-// concern the file itself, it still returns the sources.
+// Read reads the settings once and returns them with the origin of each. After an error that does not concern
+// the file itself, it still returns the sources.
 func (f *Flags) Read() (config.Sources, *config.Settings, map[string]config.Origin, error) {
 	src, err := f.source()()
 	if err != nil {
@@ -135,9 +136,9 @@ func (f *Flags) Read() (config.Sources, *config.Settings, map[string]config.Orig
 	return src, loaded, from, err
 }
 
-// complete resolves relative paths of the settings file against its folder, because a
-// service runs in a system folder and the doctor in any folder. Paths in flags and variables
-// remain relative to the working directory.
+// complete resolves relative paths of the settings file against its folder, because a service runs in a
+// system folder and the doctor may run in any folder. Paths in flags and variables remain relative to the
+// working directory.
 func (f *Flags) complete(s *config.Settings, from map[string]config.Origin) error {
 	dir, err := f.dir()
 	if err != nil {

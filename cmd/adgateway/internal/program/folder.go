@@ -91,8 +91,8 @@ func WriteTemplate(file string, force bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// CreateFolder creates a folder if it does not exist. A [Folder] is restricted from the
-// start, because by default every user may read and add to folders in ProgramData.
+// CreateFolder creates a folder if it does not exist. A [Folder] is restricted from the start, because by
+// default every user may read folders in ProgramData and add files to them.
 func CreateFolder(dir string) error {
 	if IsFolder(winsvc.Gateway, dir) {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -114,8 +114,8 @@ func CheckProgram(files host.Files) error {
 	return CheckFolder(files, "the folder of this program", executable)
 }
 
-// CheckFolder returns an error if other accounts may replace a file in the folder of file,
-// which is run. what names the file in the error.
+// CheckFolder returns an error if other accounts may replace a file in the folder of file, which is an
+// executable. what names the executable in the error.
 func CheckFolder(files host.Files, what, file string) error {
 	if err := files.ExposedFolder(filepath.Dir(file)); err != nil {
 		return fmt.Errorf("%s is not trusted, because what is in it runs with the rights of %s: %w", what,

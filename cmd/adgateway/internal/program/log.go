@@ -26,7 +26,7 @@ func NewLog(c config.Log, w io.Writer) *logrus.Logger {
 	return log
 }
 
-// OpenLog returns a log that writes to log.file and announces that on w. Without log.file it
+// OpenLog returns a log that writes to log.file, and writes the path of that file to w. Without log.file it
 // writes to w. The caller must close the closer.
 func OpenLog(c config.Log, w io.Writer) (*logrus.Logger, io.Closer, error) {
 	if c.File == "" {

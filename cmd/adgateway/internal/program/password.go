@@ -14,8 +14,8 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Password prompts on prompt for the password of an account and reads it from the terminal in without
-// echo. A password is never an argument, because every process of the computer can see arguments.
+// Password prompts on prompt for the password of an account and reads it from the terminal in without echo. A
+// password is never an argument, because every process on the computer can see arguments.
 func Password(in io.Reader, prompt io.Writer, account string) (string, error) {
 	terminal, ok := in.(*os.File)
 	if !ok || !term.IsTerminal(int(terminal.Fd())) {

@@ -22,8 +22,8 @@ import (
 type ServiceOptions struct {
 	Service winsvc.Service
 
-	// Check returns the mistakes in a settings file of a service. account is the account that
-	// the service is about to get; empty if it keeps its account.
+	// Check returns the mistakes in a settings file of a service. account is the account that the service is
+	// about to get, or "" if it keeps its account.
 	Check func(file, account string) error
 
 	Init   string // command that creates the settings file
@@ -31,8 +31,8 @@ type ServiceOptions struct {
 	Data   string // content of the data folder, apart from settings
 }
 
-// files protects the files of the service. account is the account that the service is about
-// to get; empty if it keeps its account.
+// files protects the files of the service. account is the account that the service is about to get, or "" if
+// it keeps its account.
 func (o ServiceOptions) files(account string) host.Files {
 	return host.Files{Service: o.Service.Name, Account: account}
 }
@@ -195,9 +195,8 @@ func settingsFileOf(arguments []string, fallback string) string {
 	return arguments[at+1]
 }
 
-// restrictData restricts the folder of the settings, which also contains other data, to the
-// service's account and the administrators. It does so only for the service's default
-// folder, because another folder may contain other files.
+// restrictData restricts the folder of the settings and data to the service's account and the administrators.
+// It does so only for the service's default folder, because any other folder may contain unrelated files.
 func (o ServiceOptions) restrictData(out io.Writer, dir string) error {
 	if !IsFolder(o.Service, dir) {
 		fmt.Fprintf(out, "make sure that the service's account can write in %s, and that nobody else can read "+

@@ -25,9 +25,9 @@ type keeper interface {
 	Keep() (*winsvc.Kept, error)
 }
 
-// keep writes the state of the installed service to a file. With once it does not replace an
-// existing file, which is older and from the same installation. It stores whether the service
-// runs only for an upgrade, because the installation after a removal does not start the service.
+// keep writes the state of the installed service to a file. If once is set, it does not replace an existing
+// file, which an earlier step of the same installation wrote. It stores whether the service runs only if
+// upgrade is set, because the installation after a removal does not start the service.
 func keep(path string, m keeper, once, upgrade bool) error {
 	if _, err := os.Stat(path); once && err == nil {
 		return nil
@@ -46,8 +46,9 @@ func keep(path string, m keeper, once, upgrade bool) error {
 	return nil
 }
 
-// keptService returns the state that keep has written, or nil. It checks the owner of the file:
-// everybody may create files in ProgramData, and a foreign file could name the account of the service.
+// keptService returns the state that keep has written, or nil. It checks the owner of the file, because
+// everybody may create files in ProgramData, and a file from somebody else could choose the account of the
+// service.
 func keptService(path string, files host.Files) (*winsvc.Kept, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

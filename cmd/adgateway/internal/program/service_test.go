@@ -100,8 +100,8 @@ func TestWhatIsKeptOfAServiceIsNotReadFromOthers(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-// TestWhatARemovedServiceHasLeftIsPurged: the data of a service is purged only on demand,
-// even if the service has already been removed.
+// TestWhatARemovedServiceHasLeftIsPurged: the data of a service is purged only on request, which is also
+// possible after the service has been removed.
 func TestWhatARemovedServiceHasLeftIsPurged(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	require.NoError(t, os.Mkdir(dir, 0o700))
@@ -143,7 +143,7 @@ func TestOnlyAnUpgradeKeepsThatTheServiceRuns(t *testing.T) {
 			there.Running = c.kept
 			assert.Equal(t, winsvc.Kept(there), *kept)
 
-			// If the installer calls again while a state is stored, the first state is kept.
+			// If the installer calls again while a state is stored, that state is kept.
 			there.Running = !c.kept
 			require.NoError(t, keep(path, there, true, true))
 			again, err := winsvc.ReadKept(path)

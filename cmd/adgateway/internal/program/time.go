@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ParseExpiry parses the end of an account's validity: a duration from now, a
-// day, an RFC 3339 time, or "never", which is nil.
+// ParseExpiry parses the end of an account's validity: a duration from now, a day, an RFC 3339 time, or
+// "never", for which it returns nil.
 func ParseExpiry(text string, now time.Time) (*time.Time, error) {
 	if text == "never" {
 		return nil, nil
@@ -50,7 +50,8 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// ParseMoment parses a day, an RFC 3339 time, or a duration before now. An empty text is the zero time.
+// ParseMoment parses a day, an RFC 3339 time, or a duration before now. For an empty text it returns the zero
+// time.
 func ParseMoment(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

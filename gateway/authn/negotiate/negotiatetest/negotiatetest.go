@@ -61,10 +61,11 @@ type Ticket struct {
 	Parts    []string // parts of the name; nil means Name alone
 	NameType int32    // 0 means a principal
 	Realm    string   // realm of the account; empty means the service's
-	Service  string   // empty means the one whose key is in the keytab
+	Service  string   // empty means the service whose key is in the keytab
 	OtherKey bool     // the ticket is encrypted with another key
 
-	Begins, Ends time.Duration // from now; both 0 mean a minute ago and in ten hours
+	// relative to now; if both are 0, the ticket began a minute ago and ends in ten hours
+	Begins, Ends time.Duration
 	Clock        time.Duration // how far the client's clock is ahead
 	Bindings     []byte        // of the connection; nil for a client without bindings
 	Data         []byte        // account data (MS-PAC), or nil

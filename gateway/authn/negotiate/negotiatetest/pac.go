@@ -20,7 +20,7 @@ type Account struct {
 	Groups       []uint32 // of the domain
 	Extra        []string // SIDs of groups of other domains, and of groups that have no id in the domain
 
-	// Local lists groups of the service's domain. They are in a part of their own: a domain
+	// Local lists groups of the service's domain. They are in a separate part of the data, because a domain
 	// controller that compresses groups puts all domain-local groups there.
 	LocalDomain string
 	Local       []uint32

@@ -163,8 +163,8 @@ func ReadAnswers(from io.Reader, items int) (Answers, error) {
 	return all, lines.Err()
 }
 
-// Fill fills in the checklist with the results of the probes and of the doctor's checks, which are
-// "ok" or a finding, by name. For each item that they do not answer it calls ask, if that is not nil.
+// Fill fills in the checklist with the results of the probes and of the doctor's checks. checks maps the name
+// of a check to "ok" or to its finding. Fill calls ask, unless it is nil, for each item that neither answers.
 func (r *Report) Fill(checks map[string]string, ask func(Entry) (Entry, error)) error {
 	r.Checklist = nil
 	for i, item := range Checklist() {
@@ -186,8 +186,8 @@ func (r *Report) Fill(checks map[string]string, ask func(Entry) (Entry, error)) 
 	return nil
 }
 
-// result returns the worst finding of an item's probes and checks. It is empty if there are
-// no results, or if all are in order but a person must check as well.
+// result returns the worst finding of an item's probes and checks. The status is empty if there are no
+// results, or if all results are in order but a person must check as well.
 func (r *Report) result(item Item, checks map[string]string) (Status, string) {
 	var bad []string
 	seen := 0

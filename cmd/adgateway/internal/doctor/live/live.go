@@ -1,8 +1,8 @@
 // Package live tests assumptions of the gateway that only a real domain and DNS server can confirm.
 //
-// Every [Probe] is a row: a script of scripts/doctor or a measurement, with the facts that it
-// tests. The results of the sandbox are in expected.json, which a test keeps up to date, so that
-// the sandbox and a real Windows are compared.
+// Every [Probe] is a row: a script of scripts/doctor or a measurement, with the facts that it tests. The
+// results of the sandbox are in expected.json, which a test keeps up to date, so a run compares the sandbox
+// with a real Windows.
 //
 // A run works only in a scratch OU and a scratch zone. It rejects places with foreign content,
 // creates only objects whose names begin with [Prefix], and always cleans up ([Run]).
@@ -26,7 +26,7 @@ const Prefix = "adgwprobe-"
 // mark is the description of a scratch OU that a run has created.
 const mark = "Made by 'adgateway doctor --live'; it may be removed."
 
-// The probes use a network that RFC 5737 reserves for documentation, for which nobody has a zone.
+// The probes use a network that RFC 5737 reserves for documentation, because nobody has a zone for it.
 const (
 	networkID   = "192.0.2.77/24" // with host bits
 	reverseZone = "2.0.192.in-addr.arpa"

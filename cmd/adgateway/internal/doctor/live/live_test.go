@@ -378,8 +378,8 @@ func (f runnerFunc) Run(ctx context.Context, request ps.Request) (*ps.Result, er
 	return f(ctx, request)
 }
 
-// A result that a script could not test here is skipped, and so is a list that is too short
-// for several connections.
+// An observation that a script could not make here is skipped. So is the test of several connections if the
+// list is too short.
 func TestWhatCannotBeTriedIsSkipped(t *testing.T) {
 	s := newScratch(t)
 	o := s.options

@@ -74,8 +74,8 @@ func measureMemory(ctx context.Context, r *run) ([]Observation, error) {
 // callsMeasured is the number of timed reads and of timed writes.
 const callsMeasured = 20
 
-// measureCalls times complete reads and writes of a user through a session. That is the time
-// of a request without the gateway's part.
+// measureCalls times complete reads and writes of a user through a session. The times are those of requests
+// without the gateway's own share.
 func measureCalls(ctx context.Context, r *run) ([]Observation, error) {
 	var user struct{ GUID string }
 	err := r.one(ctx, ps.Request{Script: "New-GatewayScratchUser", Lane: ps.Directory, Write: true,
@@ -131,7 +131,7 @@ func timed(fact string, call func(i int) error) (Observation, error) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// longList is the length of a list that the web service cannot return in one page. A page has 256 objects.
+// longList is the length of a list that the web service cannot return in one page, which has 256 objects.
 const longList = 1000
 
 // pages is the number of objects above which a list has several pages.
@@ -149,8 +149,9 @@ type answered struct {
 	Message string
 }
 
-// tryConnections lists many objects in several sessions at the same time: first as the gateway does, in as
-// many sessions as the pool has, then with a second connection in each, in as many sessions and in more.
+// tryConnections lists many objects in several sessions at the same time. It first does so as the gateway
+// does, in as many sessions as the pool has. Then it opens a second connection in each session, in as many
+// sessions and in more.
 func tryConnections(ctx context.Context, r *run) ([]Observation, error) {
 	n := r.o.Sessions
 	facts := []struct {

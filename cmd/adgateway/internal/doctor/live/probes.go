@@ -12,7 +12,7 @@ import (
 // Probe is one row of the table: a script with its arguments, or a measurement.
 type Probe struct {
 	ID    string
-	Facts []string // in the collection of facts about Windows; "#n" is an open question
+	Facts []string // references to the collection of facts about Windows; "#n" is an open question
 	About string
 
 	Script string

@@ -239,7 +239,7 @@ func (r *run) try(ctx context.Context, p Probe) Finding {
 	return finding
 }
 
-// notTried is the prefix of a result if a script could not test something here.
+// notTried is the prefix of the result of something that a script could not test here.
 const notTried = "not tried:"
 
 // compare sets the expected value, the advice and, unless it is set already, the status of each observation.
