@@ -149,7 +149,7 @@ race: ## the race detector where goroutines meet
 	$(GO) test $(HANG) -race -vet=off -run '^(TestCancel|TestHeapOfOthers|TestNoGoroutineIsLeft|TestConcurrency)$$' ./ps/sandbox/engine ./ps/sandbox/directory
 
 # Packages with tests that try a share of their cases in `make test`.
-SHARES := ./cmd/adgateway/internal/cli ./gateway ./gateway/history ./gateway/openapi ./test/contract ./test/faults ./test/fleet ./test/hostile ./test/odd ./test/processes ./test/protocols ./test/realengine ./test/replicas ./test/search ./test/secrets ./test/story
+SHARES := ./cmd/adgateway/internal/cli ./gateway ./gateway/history ./gateway/openapi ./test/contract ./test/faults ./test/fleet ./test/hostile ./test/odd ./test/pages ./test/processes ./test/protocols ./test/realengine ./test/replicas ./test/search ./test/secrets ./test/story
 
 thorough: ## the long tests, and all cases of tests that try a share of them in `make test`: values, faults, takeovers
 	THOROUGH=1 $(GO) test $(HANG) -vet=off $(OVERLAP) $(SHARES)
