@@ -152,7 +152,7 @@ race: ## the race detector where goroutines meet
 SHARES := ./cmd/adgateway/internal/cli ./gateway ./gateway/history ./gateway/openapi ./test/contract ./test/faults ./test/fleet ./test/hostile ./test/odd ./test/pages ./test/processes ./test/protocols ./test/realengine ./test/replicas ./test/search ./test/secrets ./test/story
 
 thorough: ## the long tests, and all cases of tests that try a share of them in `make test`: values, faults, takeovers
-	THOROUGH=1 $(GO) test $(HANG) -vet=off $(OVERLAP) $(SHARES)
+	THOROUGH=1 $(GO) test $(HANG) -vet=off -ldflags='-s -w' $(OVERLAP) $(SHARES)
 
 fuzz: ## every fuzz target for FUZZTIME, runs (1000x) or a time (10m)
 	./test/fuzz.sh $(FUZZTIME)
