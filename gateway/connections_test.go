@@ -499,10 +499,10 @@ func TestCrossOriginAnswers(t *testing.T) {
 		want    map[string]string
 	}{
 		"answer to a listed origin": {listed, "GET", []string{"Origin: " + portal}, 200, map[string]string{
-			"Access-Control-Allow-Origin": portal, "Vary": "Origin", "Access-Control-Expose-Headers": "X-Request-Id, X-Engine, X-Directory-Server, ETag, Retry-After, WWW-Authenticate, Allow", "Access-Control-Allow-Credentials": "", "Access-Control-Allow-Methods": ""}},
+			"Access-Control-Allow-Origin": portal, "Vary": "Origin", "Access-Control-Expose-Headers": "X-Request-Id, X-Engine, X-Directory-Server, ETag, Retry-After, WWW-Authenticate, Allow, Link, X-Total-Count, X-Warning-Count, X-Warnings", "Access-Control-Allow-Credentials": "", "Access-Control-Allow-Methods": ""}},
 		"error to a listed origin": {listed, "GET", []string{"Origin: " + portal, "Auth-Token: "}, 401, map[string]string{"Access-Control-Allow-Origin": portal}},
 		"no origin":                {listed, "GET", nil, 200, map[string]string{"Access-Control-Allow-Origin": "", "Vary": "Origin"}},
-		"nothing listed":           {none, "GET", nil, 200, map[string]string{"Vary": ""}},
+		"nothing listed":           {none, "GET", nil, 200, map[string]string{"Vary": "Accept"}},
 		"foreign origin":           {listed, "GET", []string{"Origin: https://evil.example"}, 403, map[string]string{"Access-Control-Allow-Origin": "", "Vary": "Origin"}},
 		"origin in other case":     {listed, "GET", []string{"Origin: HTTPS://portal.corp.example"}, 200, nil},
 		"page of the gateway":      {none, "PUT", []string{"Origin: https://example.com"}, 405, map[string]string{"Access-Control-Allow-Origin": ""}},

@@ -90,7 +90,7 @@ func TestAnUndoOfSeveralCallsIsCompleted(t *testing.T) {
 		died, during := g.Life.Dead()
 		if died {
 			g.Start(b.run)
-			_, err := g.SettleHistory(t.Context())
+			_, err := g.Writer().SettleHistory(t.Context())
 			require.NoError(t, err, during)
 		}
 		first, made := undo()

@@ -22,6 +22,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
+	"adgateway/gateway/transport"
 	"adgateway/ps"
 	"adgateway/test/harness"
 
@@ -62,7 +63,7 @@ func newServed(t *testing.T, n int) *served {
 			o.Pages = func(*gateway.Server) gateway.Pages {
 				return nobodysPages(func(w http.ResponseWriter, r *http.Request) {
 					http.SetCookie(w, &http.Cookie{Name: "at", Value: o.Hop.Gateway})
-					_, _ = io.WriteString(w, gateway.ClientOf(r).String())
+					_, _ = io.WriteString(w, transport.ClientOf(r).String())
 				})
 			}
 		})

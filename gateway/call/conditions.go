@@ -127,7 +127,7 @@ func requireGuard(a Accepted, scopes []identity.Scope) error {
 // requireReason refuses changes without a reason if their row requires one, and their dry runs, because the
 // plan shows the reason. A part of a call needs no reason, because the whole call had to give one.
 func requireReason(a Accepted, required []string) error {
-	if a.For != nil || !a.Op.Effect.Writes() || a.Op.Protocol != nil || a.Bound.Has(ops.ReasonName) {
+	if a.For != nil || a.Op.Protocol != nil || a.Bound.Has(ops.ReasonName) {
 		return nil
 	}
 	if !RequiresReason(a.Op, required) {

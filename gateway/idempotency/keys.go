@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -116,28 +115,22 @@ func (k *Keys) OfItem(given string, expires time.Time, counted bool) Key {
 	return Key{byID: prefix, byName: prefix, rest: k.sum("item", given), expires: expires, counted: counted}
 }
 
-// forgottenAtOnce is the number of keys that one update removes.
-const forgottenAtOnce = 100
-
-// ForgetItems removes the stored calls of items, given the keys from their jobs. None of the calls
-// may be running.
-func (k *Keys) ForgetItems(ctx context.Context, given []string) error {
-	for part := range slices.Chunk(given, forgottenAtOnce) {
-		err := k.store.Update(ctx, func(tx *store.Tx) error {
-			for _, item := range part {
-				key := k.OfItem(item, time.Time{}, false)
-				name := key.byID + key.rest
-				if _, err := tx.Get(kind, name); err == nil || !errors.Is(err, store.ErrAbsent) {
-					tx.Delete(kind, name)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return Unavailable(err)
+// ForgetItems returns the changes that remove the stored calls of items, given the keys from their
+// jobs. It returns none for a key that is not stored. None of the calls may be running.
+func (k *Keys) ForgetItems(ctx context.Context, given []string) (changes []store.Change, err error) {
+	for _, item := range given {
+		key := k.OfItem(item, time.Time{}, false)
+		name := key.byID + key.rest
+		found, err := k.store.Store.Get(ctx, kind, name) // the value need not be decrypted
+		if errors.Is(err, store.ErrAbsent) {
+			continue
 		}
+		if err != nil {
+			return nil, Unavailable(err)
+		}
+		changes = append(changes, store.Change{Kind: kind, Key: name, Expect: found.Revision})
 	}
-	return nil
+	return changes, nil
 }
 
 // find returns the stored state of the key, and the name under which it is or will be stored. It uses the

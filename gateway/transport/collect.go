@@ -41,6 +41,9 @@ func (s *Server) newCollector(x *exchange) *collector {
 // collect reads all parameters of a request. The error concerns the request as a whole; the problems in the
 // result concern single parameters.
 func (s *Server) collect(x *exchange) (call.Given, error) {
+	if err := checkForm(x.op, x.c.Request.Header); err != nil {
+		return call.Given{}, err
+	}
 	switch {
 	case x.op.Protocol != nil:
 		return s.collectForeign(x)

@@ -53,7 +53,7 @@ func tilesOf(c *frame.Visit) (all []tile) {
 // home shows the home page.
 func home(c *frame.Visit) {
 	body := homePage{Tiles: tilesOf(c), Recent: recentOf(c), Starts: work.Starts(c)}
-	_, ready, degraded := readiness(c)
+	_, ready, degraded := checksOf(c)
 	body.Verdict = say.WordOf("readiness.verdict", verdictOf(ready, degraded))
 	if c.R.URL.Query().Get("counts") != "" {
 		body.Counts = true

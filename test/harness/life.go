@@ -187,7 +187,7 @@ func (g *Gateway) CloseOpen() { CloseOpen(g.Server) }
 func CloseOpen(s *gateway.Server) {
 	now, cancel := context.WithCancel(context.Background())
 	cancel() // the last attempt runs after the cancellation
-	s.RunClosing(now)
+	s.Writer().RunClosing(now)
 }
 
 // Stop ends a server that serves no calls: its event streams, and its deliveries to others.

@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/clustertest"
 	"adgateway/gateway/store"
 	"adgateway/gateway/store/storetest"
 )
 
 // opening writes to its host's file when the open changes are read.
 type opening struct {
-	noAttempts
+	clustertest.NoAttempts
 	h *host
 
 	mu    *sync.Mutex

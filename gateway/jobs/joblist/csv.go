@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"adgateway/gateway/sheet"
 )
 
 // separators are the possible separators of cells. If several are equally frequent, the first one
@@ -188,7 +190,7 @@ func (t *table) row(cells []string) error {
 	last, size := 0, 0
 	for i, cell := range cells {
 		size += len(cell)
-		cells[i] = trimCell(oneBreak(cell))
+		cells[i] = trimCell(sheet.OneBreak(cell))
 		if strings.TrimSpace(cells[i]) != "" {
 			last = i + 1
 		}
@@ -222,14 +224,6 @@ func (t *table) row(cells []string) error {
 		problems = append(problems, p)
 	}
 	return t.add(item, problems...)
-}
-
-// oneBreak turns all line breaks in a cell into LF, as encoding/csv does with CR LF.
-func oneBreak(cell string) string {
-	if !strings.Contains(cell, "\r") {
-		return cell
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(cell, "\r\n", "\n"), "\r", "\n")
 }
 
 // trimCell removes invisible characters other than spaces from the ends of a cell.

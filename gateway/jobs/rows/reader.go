@@ -58,7 +58,7 @@ func (r reader) made(ctx context.Context, spec *jobs.Spec, result jobs.Result) (
 	if id == "" || undone == "" && r.sight.Free(spec.Lane) {
 		return change.Made{}, false
 	}
-	return r.Made(ctx, id)
+	return r.History.Made(ctx, id)
 }
 
 // unlearned reports whether the reader's own item reveals nothing new, because it was found within

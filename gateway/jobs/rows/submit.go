@@ -79,7 +79,7 @@ func (s *Service) submit(ctx context.Context, a call.Accepted) (call.Answer, err
 // read reads the list of a submission.
 func (s *Service) read(a call.Accepted) (list *joblist.List, err error) {
 	limits := joblist.Limits{
-		MaxItems: s.Limits.MaxItems, MaxBytes: s.Limits.MaxBytes,
+		MaxItems: s.Lists.MaxItems, MaxBytes: s.Lists.MaxBytes,
 		MaxProblems: bounds.Problems.Own, Stop: !skips(a),
 	}
 	form := listForms[a.Given.Media]
@@ -318,7 +318,7 @@ func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation)
 			spec.Parameters[p.Name] = value
 			continue
 		}
-		if !sub.s.Limits.Secrets {
+		if !sub.s.Lists.Secrets {
 			sub.problem(i, p.Name, "is a secret, which lists must not hold here (jobs.secrets: refuse). "+
 				"Leave it out, so that a password is generated, and send ResultKey")
 			continue
