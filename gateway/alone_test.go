@@ -183,7 +183,7 @@ func TestAGatewayAloneDiesAtEachStep(t *testing.T) {
 				t.Run(what.Op+", "+how+", "+order, func(t *testing.T) {
 					for step := 1; ; step++ {
 						require.Less(t, step, 40, "the call has no end")
-						if !thorough.OneOf(10, t.Name(), fmt.Sprint(step)) {
+						if !thorough.OneOf(20, t.Name(), fmt.Sprint(step)) {
 							if step < 14 {
 								continue
 							}
@@ -244,7 +244,7 @@ func TestAGatewayAloneDiesWithoutAKey(t *testing.T) {
 		t.Run(what.Op, func(t *testing.T) {
 			for step := 1; ; step++ {
 				require.Less(t, step, 40, "the call has no end")
-				if step < 14 && !thorough.OneOf(4, t.Name(), fmt.Sprint(step)) {
+				if step < 14 && !thorough.OneOf(8, t.Name(), fmt.Sprint(step)) {
 					continue
 				}
 				a := newAlone(t, &what, "once")

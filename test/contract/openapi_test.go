@@ -102,15 +102,15 @@ func hasHeader(r *openapi3.Response, name string) bool {
 // TestAnswersMatchTheDocument sends the sample of every operation, and requests that are rejected. A plain
 // run checks all operations against the first document, and only a share of them against the others.
 func TestAnswersMatchTheDocument(t *testing.T) {
-	t.Run("standard", func(t *testing.T) { answersMatch(t, "/openapi.json", systemtest.AllToken, 1) })
+	t.Run("standard", func(t *testing.T) { answersMatch(t, "/openapi.json", systemtest.AllToken, 2) })
 	t.Run("classic", func(t *testing.T) {
 		answersMatch(t, "/openapi.json?dialect=classic",
-			systemtest.ClassicToken, 3)
+			systemtest.ClassicToken, 6)
 	})
-	t.Run("standard, 3.0", func(t *testing.T) { answersMatch(t, "/openapi-3.0.json", systemtest.AllToken, 6) })
+	t.Run("standard, 3.0", func(t *testing.T) { answersMatch(t, "/openapi-3.0.json", systemtest.AllToken, 12) })
 	t.Run("classic, 3.0", func(t *testing.T) {
 		answersMatch(t, "/swagger/v1/swagger.json",
-			systemtest.ClassicToken, 6)
+			systemtest.ClassicToken, 12)
 	})
 }
 
@@ -178,7 +178,7 @@ func TestExamplesOfTheDocumentWork(t *testing.T) {
 	d := loadDocument(s, "/openapi.json")
 	for _, writes := range []bool{false, true} {
 		for _, op := range slices.Backward(opstest.Own()) {
-			if op.Effect.Writes() != writes {
+			if op.Effect.Writes() != writes || !thorough.OneOf(2, op.ID) {
 				continue
 			}
 			c := systemtest.CallFor(op, d.filledIn(op))

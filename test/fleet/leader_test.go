@@ -15,6 +15,7 @@ import (
 
 	"adgateway/test/histories"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // quick are settings with which changes that were cut off are settled soon.
@@ -22,11 +23,15 @@ var quick = []string{"cluster.settleDelay: 1s", "http.settlePause: 50ms", "http.
 
 // TestTheLeaderIsKilled: the leader is killed while it makes changes. Each change is made
 // once, every gateway reports the same outcome, and every acknowledged change is in the
-// directory. The killed gateway restarts as a follower. SEED changes the order of the calls.
+// directory. The killed gateway restarts as a follower. SEED changes the order of the calls. A
+// thorough run makes more changes.
 func TestTheLeaderIsKilled(t *testing.T) {
 	t.Parallel()
 	// number of changes, and how many of them are settled before the leader is killed
-	const changes, before = 50, 15
+	changes, before := 20, int32(6)
+	if thorough.All() {
+		changes, before = 50, 15
+	}
 	seed := uint64(systemtest.Number(t, "SEED", 1))
 	random := rand.New(rand.NewPCG(seed, 0))
 	f := newFleet(t, quick...)

@@ -58,12 +58,12 @@ func userNamed(name string) string { return "/api/ADUser/" + url.PathEscape(name
 
 // TestTheHistoryFindsByEveryName: a change of any kind is found by the GUID, SID, distinguished
 // name, account, UPN and name of the changed object, as they were before it and as they are after
-// it. A plain run asks less often for an object that has no change.
+// it. A plain run tries one row in three, and asks less often for an object that has no change.
 func TestTheHistoryFindsByEveryName(t *testing.T) {
 	t.Parallel()
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
-		if !op.Effect.Writes() {
+		if !op.Effect.Writes() || !thorough.OneOf(3, op.ID) {
 			continue
 		}
 		t.Run(op.ID, func(t *testing.T) {

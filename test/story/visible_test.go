@@ -138,14 +138,15 @@ func keep(s *systemtest.System, callers *credentials, op *ops.Operation, kind st
 }
 
 // TestWhatIsKeptIsShownByTheRightsOfNow: for every change of every row, every kind of caller sees
-// what it may read now, and nothing outside its limits. A plain run tries one kind for each.
+// what it may read now, and nothing outside its limits. A plain run tries one kind for each, and
+// one row in three.
 func TestWhatIsKeptIsShownByTheRightsOfNow(t *testing.T) {
 	t.Parallel()
 	s, callers := visibleSystem(t)
 	count := map[string]int{}
 	var all []leftovers
 	for i, op := range opstest.Own() {
-		if !op.Effect.Writes() {
+		if !op.Effect.Writes() || !thorough.OneOf(3, op.ID) {
 			continue
 		}
 		t.Run(op.ID, func(t *testing.T) {
@@ -198,7 +199,10 @@ func TestWhatIsKeptIsShownByTheRightsOfNow(t *testing.T) {
 	}
 	listed(s, callers, all, count)
 	t.Log(count)
-	assert.Greater(t, count["change"], 250*len(thorough.Some(kinds)))
+	if thorough.All() {
+		assert.Greater(t, count["change"], 250*len(kinds))
+	}
+	assert.Greater(t, count["change"], 80)
 }
 
 // ownAnswers requests a caller's own leftovers after its rights were restricted.
