@@ -50,7 +50,7 @@ type Start func(ctx context.Context) (Session, error)
 type Config struct {
 	Lanes map[ps.Lane]Lane
 
-	MaxWait  time.Duration // maximum wait for a session, unless the request has its own; 10 s
+	MaxWait  time.Duration // maximum wait for a session, unless the request has its own limit; 10 s
 	Queue    int           // requests that may wait per lane, at most half of them lists; 64
 	Grace    time.Duration // time a cancelled read may continue before its session is killed; 2 s
 	MinDelay time.Duration // first pause after a failed start; 1 s
