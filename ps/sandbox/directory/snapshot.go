@@ -188,9 +188,9 @@ func (s *Snapshot) Compare(later *Snapshot) []Difference {
 	return out
 }
 
-// Names returns the names by which an object can be identified: GUID, SID, distinguished
-// name, the value of its RDN, account and principal name, as far as it has them. It returns
-// nil if the snapshot does not contain the object.
+// Names returns the names by which an object can be identified: its GUID, SID, distinguished name, RDN value,
+// account name and principal name. It omits names that the object does not have. It returns nil if the
+// snapshot does not contain the object.
 func (s *Snapshot) Names(g GUID) []string {
 	o := s.objects[g]
 	if o == nil {
