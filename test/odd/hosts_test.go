@@ -69,7 +69,7 @@ func TestAHostIsRemovedInOneChange(t *testing.T) {
 			assert.Equal(t, listed, lines(s.Do(hostCall(http.MethodGet, host, "", nil))))
 		})
 	}
-	// A caller limited to zones removes the records in these zones, and restores them.
+	// A caller who is limited to zones removes the records in these zones, and restores them.
 	mine := s.Do(hostCall(http.MethodDelete, "app3.corp.example", "", nil).As(systemtest.LimitedToken))
 	require.Equal(t, http.StatusOK, mine.Status, "%s", mine.Body)
 	assert.Len(t, mine.Envelope.Result, 5, "all but the PTR record")

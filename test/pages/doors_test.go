@@ -25,7 +25,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// domain is a directory for sign-in with the accounts of the simulated domain.
+// domain is a sign-in directory with the accounts of the simulated domain.
 type domain struct {
 	signin.Directory
 	world *sandbox.World
@@ -80,7 +80,7 @@ func (s *system) guid(path string) string {
 }
 
 // TestNobodyGivesHimselfARole: the help desk can change memberships and passwords of ordinary people, but
-// nothing that gives a role on the pages.
+// cannot make a change that gives anybody a role on the pages.
 func TestNobodyGivesHimselfARole(t *testing.T) {
 	s := startDomain(t)
 	b := s.as(t, sandbox.HelpdeskPerson)
@@ -119,7 +119,7 @@ func (s *system) badPasswords(t *testing.T, name string) int64 {
 }
 
 // TestNoPasswordIsTriedWhileAccountsCannotBeRead: passwords are not tried if the account cannot be
-// determined. Tries under the many names of an account could otherwise lock it out.
+// determined. Otherwise, tries under the many names of an account could lock it out.
 func TestNoPasswordIsTriedWhileAccountsCannotBeRead(t *testing.T) {
 	s := startDomain(t, "pool.directorySessions=1", "pool.maxQueue=1", "pool.maxWait=20ms",
 		"http.trustedProxies=[127.0.0.1]")
@@ -177,7 +177,8 @@ func (s *system) runs(t *testing.T) (n int) {
 	return n
 }
 
-// TestStrangersRunFewScripts: requests without a session are counted before they run any script.
+// TestStrangersRunFewScripts: requests without a session are counted against a limit before they run any
+// script.
 func TestStrangersRunFewScripts(t *testing.T) {
 	known := []string{"clopez", "ckelly", "ejones", "aschmidt", "jmueller", "lweber", "asato", "alee"}
 	for kind, name := range map[string]func(i int) string{

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLastObjectsBelongToThePerson: the last viewed objects appear in all of the person's browsers, and for
-// nobody else, until they are cleared.
+// TestLastObjectsBelongToThePerson: the last viewed objects appear in all of the person's browsers until the
+// person clears them. Nobody else sees them.
 func TestLastObjectsBelongToThePerson(t *testing.T) {
 	s := start(t)
 	b, elsewhere, other := s.browser(t), s.browser(t), s.browser(t)
@@ -33,8 +33,8 @@ func TestLastObjectsBelongToThePerson(t *testing.T) {
 	assert.NotContains(t, recent(b), "Weber, Lea")
 }
 
-// TestViewsAreSaved: a view is saved under a name, with its filter, search and sort order. The mistake in a
-// name that cannot be used is shown at its field.
+// TestViewsAreSaved: a view is saved under a name, with its filter, search and sort order. If the name cannot
+// be used, the mistake is shown at the field for the name.
 func TestViewsAreSaved(t *testing.T) {
 	s := start(t)
 	b, elsewhere, other := s.browser(t), s.browser(t), s.browser(t)
