@@ -22,17 +22,18 @@ type Column struct {
 	Values []string // first values, as examples for people who map the column; nil if Secret
 	Field  string   // parameter that the column may contain; empty if none matches
 	Sure   bool     // the name equals the name or the label of the parameter
-	Secret bool     // the values may be secrets, judging by the name
-	Own    bool     // not a parameter but part of the list itself, such as Id; it is kept as it is
+	Secret bool     // the name suggests that the values are secrets
+	Own    bool     // part of the list itself instead of a parameter, such as Id; it remains unchanged
 }
 
-// samples is the number of values that are shown of a column.
+// samples is the number of values of a column that are shown.
 const samples = 2
 
-// ownColumns are the columns of a list that are not parameters.
+// ownColumns contains the columns of a list that are not parameters.
 var ownColumns = []string{"operation", "id", "ifmatch", "after"}
 
-// ReadSheet reads a list. It takes a list that is not valid UTF-8 for Latin-1, which spreadsheets write.
+// ReadSheet reads a list. If the list is not valid UTF-8, ReadSheet decodes it as Latin-1, which spreadsheets
+// write.
 func ReadSheet(list []byte) Sheet {
 	if !utf8.Valid(list) {
 		list = fromLatin(list)
@@ -55,8 +56,8 @@ func ReadSheet(list []byte) Sheet {
 	return s
 }
 
-// separatorIn returns the separator of a list's cells: the one in its sep= line, or else the most frequent
-// one in the first row that is not blank.
+// separatorIn returns the separator of a list's cells. It is the one in the sep= line or, if there is no such
+// line, the most frequent one in the first row that is not blank.
 func separatorIn(list []byte, begin int) byte {
 	if begin > 0 {
 		if at := bytes.IndexByte(list, '=') + 1; at < begin && strings.IndexByte(";,\t", list[at]) >= 0 {
@@ -81,7 +82,8 @@ func separatorIn(list []byte, begin int) byte {
 // each calls show for every cell, unmodified and with its quotes.
 func (s Sheet) each(show func(row, column int, cell []byte)) {
 	row, column, begin := 0, 0, s.begin
-	opened, quoted := false, false // opened: the cell starts with a quote; quoted: the quote is not closed
+	// opened is set if the cell starts with a quote, and quoted while the quote is not closed
+	opened, quoted := false, false
 	for i := s.begin; i <= len(s.text); i++ {
 		switch {
 		case i == len(s.text):
@@ -149,12 +151,13 @@ func (f *Form) Columns(s Sheet) (all []Column) {
 	return all
 }
 
-// secretWords are words in the names of columns that contain secrets; the last ones only as the whole name.
+// secretWords are words in the names of columns that contain secrets. secretNames are whole names of such
+// columns.
 var secretWords, secretNames = []string{
 	"password", "passwort", "kennwort", "passphrase", "passcode", "pwd", "secret", "geheim",
 }, []string{"pass", "pw", "pin"}
 
-// soundsSecret reports whether a column with a name may contain secrets.
+// soundsSecret reports whether the name of a column suggests that it contains secrets.
 func soundsSecret(called string) bool {
 	name := simple(called)
 	within := func(word string) bool { return strings.Contains(name, word) }
@@ -226,7 +229,7 @@ type Cell struct {
 	Text         string
 }
 
-// Changed is [Sheet.Renamed] with each cell of a named column replaced by the result of change.
+// Changed is like [Sheet.Renamed], but also replaces each cell of a named column with the result of change.
 func (s Sheet) Changed(names []string, change func(Cell) string) []byte {
 	line, last := 1+bytes.Count(s.text[:s.begin], []byte{'\n'}), 0
 	passed := 0 // line breaks in the cells of the row

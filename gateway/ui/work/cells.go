@@ -10,8 +10,8 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Cells of a list name objects by the names that people use, like the fields of a form. Logon names are not
-// looked up, because the API knows them. Every other name is looked up only once.
+// Like the fields of a form, the cells of a list may name objects by the names that people use. Logon names
+// are not looked up, because the API accepts them. Every other name is looked up only once.
 
 const (
 	mostLookups  = 300 // maximum number of names to look up for one list
@@ -30,8 +30,8 @@ func (p cellProblem) Said() texts.Text { return texts.Each(p.Text) }
 // Called returns the label of the field.
 func (p cellProblem) Called() texts.Text { return texts.Each(p.Label) }
 
-// resolvedCells returns a list in which names of objects are replaced by names that the API knows, or the
-// mistakes in its cells. fields contains the field of each column.
+// resolvedCells returns a list in which names of objects are replaced with names that the API accepts, or the
+// mistakes in the cells. fields contains the field of each column.
 func resolvedCells(c *frame.Visit, f *form.Form, sheet form.Sheet, fields []string) ([]byte, []cellProblem) {
 	known := map[[2]string]string{}
 	wrong := map[[2]string]*form.Words{}
@@ -62,8 +62,8 @@ func resolvedCells(c *frame.Visit, f *form.Form, sheet form.Sheet, fields []stri
 	return list, problems
 }
 
-// namesInCell returns the names in a cell. If the field takes several, they are separated by commas or line
-// breaks.
+// namesInCell returns the names in a cell. If the field accepts several names, they are separated by commas
+// or line breaks.
 func namesInCell(field *form.Field, text string) []string {
 	if !field.Many {
 		return []string{strings.TrimSpace(text)}
@@ -78,8 +78,8 @@ func namesInCell(field *form.Field, text string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// plainName reports whether a cell contains a name that the API knows: a distinguished name for a unit, or a
-// name without spaces for an account. It is true for an empty cell.
+// plainName reports whether a cell contains a name that the API accepts, which is a distinguished name for a
+// unit, or a name without spaces for an account. It returns true for an empty cell.
 func plainName(pick form.Pick, text string) bool {
 	text = strings.TrimSpace(text)
 	if pick == form.Unit {
@@ -92,8 +92,8 @@ func plainName(pick form.Pick, text string) bool {
 		!strings.ContainsAny(text, " \\@,;\n\u00a0")
 }
 
-// shortName returns the API's name for an object that people call by a text. It is the logon name, which is
-// readable in the result, or else the identity.
+// shortName returns the API's name for an object that people call by a text. This is the logon name, which is
+// readable in the result, or the identity if there is no logon name.
 func shortName(c *frame.Visit, pick form.Pick, text string) (string, *form.Words) {
 	found, problem := meantObject(c, pick, text)
 	if problem != nil || pick == form.Unit || !say.IsGUID(found) || say.IsGUID(text) {
