@@ -21,7 +21,7 @@ type call struct {
 	// ways are the possible lists of arguments. There is only one, unless keys of a splatted
 	// hashtable depend on conditions.
 	ways    [][]argument
-	unknown string // why ways is incomplete; "" if it is complete
+	unknown string // reason why ways is incomplete; "" if it is complete
 	open    bool   // also receives @PSBoundParameters, whose keys are unknown
 }
 

@@ -98,7 +98,7 @@ func Usable(name, path string) error {
 	return err
 }
 
-// where describes what the path alone does not show about a missing file, and what to do.
+// where describes facts about a missing file that the path alone does not show, and the remedy.
 func where(path string) string {
 	text, remedy := "", ": correct the path"
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {

@@ -30,7 +30,7 @@ import (
 	"adgateway/ps"
 )
 
-// Session is what a pool holds; *session.Session implements it.
+// Session is a session in a pool. *session.Session implements it.
 //
 // Run and Probe are called by one goroutine at a time. Probe checks that the session
 // responds. Close ends the session cleanly if ctx allows, and Kill ends it immediately. Both

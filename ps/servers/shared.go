@@ -38,7 +38,7 @@ type common struct {
 	epoch    uint64    // of the pin; 0 means this gateway's own choice
 	unusable string    // reason why this gateway cannot use the pinned server; empty if it can
 	failed   int       // number of consecutive failed runs on it
-	fault    string    // why they failed
+	fault    string    // reason why the runs failed
 	until    time.Time // time until which the server counts as unusable because of failed runs
 }
 

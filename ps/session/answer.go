@@ -31,7 +31,7 @@ type answer struct {
 	result  *ps.Result
 	failure *ps.Error
 	refused error // error returned by records
-	denied  error // why the announced change was refused
+	denied  error // reason why the announced change was refused
 	garbled bool  // a frame was invalid
 }
 

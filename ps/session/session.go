@@ -45,7 +45,7 @@ type Session struct {
 	mu      sync.Mutex
 	state   state
 	current *run      // receives the frames; nil if none
-	cause   *ps.Error // why the session broke; nil if it was closed
+	cause   *ps.Error // reason why the session broke; nil if it was closed
 	ready   Ready
 	started bool // Start has returned the session
 	ended   bool // the end marker arrived on stdout

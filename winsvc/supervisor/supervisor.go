@@ -130,7 +130,7 @@ func (s *Supervisor) RestartGateway(ctx context.Context) error {
 // answer is the outcome of a child's start.
 type answer struct {
 	started string // the child's description of itself
-	err     error  // why it did not start
+	err     error  // reason why the child did not start
 }
 
 // oneAtATime passes on one write at a time.

@@ -55,8 +55,8 @@ func TestAnUpdateWhoseAnswerIsLost(t *testing.T) {
 	require.NotErrorIs(t, err, store.ErrUnsure)
 }
 
-// TestAnUpdateOfALeaderInDoubt: the outcome is known as soon as the copy has the value, or a
-// different value in its place, whichever gateway has put it there.
+// TestAnUpdateOfALeaderInDoubt: the outcome is known as soon as the copy has the value, or a different value
+// in its place, no matter which gateway has put it there.
 func TestAnUpdateOfALeaderInDoubt(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

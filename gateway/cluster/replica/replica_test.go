@@ -200,7 +200,7 @@ func (h *host) start() {
 	})
 }
 
-// put sets a value at whichever host leads, and returns once the change is certain.
+// put sets a value at the host that leads, and returns once the change is certain.
 func put(t testing.TB, all []*host, key, value string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -102,8 +102,8 @@ func newProperty(schema *directory.Schema, p cmdlets.Property) *property {
 	return &property{name: p.Name, attrs: []string{attr}, get: firstOf(schema, attr)}
 }
 
-// firstOf returns a getter of the attribute's first value. Friendly properties are
-// single-valued, whatever the schema says.
+// firstOf returns a getter of the attribute's first value. Friendly properties are single-valued, even if the
+// attribute is not.
 func firstOf(schema *directory.Schema, name string) func(*reader, *directory.Object) any {
 	a, ok := schema.Attribute(name)
 	if !ok {

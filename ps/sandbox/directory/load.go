@@ -79,7 +79,7 @@ type entry struct {
 	layer  int
 	dn     DN
 	node   *node
-	bad    string // why the entry is skipped
+	bad    string // reason why the entry is skipped
 }
 
 func (e *entry) get(name string) []string {

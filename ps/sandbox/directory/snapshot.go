@@ -90,7 +90,7 @@ func (v *view) snap(n *node) *snapObject {
 		}
 		if a.def.Syntax == SyntaxDNBinary {
 			for _, s := range n.get(a.def) {
-				// whatever the current name of its object
+				// regardless of the current name of the object
 				o.attrs[a.def.Name] = append(o.attrs[a.def.Name], snapValue{text: s.val})
 			}
 			continue
