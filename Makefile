@@ -10,15 +10,15 @@ SOAK    ?= 10m
 SEED    ?=
 POWERSHELL ?= pwsh
 
-# No test may depend on how fast a machine is: this only ends tests that hang.
+# No test may depend on the speed of a machine. This limit only ends tests that hang.
 HANG := -timeout 60m
 
-# gin brings a MessagePack codec, 6 MB that no endpoint uses. Without paths in what is
-# built, every clone shares the build cache.
+# gin includes a MessagePack codec, 6 MB that no endpoint uses. Without file paths in the
+# binaries, all clones share the build cache.
 export GOFLAGS := -tags=nomsgpack -trimpath
 
-# Checks of staticcheck that hold: correctness (SA*), simplifications (S1*), unused code (U1*),
-# and the style rules that name a defect. ST1000 wants a comment on every package.
+# The enabled checks of staticcheck: correctness (SA*), simplifications (S1*), unused code (U1*),
+# and the style rules that find defects. ST1000 requires a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
 .PHONY: help run run-three build test plain generate deep lint vet-windows deadcode tidy thorough race fuzz cover trace bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak upgrade-test release release-check ansible-test kerberos-test wine-test sign-check clean
@@ -29,7 +29,7 @@ run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:
 run-three: build ## three gateways and three nodes of the engine on this computer, behind caddy or nginx if there is one
 	@./test/three.sh
 
-# An older Go without the means to fetch this one reports errors of syntax in go.mod.
+# An older version of Go that cannot download the required one reports syntax errors in go.mod.
 NEEDED := $(shell sed -n 's/^go //p' go.mod)
 
 .PHONY: go-version
@@ -55,8 +55,8 @@ build: go-version ## both programs, in bin
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/adgateway
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)-engine ./cmd/adgateway-engine
 
-# The tests that lint has of its own are among the plain ones. Dead code takes as long to find as all
-# other checks together; lint and deep look for it.
+# plain includes the tests that lint runs. Finding dead code takes as long as all other checks
+# together, so only lint and deep do it.
 test: go-version ## what to run before a commit: what lint does but for dead code, and the plain tests once
 	@$(MAKE) --no-print-directory -j3 checks plain
 
@@ -64,11 +64,11 @@ test: go-version ## what to run before a commit: what lint does but for dead cod
 # product: `make thorough` or `make race` runs them. TestTheLeaderIsKilled is left for clusters.
 LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestTheNodesMakeTheLog|TestForHowLongNothingIsAcknowledged|TestNothingIsLostWhateverFails|TestTheScriptsOfALeaderThatIsCutOff|TestALeaderThatStoodStillMakesWhatWasInFlightAtMost|TestAChangeOfALeaderThatIsKilledIsJudgedOnce|TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore|TestAnEndThatNoLeaderTakesIsUnknown|TestAJobGoesOnAtTheNextLeader|TestAJobHasTheRightsOfTheNextLeader|TestWhatIsSpentCountsAtTheNextLeader|TestANameStaysWithItsControllerOverATakeover|TestWithoutALeader|TestAnAnswerThatDoesNotCome|TestTheRecordOfTheCluster|TestKilledInAJob|TestKilledAtTheAnswer|TestAGatewayOfACluster|TestWrongStoresAndListsAreRefused|TestOverThreeNodes|TestAsADriver|TestSoak|TestALongListIsNotHeldInMemory|TestAClientLeavesDuringALongList|TestAFailedTestShowsTheLogOfItsServerErrors
 
-# Tests with programs of MIT Kerberos, Samba and Chromium: `make kerberos-test` runs them.
+# Tests with programs of MIT Kerberos, Samba and Chromium, which `make kerberos-test` runs.
 KERBEROS := TestARealAuthority|TestTicketsMustBeBound|TestADomainOfSamba|TestChromiumSignsInByATicket
 
-# Many tests wait for processes, elections and expiries: more of them run at once than there
-# are cores.
+# Many tests wait for processes, elections and expiries, so more tests run at once than there are
+# cores.
 OVERLAP := -p 4 -parallel 4
 
 # Packages whose tests take minutes, most of them waiting: they start before the others.
@@ -88,7 +88,7 @@ plain: go-version ## the tests but for those that only the parts of `make deep` 
 	packages=$$(echo "$$packages" | grep -vxF $(patsubst ./%,-e adgateway/%,$(LATER) $(APART))) && \
 	$(GO) run ./test/gotest -first $(FIRST) $(HANG) -vet=off -ldflags='-s -w' $(OVERLAP) -skip '^($(LONG)|$(KERBEROS))$$' $$packages
 
-# Tests that hold what is derived against its source, and rewrite it with -update.
+# Tests that compare derived files with their sources, and rewrite these files with -update.
 DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestTheRowsAreAsListed|TestPagesOfOperationsAreUpToDate)$$' \
 	./gateway/openapi ./cmd/release/clients ./cmd/adgateway/internal/cli ./ps/sandbox/engine/dotnet ./gateway/ops ./test/reference
 
@@ -97,11 +97,12 @@ generate: ## what is derived and committed: OpenAPI document, tables and pages o
 
 deep: vet-windows deadcode thorough race fuzz bench-once kerberos-test ## what takes longer: all of vet for Windows, dead code, all cases of every test, race detector, fuzzing, benchmarks once, tickets of a real authority
 
-# Linters and tests live for seconds: they collect garbage less often, as long as there is memory.
+# Linters and tests run for seconds only, so they collect garbage less often if there is enough
+# memory.
 test lint plain: export GOGC ?= 1600
 plain: export GOMEMLIMIT ?= 1GiB
 
-# Tests of what is written: no tracked file has markers of a merge, and every citation of a
+# Tests of texts: no tracked file contains conflict markers of a merge, and every citation of a
 # fact resolves.
 TEXTS := ^(TestNoConflictMarkers|TestFactsResolve|TestNoOtherPageIsCited)$$
 
@@ -109,7 +110,7 @@ lint: checks deadcode ## formatting, vet, staticcheck, code that nothing reaches
 	$(GO) test $(HANG) -vet=off -ldflags='-s -w' -run '$(TEXTS)' ./test/layout ./scripts
 	@$(GO) test $(HANG) -vet=off -ldflags='-s -w' $(DERIVED) || { echo "what is derived is not up to date: run make generate"; exit 1; }
 
-# What is built for Windows is type-checked by deadcode, and vetted by vet-windows.
+# deadcode type-checks the code for Windows, and vet-windows vets it.
 .PHONY: checks format vet staticcheck
 checks: format tidy vet staticcheck
 
@@ -120,7 +121,7 @@ format:
 vet:
 	$(GO) vet ./...
 
-# It reads what vet has compiled.
+# staticcheck uses the packages that vet has compiled.
 staticcheck: vet
 	$(GO) tool staticcheck -checks '$(LINTS)' ./...
 
@@ -134,8 +135,8 @@ deadcode: ## functions that no command reaches on Linux or Windows
 tidy: ## go.mod and go.sum are as `go mod tidy` leaves them
 	@out=$$($(GO) mod tidy -diff 2>&1) || { echo "$$out"; exit 1; }
 
-# Packages in which goroutines meet: in the others, and in the tests of SEQUENTIAL, one
-# request at a time is sent, many thousand of them, and `make test` runs those.
+# Packages with concurrent code. The other packages, and the tests in SEQUENTIAL, send many
+# thousands of requests one after another, so `make test` runs them without the race detector.
 RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auditmirror ./gateway/authn/... ./gateway/bounds ./gateway/call \
 	./gateway/changes ./gateway/cluster/... ./gateway/config ./gateway/credentials ./gateway/history \
 	./gateway/idempotency ./gateway/identity ./gateway/jobs/... ./gateway/journal/... ./gateway/keyring ./gateway/names \
@@ -169,7 +170,7 @@ bench: ## figures for test/BENCHMARKS.md, as tables
 bench-once: ## every benchmark once, so that none stops working
 	@out=$$($(GO) test $(HANG) -vet=off -run '^$$' -bench . -skip '^BenchmarkStockReader$$' -benchtime 1x ./...) || { echo "$$out"; exit 1; }
 
-# The same commit gives the same bytes: times are the commit's.
+# A release of the same commit has the same bytes, because its times are those of the commit.
 MSI     := $(if $(and $(shell command -v wixl),$(shell command -v msibuild),$(shell command -v faketime)),-msi)
 RELEASE = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./cmd/release -version $(VERSION) -commit $$(git rev-parse HEAD) $(if $(RELEASE_URL),-url $(RELEASE_URL)) $(if $(MANUAL_URL),-manual $(MANUAL_URL)) $(MSI)
 

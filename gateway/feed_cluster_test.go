@@ -72,7 +72,7 @@ func eventsFrom(t *testing.T, address, last string, n int, begun func()) (ids []
 	return ids, reached
 }
 
-// TestAClientMayReconnectAnywhere: a cursor is a position in the log, whichever gateway issued it.
+// TestAClientMayReconnectAnywhere: a cursor is a position in the log, no matter which gateway issued it.
 // Streams and polls accept the same cursors.
 func TestAClientMayReconnectAnywhere(t *testing.T) {
 	plain := store.NewMemory(nil)

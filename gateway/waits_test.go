@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestARunThatWaitedHasTimeLeft: a change that waits for another change of its object is refused in
-// time. It does not begin if so little time is left that it would be cut off.
+// TestARunThatWaitedHasTimeLeft: a change that waits for another change of the same object is refused before
+// its time limit. It does not begin if so little time is left that it would be cut off.
 func TestARunThatWaitedHasTimeLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = time.Second

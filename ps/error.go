@@ -18,7 +18,7 @@ const (
 	KindCancelled   Kind = "cancelled"   // the caller disconnected before the script started, or during a read
 	KindOverloaded  Kind = "overloaded"  // no session became free in time, or the queue was full
 	KindUnavailable Kind = "unavailable" // no session can be started, or no server responds
-	KindStopped     Kind = "stopped"     // the script announced a change that was refused, so it changed nothing
+	KindStopped     Kind = "stopped"     // the script announced a change that was refused, and changed nothing
 	KindDied        Kind = "died"        // the session ended or violated the protocol during the run
 	KindInternal    Kind = "internal"    // a defect of the gateway
 )
@@ -42,8 +42,8 @@ var ErrClosing = errors.New("the gateway is shutting down")
 // time because the first session is still starting.
 var ErrStarting = errors.New("the first session is starting")
 
-// Error is the only error type a [Runner] returns. Callers decide by Kind, then by Gateway, Code,
-// Type and Category. Message is localized by Windows and is for people and logs only (facts D3, D7).
+// Error is the only error type a [Runner] returns. Callers must decide by Kind, then by Gateway, Code, Type
+// and Category. Message is localized by Windows and is only for people and logs (facts D3, D7).
 type Error struct {
 	Kind Kind `json:"-"`
 
@@ -76,7 +76,7 @@ type Error struct {
 	Notes   []string `json:"-"` // additional findings about the remains, for people
 
 	Steps []Step `json:"-"`
-	// announced by the script; nil if it announced nothing and so changed nothing
+	// announced by the script; nil if it announced and so changed nothing
 	Intent     *Intent       `json:"-"`
 	Server     string        `json:"-"` // the server used, if any
 	RetryAfter time.Duration `json:"-"` // how long to wait before a retry; zero if unspecified
@@ -97,9 +97,9 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Blocked reports whether endpoint protection or a policy kept PowerShell from running the
-// gateway's text, or from starting at all. In every language of Windows, PowerShell uses one id
-// for a finding of antivirus software through AMSI and another one for a policy (facts-5.1 I42).
+// Blocked reports whether endpoint protection or a policy kept PowerShell from running the gateway's text, or
+// from starting at all. In every language of Windows, PowerShell uses one error id if antivirus software
+// blocks a text through AMSI, and another one for a policy (facts-5.1 I42).
 func (e *Error) Blocked() bool {
 	id, _, _ := strings.Cut(e.ID, ",")
 	return id == BlockedByProtection || id == BlockedByPolicy || e.Step == "start" &&

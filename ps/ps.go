@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// Lane names the pool a script runs in. The sessions of a lane have one module
-// loaded.
+// Lane names the pool in which a script runs. The sessions of a lane have one module loaded.
 type Lane string
 
 // The two lanes.
@@ -29,13 +28,14 @@ const (
 
 // Request is one run of a script.
 type Request struct {
-	ID      string // the caller's request id, for logs; never sent to PowerShell
-	Script  string // name of a [Script], such as "Get-GatewayUser"
-	Lane    Lane
-	Args    Args
-	Write   bool          // may change something: never retried, and once started not cancelled with ctx
+	ID     string // the caller's request id, for logs; never sent to PowerShell
+	Script string // name of a [Script], such as "Get-GatewayUser"
+	Lane   Lane
+	Args   Args
+	// whether it may change something; then it is never retried, and not cancelled with ctx once started
+	Write   bool
 	Settles bool          // settles or undoes another request: also served during shutdown
-	List    bool          // may be slow and large: must leave a session of the lane free
+	List    bool          // whether it may be slow and large; then it must leave a session of the lane free
 	Limit   time.Duration // maximum run time after a session is acquired; zero means the runner's default
 	Wait    time.Duration // maximum wait for a session; zero means the runner's default
 
@@ -65,7 +65,7 @@ type Request struct {
 type State struct {
 	Script   string
 	Identity string // argument that receives the GUID of the first announced object; empty if none
-	Args     Args   // without secrets; Server and ComputerName get the values of the run, if present
+	Args     Args   // arguments, without secrets; Server and ComputerName get the values of the run, if present
 }
 
 // ErrInvalidRecords is wrapped by the error of a Records callback whose argument was not a JSON array.
@@ -90,9 +90,9 @@ func Collect[T any](all *[]T) func(json.RawMessage) error {
 
 // Runner runs scripts. It is safe for concurrent use.
 //
-// Run returns when the script has ended, ctx is done or the limit has expired.
-// The error is always an [*Error]. For a write, ctx bounds only the wait for a
-// session: once the script has started, it runs on, up to its limit.
+// Run returns when the script has ended, ctx is done or the limit has expired. The error is always an
+// [*Error]. For a write, ctx bounds only the wait for a session. Once the script has started, it continues up
+// to its limit.
 type Runner interface {
 	Run(ctx context.Context, req Request) (*Result, error)
 }

@@ -158,8 +158,8 @@ func FuzzEncodeRequest(f *testing.F) {
 	})
 }
 
-// TestTheBodyOfADataLine: the members of the body have the same order and escapes as package
-// json gives a map.
+// TestTheBodyOfADataLine: the members of the body have the same order and escapes as those of a map that
+// package json encodes.
 func TestTheBodyOfADataLine(t *testing.T) {
 	for _, args := range []ps.Args{
 		nil, {"A": ps.Text("")},

@@ -1,7 +1,7 @@
 package ps
 
-// Script is the declaration in the text of a script. scripts.Describe extracts it, so that the
-// operation table can be checked against it.
+// Script is the declaration at the beginning of a script. scripts.Describe extracts it, so that the operation
+// table can be checked against the script.
 type Script struct {
 	Name     string // name of the function in a session, such as "Get-GatewayUser"
 	File     string // such as "ad/Get-GatewayUser.ps1"
@@ -14,7 +14,7 @@ type Script struct {
 // Param is one parameter of a script.
 type Param struct {
 	Name      string
-	Type      string // as written, in lower case: "string", "string[]", "bool", "int", "securestring"
+	Type      string // in lower case: "string", "string[]", "bool", "int", "securestring"
 	Mandatory bool
 }
 

@@ -31,8 +31,8 @@ const (
 	kindSecret
 )
 
-// Args are the arguments of a script by parameter name. A null argument is bound to its
-// parameter; an absent one is not.
+// Args contains the arguments of a script by parameter name. A null argument is bound to its parameter, and
+// an absent argument is not.
 type Args map[string]Value
 
 // Null is $null.
@@ -58,10 +58,10 @@ func List(items []string) Value {
 	return Value{kind: kindList, list: append([]string(nil), items...)}
 }
 
-// Secret is a string that arrives as a SecureString and never appears in a log.
+// Secret returns a string that the script receives as a SecureString and that never appears in a log.
 func Secret(s string) Value { return Value{kind: kindSecret, text: s} }
 
-// Items returns the items of a list; nil for any other value.
+// Items returns a copy of the items of a list, or nil for any other value.
 func (v Value) Items() []string { return append([]string(nil), v.list...) }
 
 // IsSecret reports whether v is a secret.
@@ -81,7 +81,7 @@ func (v Value) Type() string {
 	return [...]string{"", "string", "bool", "int", "string[]", "securestring"}[v.kind]
 }
 
-// String formats the value for people; a secret is "***".
+// String formats the value for people. It returns "***" for a secret.
 func (v Value) String() string {
 	switch v.kind {
 	case kindText:
@@ -102,7 +102,7 @@ func (v Value) String() string {
 // GoString keeps secrets out of %#v.
 func (v Value) GoString() string { return v.String() }
 
-// MarshalJSON encodes the plain value for logs and the audit; a secret is "***".
+// MarshalJSON encodes the plain value for logs and the audit. It encodes a secret as "***".
 func (v Value) MarshalJSON() ([]byte, error) {
 	switch v.kind {
 	case kindText:
@@ -118,27 +118,28 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	}
 }
 
-// EncodeRequest returns the data line of one run, without its line ending: '#', base64 of the JSON
-// {"id","script","arguments"}, then a space and base64 for each secret. Strings in the JSON have a
-// prefix, so that none is ever parsed as a date (facts B31): '=' before text, '!' before the index
-// of a secret, ',' and a separator before the items of a list. An empty list is an empty array. A
-// list whose items contain all possible separators is encoded as an array of prefixed strings.
+// EncodeRequest returns the data line of one run, without its line ending. It consists of '#', base64 of the
+// JSON object {"id","script","arguments"}, and a space and base64 for each secret. Strings in the JSON have a
+// prefix, so that none is ever parsed as a date (facts B31): '=' precedes a text, '!' the index of a secret,
+// and ',' with a separator the items of a list. An empty list is an empty array. A list whose items contain
+// all possible separators is encoded as an array of prefixed strings.
 func EncodeRequest(id, script string, args Args) string {
 	return EncodeRequestFor(id, script, args, nil)
 }
 
-// EncodeRequestFor is [EncodeRequest] for a run whose announcement includes a state, unless
-// state is nil. The member "state" has the members identity, script and arguments.
+// EncodeRequestFor is like [EncodeRequest], for a run whose announcement includes a state. The JSON then has
+// the member "state" with the members identity, script and arguments. If state is nil, the result is that of
+// EncodeRequest.
 func EncodeRequestFor(id, script string, args Args, state *State) string {
 	var secrets []string
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
-	// Encoding one member at a time costs a third of encoding a map.
+	// Encoding one member at a time takes a third of the time of encoding a map.
 	member := func(separator, name string, value any) {
 		body.WriteString(separator)
 		for _, part := range [2]any{name, value} {
 			if err := encoder.Encode(part); err != nil {
-				panic(err) // cannot happen: only strings, numbers, booleans and lists of strings
+				panic(err) // cannot happen, because values are strings, numbers, booleans and lists of strings
 			}
 			body.Bytes()[body.Len()-1] = ':' // replaces the encoder's line feed
 		}
@@ -195,8 +196,8 @@ func (v Value) wire(secrets *[]string) any {
 	}
 }
 
-// wireList joins the items into one string if possible. PowerShell splits it in one call; a
-// loop over the items would cost more than the rest of a request.
+// wireList joins the items into one string if possible. PowerShell splits the string in one call, whereas a
+// loop over the items would take more time than the rest of a request.
 func wireList(items []string) any {
 	if separator := separatorFor(items); separator != 0 {
 		return "," + string(separator) + strings.Join(items, string(separator))
@@ -208,8 +209,8 @@ func wireList(items []string) any {
 	return prefixed
 }
 
-// separatorFor returns a character that no item contains: a control character if possible,
-// otherwise one for private use. It returns 0 if there is none, or if there are no items.
+// separatorFor returns a character that no item contains, if possible a control character and otherwise a
+// private-use one. It returns 0 if there is no such character, or if there are no items.
 func separatorFor(items []string) rune {
 	if len(items) == 0 {
 		return 0

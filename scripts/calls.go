@@ -21,7 +21,7 @@ type call struct {
 	// ways are the possible lists of arguments. There is only one, unless keys of a splatted
 	// hashtable depend on conditions.
 	ways    [][]argument
-	unknown string // why ways is incomplete; "" if it is complete
+	unknown string // reason why ways is incomplete; "" if it is complete
 	open    bool   // also receives @PSBoundParameters, whose keys are unknown
 }
 
@@ -32,9 +32,9 @@ type argument struct {
 	at    syntax.Node // the name, or the value of a positional argument
 }
 
-// readCalls finds all calls of a text. The possible values of a splatted variable are
-// tracked through the statements of one function, which must assign a hashtable literal to
-// the variable and may add only constant keys.
+// readCalls finds all calls in a text. It tracks the possible values of a splatted variable through the
+// statements of one function. The function must assign a hashtable literal to the variable and may add only
+// constant keys.
 func readCalls(script *syntax.Script, command func(name string) *cmdlets.Cmdlet) []*call {
 	t := &tracer{command: command, splatted: map[string]bool{}}
 	syntax.Walk(script, func(n syntax.Node) bool {
@@ -68,8 +68,8 @@ func (t table) with(name string, value, at syntax.Node) table {
 // same reports whether two tables result from the same assignments.
 func (t table) same(other table) bool { return slices.Equal(t, other) }
 
-// tables are the possible hashtables of variables at one point of a text, by lower-case name. A
-// variable that is absent has some other value. A nil map means that the point is unreachable.
+// tables contains the possible hashtables of variables at one point of a text, by lower-case name. A variable
+// that is absent has a value other than a known hashtable. A nil map means that the point is unreachable.
 type tables map[string][]table
 
 // join merges the states of two paths that meet.
@@ -127,7 +127,7 @@ func (t *tracer) block(block *syntax.Block, at tables) tables {
 	return at
 }
 
-// statement returns the state after a statement; it may modify at.
+// statement returns the state after a statement. It may modify at.
 func (t *tracer) statement(s syntax.Statement, at tables) tables {
 	switch s := s.(type) {
 	case *syntax.FunctionDef:
@@ -213,7 +213,8 @@ func (t *tracer) loop(s syntax.Statement, at tables) tables {
 	default:
 		return at
 	}
-	// The state after one iteration is a possible state before the next; its calls count once.
+	// The state after one iteration is a possible state before the next one. The calls in the loop must be
+	// recorded only once.
 	before := len(t.calls)
 	first := t.block(body, maps.Clone(at))
 	t.calls = t.calls[:before]
@@ -320,7 +321,7 @@ func isSplat(e syntax.Expr) bool {
 	return ok && v.Splat
 }
 
-// isSwitch reports whether a parameter takes no value after a space.
+// isSwitch reports whether a parameter is a switch, which takes no value after a space.
 func isSwitch(command *cmdlets.Cmdlet, name string) bool {
 	if command == nil {
 		return false
@@ -376,8 +377,8 @@ func (t *tracer) assign(s *syntax.Assignment, at tables) {
 	}
 }
 
-// target returns the target of an assignment: $name, or $name['key'] and $name.key. key is
-// "" if it is not constant.
+// target returns the variable and the key to which an assignment assigns: $name, $name['key'] or $name.key.
+// key is "" if the key is not constant.
 func target(e syntax.Expr) (name, key string, isKey bool) {
 	switch e := e.(type) {
 	case *syntax.Variable:
@@ -398,8 +399,8 @@ func target(e syntax.Expr) (name, key string, isKey bool) {
 	return "", "", false
 }
 
-// sole returns the expression that makes up a whole statement, without parentheses, or nil
-// if the statement contains more.
+// sole returns the expression of which a statement consists, without parentheses, or nil if the statement
+// contains more.
 func sole(n syntax.Node) syntax.Expr {
 	switch n := n.(type) {
 	case *syntax.Pipeline:

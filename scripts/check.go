@@ -30,31 +30,30 @@ func (f Fault) Error() string {
 	return text
 }
 
-// CheckOptions list what a script may use in addition to the built-in commands, the cmdlets
-// of the two modules and the types of package cmdlets.
+// CheckOptions lists the commands, variables and types that a script may use in addition to the built-in
+// commands, the cmdlets of the two modules and the types of package cmdlets.
 type CheckOptions struct {
 	Prelude  []ps.Source // loaded before the script, so that its functions and variables are known
 	Commands []string    // other commands; their parameters are not checked
 	Types    []string    // other types, or known types whose static members are not checked
 }
 
-// Check reports every mistake in a script without running it, in the order of
-// the text: text outside the subset, unknown and aliased commands, arguments
-// that do not fit the command in every documented version of Windows Server,
-// unknown types, attributes, static members and methods, and variables that are
-// read but never assigned. Properties are not checked: an object of the
-// directory has those that its schema and the call that read it give it. Only
-// the syntax of a script that does not parse is reported.
+// Check returns the mistakes in a script, in the order of the text, without running the script. It finds text
+// outside the subset, unknown and aliased commands, arguments that do not fit the command in every documented
+// version of Windows Server, unknown types, attributes, static members and methods, and variables that are
+// read but never assigned. It does not check properties, because the properties of a directory object depend
+// on its schema and on the call that read it. If a script does not parse, Check returns only its syntax
+// errors.
 func Check(script ps.Source, o CheckOptions) []Fault { return NewChecker(o).Check(script) }
 
-// Checker checks scripts one after another that have the same options. It reads their preludes
-// once. It is not safe for concurrent use.
+// Checker checks several scripts with the same options and reads their preludes only once. It is not safe for
+// concurrent use.
 type Checker struct{ preludes *library }
 
 // NewChecker returns a checker.
 func NewChecker(o CheckOptions) *Checker { return &Checker{newLibrary(o)} }
 
-// Check is the function of that name. Scripts do not see each other.
+// Check is like the function [Check]. Scripts do not see the functions and variables of other scripts.
 func (c *Checker) Check(script ps.Source) []Fault {
 	l := &library{
 		options: c.preludes.options, texts: slices.Clone(c.preludes.texts),
@@ -116,8 +115,8 @@ func (l *library) commandNames() []string {
 	return names
 }
 
-// nearest returns the candidate with the smallest edit distance to a name, the first one if
-// there are several, or "" if none is near. It does not suggest an equal name.
+// nearest returns the candidate with the smallest edit distance to a name, or the first of several such
+// candidates. It returns "" if no candidate is near. It never returns the name itself.
 func nearest(name string, candidates []string) string {
 	const longest = 100 // no known name is longer
 	if len(name) > longest {

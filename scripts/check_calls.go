@@ -33,7 +33,7 @@ func common(name string) *cmdlets.Param {
 // faultsOf lists the distinct faults of a call.
 func (l *library) faultsOf(t *text, c *call) []Fault {
 	if c.dynamic {
-		return nil // a script block, or the script that a request names
+		return nil // the command is a script block, or the script that a request names
 	}
 	if target, alias := cmdlets.AliasTarget(c.name); alias {
 		return []Fault{t.fault(c.at, "", "%s is an alias: write %s", c.name, target)}
@@ -75,8 +75,8 @@ func (l *library) faultsOf(t *text, c *call) []Fault {
 	return faults
 }
 
-// isBuiltin reports whether a command is one of PowerShell's own. The commands in the table
-// accept any pipeline input, or ignore it.
+// isBuiltin reports whether a command is built into PowerShell. The built-in commands in the table accept or
+// ignore any pipeline input.
 func (l *library) isBuiltin(c *cmdlets.Cmdlet) bool { return builtins()[strings.ToLower(c.Name)] == c }
 
 func takesPipeline(c *cmdlets.Cmdlet) bool {
@@ -106,7 +106,7 @@ func argumentFaults(t *text, command *cmdlets.Cmdlet, way []argument) []Fault {
 	return faults
 }
 
-// argumentFault compares one named argument with its parameter. The message is empty if it fits.
+// argumentFault compares one named argument with its parameter. The message is empty if the argument fits.
 func argumentFault(command *cmdlets.Cmdlet, arg argument) (message, suggest string) {
 	param := command.Param(arg.name)
 	found := command.Find(arg.name)
@@ -154,7 +154,7 @@ func constantFault(
 	return "", ""
 }
 
-// constants returns the constant texts in a value, which is one or an array.
+// constants returns the constant texts in a value, which may be a constant or an array.
 func constants(value syntax.Node) []string {
 	if list, ok := sole(value).(*syntax.ArrayLiteral); ok {
 		return texts(list.Items)
@@ -181,8 +181,8 @@ func dashed(params []*cmdlets.Param) string {
 	return strings.Join(names, ", ")
 }
 
-// versionFaults compares the call with the command in each version of Windows Server.
-// Versions with the same fault share a message.
+// versionFaults compares the call with the command in each version of Windows Server. It returns one message
+// for all versions with the same fault.
 func versionFaults(command *cmdlets.Cmdlet, way []argument) []string {
 	var order []string
 	versions := map[string][]string{}
@@ -205,9 +205,9 @@ func versionFaults(command *cmdlets.Cmdlet, way []argument) []string {
 	return faults
 }
 
-// setFault returns the reason why the arguments do not select one parameter set and fill it, or "" if
-// they do. Like PowerShell, it tries the default set first. If that does not accept all
-// arguments, exactly one set must be filled.
+// setFault returns the reason why the arguments do not select a parameter set and provide its mandatory
+// parameters, or "" if they do. Like PowerShell, it tries the default set first. If the default set does not
+// accept all arguments, they must fit exactly one set.
 func setFault(command *cmdlets.Cmdlet, way []argument, version string) string {
 	if !command.AvailableIn(version) {
 		return "there is no " + command.Name

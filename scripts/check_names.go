@@ -8,8 +8,8 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// attributes are the attributes that scripts may use, with their named arguments. Windows
-// PowerShell 5.1 supports all of them.
+// attributes maps the attributes that scripts may use to their named arguments. Windows PowerShell 5.1
+// supports all of them.
 var attributes = map[string][]string{
 	"Alias":                {},
 	"AllowEmptyCollection": {},
@@ -20,8 +20,7 @@ var attributes = map[string][]string{
 	"ValidateSet":          {},
 }
 
-// nameFaults checks the types, attributes, static members and methods that a
-// text names.
+// nameFaults checks the names of types, attributes, static members and methods in a text.
 func (l *library) nameFaults(t *text) []Fault {
 	var faults []Fault
 	add := func(found ...Fault) { faults = append(faults, found...) }
@@ -84,7 +83,7 @@ func attributeFaults(t *text, a *syntax.Attribute) []Fault {
 	return []Fault{t.fault(a, nearest(a.Type.Name, known), "unknown attribute [%s]", a.Type.Name)}
 }
 
-// isOther reports whether the members of a type are not checked.
+// isOther reports whether a type is one of the other types in the options, whose members are not checked.
 func (l *library) isOther(name string) bool { return containsFold(l.options.Types, name) }
 
 // typeFaults checks the name of a type and the names of its arguments.
@@ -110,8 +109,8 @@ func (l *library) typeFaults(t *text, name *syntax.TypeName) []Fault {
 	return l.typeFaults(t, name.Arg)
 }
 
-// nearestType returns the known type name that is most similar to a name. A name with dots
-// is compared with full names, and with names relative to System.
+// nearestType returns the known type name that is most similar to a name. It compares a name with dots both
+// with full names and with names relative to System.
 func nearestType(name string) string {
 	var names []string
 	for _, t := range cmdlets.Types() {
@@ -129,8 +128,8 @@ func nearestType(name string) string {
 	return ""
 }
 
-// staticFaults checks Target::Name with args arguments; args is -1 for a property. It
-// ignores a target that is not a type, and a computed name.
+// staticFaults checks Target::Name with args arguments. args is -1 for a property. It ignores the expression
+// if the target is not a type or the name is computed.
 func (l *library) staticFaults(t *text, target, member syntax.Expr, args int) []Fault {
 	expr, ok := target.(*syntax.TypeExpr)
 	name, constant := literal(member)
@@ -139,7 +138,7 @@ func (l *library) staticFaults(t *text, target, member syntax.Expr, args int) []
 	}
 	typ, known := cmdlets.LookupType(expr.Type.Name)
 	if !known {
-		return nil // either the type name is the fault, or the members are unknown
+		return nil // the type name has already been reported, or the members of the type are unknown
 	}
 	found := typ.StaticMembers(name)
 	if len(found) == 0 {
@@ -152,7 +151,7 @@ func (l *library) staticFaults(t *text, target, member syntax.Expr, args int) []
 	return countFaults(t, member, found, "["+expr.Type.String()+"]::"+name, args)
 }
 
-// countFaults checks the number of arguments of a call, or -1 for a property.
+// countFaults checks args, the number of arguments of a call, or -1 for a property.
 func countFaults(t *text, at syntax.Node, found []cmdlets.Member, name string, args int) []Fault {
 	if slices.ContainsFunc(found,
 		func(m cmdlets.Member) bool { return m.Accepts(args) || args < 0 && !m.Method }) {

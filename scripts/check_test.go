@@ -152,7 +152,7 @@ func TestCheckSurvey(t *testing.T) {
 // kitTypes are the types of sandbox.cs that the modules of the proxies use.
 var kitTypes = []string{"AdGateway.Sandbox.Kit", "AdGateway.Sandbox.Link", "AdGateway.Sandbox.DirectoryEntry"}
 
-// TestCheckProxies: the modules that stand in for the Windows modules in a real PowerShell pass the check.
+// TestCheckProxies: the modules that replace the Windows modules in a real PowerShell pass the check.
 func TestCheckProxies(t *testing.T) {
 	described, err := DescribeDoctor()
 	require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestCheckProxies(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, modules, 4)
 	for _, module := range modules {
-		text := module.Text() // the text before it in Script only compiles the types
+		text := module.Text() // the text that precedes the module in Script only compiles the types
 		types := append([]string{}, kitTypes...)
 		for _, match := range regexp.MustCompile(`\[(Microsoft\.[A-Za-z.]+)(?:\[\])?\] \$`).FindAllStringSubmatch(text, -1) {
 			types = append(types, match[1]) // declared in C#, as sandbox.cs is

@@ -8,7 +8,7 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// automatic are the variables that PowerShell sets, in lower case.
+// automatic contains the variables that PowerShell sets, in lower case.
 var automatic = []string{
 	"_", "confirmpreference", "error", "erroractionpreference", "executioncontext", "false", "null", "pid",
 	"psboundparameters", "pscmdlet", "psversiontable", "true",
@@ -44,7 +44,7 @@ func (v *variables) has(name string) bool {
 	return false
 }
 
-// assignedIn collects the variables that a block assigns, without nested functions.
+// assignedIn collects the variables that a block assigns outside of nested functions.
 func assignedIn(block *syntax.ScriptBlock, outer *variables) *variables {
 	v := &variables{outer: outer, local: names{}, wide: names{}}
 	syntax.Walk(block, func(n syntax.Node) bool {
@@ -104,8 +104,8 @@ func (v *variables) assignedBy(command *syntax.Command) {
 	}
 }
 
-// learn adds the variables that a prelude leaves for later texts: the variables of its
-// outermost scope, and those that its functions assign with a scope.
+// learn adds the variables that a prelude defines for later texts, which are the variables of its outermost
+// scope and the scoped variables that its functions assign.
 func (l *library) learn(script *syntax.Script) {
 	top := assignedIn(script.Block, nil)
 	maps.Copy(l.variables, top.local)

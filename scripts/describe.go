@@ -13,16 +13,15 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// Describe returns the declaration of every script: its parameters, and the cmdlets of the two
-// modules that it calls, directly or through the preludes. The error joins all faults that
-// [Check] finds with those of scripts without a param block; each is a [Fault]. The scripts
-// are embedded, so the result is computed only once. It is shared and must not be modified.
+// Describe returns the declaration of every script, which contains its parameters and the cmdlets of the two
+// modules that it calls, directly or through the preludes. The error joins a [Fault] for each mistake that
+// [Check] finds and for each script without a param block. The scripts are embedded, so the result is
+// computed only once. It is shared and must not be modified.
 func Describe() ([]ps.Script, error) { return described() }
 
 var described = sync.OnceValues(func() ([]ps.Script, error) { return describeAll(preludes, list) })
 
-// describeAll describes the scripts of both lanes; preludes and list return the
-// files of a lane.
+// describeAll describes the scripts of both lanes. preludes and list return the files of a lane.
 func describeAll(preludes, list func(ps.Lane) []string) ([]ps.Script, error) {
 	var described []ps.Script
 	var faults []Fault
@@ -156,7 +155,7 @@ func (l *library) faults() []Fault {
 	return faults
 }
 
-// scriptOf returns the name of a script; false for a prelude.
+// scriptOf returns the name of a script. It returns false for a prelude.
 func (l *library) scriptOf(t *text) (string, bool) { return functionName(t.file), !isPrelude(t.file) }
 
 func (l *library) describe(t *text, lane ps.Lane) (ps.Script, bool) {

@@ -18,8 +18,8 @@ func DoctorPrelude(lane ps.Lane) ps.Source { return joined(doctorPreludes(lane))
 
 func doctorPreludes(lane ps.Lane) []string { return append(preludes(lane), doctorPrelude) }
 
-// DoctorSources returns the scripts of a session of the doctor: those of the lane, and the
-// doctor's own, which check the rights of an installation and its assumptions.
+// DoctorSources returns the scripts of a session of the doctor. These are the scripts of the lane and the
+// doctor's own scripts, which check the rights of an installation and the assumptions about it.
 func DoctorSources(lane ps.Lane) []ps.Source {
 	return sources(slices.Concat(list(lane), doctorList(lane)))
 }
@@ -27,7 +27,7 @@ func DoctorSources(lane ps.Lane) []ps.Source {
 // doctorList returns the files of the doctor's own scripts for a lane.
 func doctorList(lane ps.Lane) []string { return folder(doctorFolder + folders[lane]) }
 
-// DescribeDoctor is [Describe] for the scripts of the doctor's sessions.
+// DescribeDoctor is like [Describe], for the scripts of the doctor's sessions.
 func DescribeDoctor() ([]ps.Script, error) { return describedDoctor() }
 
 var describedDoctor = sync.OnceValues(func() ([]ps.Script, error) {
@@ -35,9 +35,9 @@ var describedDoctor = sync.OnceValues(func() ([]ps.Script, error) {
 		func(lane ps.Lane) []string { return slices.Concat(list(lane), doctorList(lane)) })
 })
 
-// Survey returns lines that the doctor runs in a PowerShell without a session. They work in
-// every language mode and write one line: [SurveyMark] followed by JSON. The error joins the
-// faults that [Check] finds in them.
+// Survey returns the lines that the doctor runs in a PowerShell process without a session. They work in every
+// language mode and write one line, [SurveyMark] followed by JSON. The error joins the faults that [Check]
+// finds in the lines.
 func Survey() (string, error) {
 	const file = doctorFolder + "survey.ps1"
 	text := read(file)

@@ -25,8 +25,8 @@ const (
 	oldNumbers  = oldNumber + `(?:(?:, ?|/| and | to |-)` + oldNumber + `)*`
 )
 
-// citations are the forms in which a text cites facts. The last two are used in tables of
-// tests and probes, where every row would otherwise repeat the word.
+// citations contains the forms in which a text cites facts. The last two are used in tables of tests and
+// probes, where otherwise every row would repeat the word "facts".
 var citations = []struct {
 	pattern *regexp.Regexp
 	prefix  string
@@ -89,7 +89,7 @@ func straysIn(path, text string) (found []string) {
 	return found
 }
 
-// joined returns the text with comments that span several lines on one line.
+// joined returns the text with each comment that spans several lines joined to one line.
 func joined(text string) string {
 	return regexp.MustCompile(`\n\s*(?://|#|\*)\s*`).ReplaceAllString(text, " ")
 }

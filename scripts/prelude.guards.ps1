@@ -92,7 +92,8 @@ $GatewayGuardedGroups = @(
     @{ account = 'DnsUpdateProxy'; name = 'DnsUpdateProxy'; why = 'whose DNS records anybody may take over' }
 )
 
-# Ends a request that needs the scope 'privileged'. Target is what would be changed, as the caller may see it.
+# Ends a request that needs the scope 'privileged'. Target describes the object of the change, as far as the caller
+# may see it.
 function Stop-GatewayGuarded {
     [CmdletBinding()]
     param(

@@ -1,8 +1,8 @@
-# Functions shared by all scripts of the gateway. A session loads this text once, then the scripts as functions.
-# It runs unchanged in Windows PowerShell 5.1, PowerShell 7 and the sandbox engine.
-# Every function is named Verb-GatewayNoun, because an alias would take precedence over a shorter name.
-# What must not be logged is never a parameter of a command: module logging and transcripts
-# record those (facts-5.1 K3). So the request's line and its secrets travel in variables.
+# Functions shared by all scripts of the gateway. A session loads this text once, and then the scripts as functions.
+# It runs unchanged in Windows PowerShell 5.1, PowerShell 7 and the sandbox engine. Every function is named
+# Verb-GatewayNoun, because an alias would take precedence over a shorter name. Values that must not be logged are
+# never parameters of a command, because module logging and transcripts record parameters (facts-5.1 K3). The line
+# of the request and its secrets are therefore passed in variables.
 
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
@@ -44,8 +44,8 @@ $script:GatewayFailures = [System.Collections.Generic.List[object]]::new()
 
 #region Frames and the request loop
 
-# Writes one frame: 0x1E, id, kind, payload length in bytes, LF, payload, LF. With Hold it is sent with
-# the next one, since each write is a system call and wakes the reader.
+# Writes one frame: 0x1E, id, kind, payload length in bytes, LF, payload, LF. With Hold, the frame is sent together
+# with the next one, because each write is a system call and wakes the reader.
 function Write-GatewayFrame {
     [CmdletBinding()]
     param(
@@ -64,9 +64,9 @@ function Write-GatewayFrame {
     $GatewayStdout.Flush()
 }
 
-# Converts a decoded JSON value to the argument of a script. Strings have a prefix, so that no
-# text is read as a date (facts B31): '=' a text, '!' the number of a secret, ',' a list: the separator of
-# its items, then the items. An array is an empty list, or one for which there was no separator.
+# Converts a decoded JSON value to the argument of a script. Strings have a prefix, so that no text is read as a
+# date (facts B31): '=' precedes a text, '!' the number of a secret, and ',' a list, with the separator of its items
+# and then the items. An array is an empty list, or a list for which there was no separator.
 function ConvertFrom-GatewayValue {
     [CmdletBinding()]
     param([AllowNull()] [object] $Value)
@@ -88,8 +88,8 @@ function ConvertFrom-GatewayArgument {
     $arguments
 }
 
-# The number of an error, as text: a Win32 code of the directory ('8333') or of DNS ('9601'), else ''.
-# Messages are localised and never read (facts D3).
+# Returns the number of an error as text, which is a Win32 code of the directory ('8333') or of DNS ('9601'), or ''
+# if it has none. Messages are localised and never read (facts D3).
 function Get-GatewayErrorCode {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record)
@@ -107,7 +107,7 @@ function Get-GatewayErrorCode {
     return ''
 }
 
-# The Win32 code of an HRESULT that contains one, as ADSI reports errors.
+# Returns the Win32 code in an HRESULT that contains one, as in errors of ADSI.
 function Get-GatewayWin32Code {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Code)
@@ -131,7 +131,7 @@ function Get-GatewayErrorInfo {
     while ($null -ne $cursor) {
         $names = $cursor.PSObject.Properties.Name
         $type = [string]$cursor.GetType().FullName.Split([char]96)[0]
-        # The number of a socket's error is not one of the directory.
+        # The number of a socket error is not one of the directory.
         if ($code -eq '' -and $names -contains 'ErrorCode' -and $type -ne 'System.Net.Sockets.SocketException') {
             $code = [string]$cursor.ErrorCode
         }
@@ -146,8 +146,8 @@ function Get-GatewayErrorInfo {
         $cursor = $cursor.InnerException
     }
     $code = Get-GatewayWin32Code -Code $code
-    # The exception of a method is the inner one of its call. One of a directory entry, which connects when
-    # any member of it is looked for, is the inner one of the look-up (facts F21).
+    # The exception of a method is the inner exception of its call. A directory entry connects when one of its
+    # members is looked up, so its exception is the inner one of the look-up (facts F21).
     while ($exception -is [System.Management.Automation.ExtendedTypeSystemException] -and $null -ne $exception.InnerException) {
         $exception = $exception.InnerException
     }
@@ -176,7 +176,7 @@ function Get-GatewayErrorInfo {
     }
 }
 
-# Undoes the steps of a failed request, the last one first. Returns what could not be undone.
+# Undoes the steps of a failed request, the last one first. Returns the steps that could not be undone.
 function Undo-GatewayStep {
     [CmdletBinding()]
     param()
@@ -196,7 +196,8 @@ function Undo-GatewayStep {
     }
 }
 
-# Keeps a secret for the answer, and returns what stands for it in a record. Text is no parameter: it would be logged.
+# Keeps a secret for the answer, and returns the placeholder for it in a record. The text is not passed as a
+# parameter, because parameters are logged.
 function Add-GatewaySecret {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [securestring] $Secret)
@@ -204,8 +205,8 @@ function Add-GatewaySecret {
     '!' + [string]($script:GatewayRevealed.Count - 1)
 }
 
-# Writes the secrets that records refer to in a frame of their own: each in base64, with blanks between them. Only
-# methods see them in clear, because parameters of commands are logged.
+# Writes the secrets to which records refer in a separate frame. Each is encoded in base64, with blanks between
+# them. Only methods see them in clear text, because parameters of commands are logged.
 function Write-GatewaySecret {
     [CmdletBinding()]
     param()
@@ -225,8 +226,8 @@ function Write-GatewaySecret {
     $GatewayStdout.Flush()
 }
 
-# Runs the request in $script:GatewayLine: '#' base64 JSON, then a space and base64 for each secret.
-# A script emits records (ordered dictionaries of cast values); everything else goes through the state below.
+# Runs the request in $script:GatewayLine, which is '#' and base64 JSON, then a space and base64 for each secret. A
+# script emits records (ordered dictionaries of cast values). All other results are passed in the state below.
 function Invoke-GatewayRequest {
     [CmdletBinding()]
     param()
@@ -310,7 +311,7 @@ function Invoke-GatewayRequest {
     }
 }
 
-# The request loop: one data line per request; '#' alone ends it.
+# The request loop. It reads one data line for each request, and '#' alone ends it.
 function Start-GatewayLoop {
     [CmdletBinding()]
     param()
@@ -325,7 +326,7 @@ function Start-GatewayLoop {
     }
 }
 
-# Loads the lane's module, reports the environment, and serves requests until it is told to end.
+# Loads the lane's module, reports the environment, and serves requests until the gateway ends the loop.
 function Start-GatewaySession {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Module)
@@ -333,8 +334,8 @@ function Start-GatewaySession {
     try {
         Import-Module -Name $Module
         $loaded = @(Get-Module -Name $Module)[0]
-        # PowerShell 7 loads an incompatible module in a background Windows PowerShell: then its
-        # commands are proxies that return copies, without types and error numbers.
+        # PowerShell 7 loads an incompatible module in a background Windows PowerShell. Its commands are
+        # then proxies that return copies, without types and error numbers.
         $private = $loaded.PrivateData
         $script:GatewayStep = 'ready'
         $ready = [ordered]@{
@@ -360,7 +361,7 @@ function Start-GatewaySession {
 
 #region Reporting of changes
 
-# Sets the label of the next step and the argument it concerns, for errors raised in it.
+# Sets the label of the next step, and the argument that it concerns, for errors in this step.
 function Set-GatewayStep {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Label, [string] $Arg)
@@ -378,12 +379,12 @@ function Get-GatewayKnownName {
     }
 }
 
-# Adds an object that the script is about to change to the intent, to settle a write that is cut off.
-# An object without a GUID is found by its account, or by name and parent. Creates and Removes mean
-# that it is created or removed; Add-GatewayIntent adds other changes. Record is the last record of a removed one.
-# Also are the texts that a new one gets with its first step, for whoever wants to see them before; no secrets.
-# Image is all that is needed to bring back what is removed or replaced, whatever the answer shows.
-# Of is the object as it was found, for its class and the names that the history knows it by.
+# Adds an object that the script is about to change to the intent, so that a write that is cut off can be settled.
+# An object without a GUID is found by its account, or by name and parent. Creates and Removes mean that the object
+# is created or removed. Other changes are added with Add-GatewayIntent. Record is the last record of a removed
+# object. Also contains the texts that a new object gets in its first step, for reviewers of the change, and never a
+# secret. Image contains all data that is needed to restore an object that is removed or replaced, regardless of the
+# answer. Of is the object as it was found, for the names by which the history finds it.
 function New-GatewayIntent {
     [CmdletBinding()]
     param(
@@ -414,9 +415,9 @@ function New-GatewayIntent {
     if ($Removes) { Add-GatewayIntent -Name 'exists' -Before 'True' -After 'False' }
 }
 
-# Adds the new value of a property of the last object, in the order of the steps. One that must
-# be restored is added, too. Renewed is for a value that the server chooses: any other value will do,
-# or After unless that is ''. Step is the label of a step whose completion proves the change.
+# Adds the new value of a property of the last object, in the order of the steps. A property that must be restored
+# is added, too. Renewed is for a value that the server chooses: every other value is right, or only After unless
+# that is ''. Step is the label of a step whose completion proves the change.
 function Add-GatewayIntent {
     [CmdletBinding()]
     param(
@@ -431,7 +432,8 @@ function Add-GatewayIntent {
     $intent['changes'] = @($intent['changes']) + @($change)
 }
 
-# The present record of the first announced object, as JSON, from the reading script that the request names for it.
+# Returns the present record of the first announced object, as JSON. It comes from the script that the request names
+# for reading it.
 function Get-GatewayState {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $State)
@@ -445,8 +447,8 @@ function Get-GatewayState {
     ConvertTo-Json -InputObject $record[0] -Compress -Depth 4
 }
 
-# Announces the intent and waits for the gateway's '+', which it sends once the announcement is
-# recorded. The request may change something only after this call: a request that is cut off without an
+# Announces the intent and waits for the gateway's '+', which the gateway sends once it has recorded the
+# announcement. The request may change something only after this call, so a request that is cut off without an
 # announcement has changed nothing.
 function Write-GatewayIntent {
     [CmdletBinding()]
@@ -479,7 +481,7 @@ function Complete-GatewayStep {
     Write-GatewayFrame -Id $script:GatewayId -Kind 'step' -Payload $payload
 }
 
-# Reports that all steps are done: the rest only reads, and its failure undoes nothing.
+# Reports that all steps are done. The rest of the script only reads, and if it fails, nothing is undone.
 function Complete-GatewayChange {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [ValidateSet('created', 'changed', 'removed')] [string] $Effect)
@@ -502,15 +504,15 @@ function Add-GatewayChange {
     $script:GatewayChanges.Add([ordered]@{ guid = $Guid; dn = $Dn; before = $Before; after = $After })
 }
 
-# Tells the history what a new object is called and what it is made of, whatever the answer shows. Of is the object
-# as it was read after its creation, Image its state then.
+# Gives the history the names and the properties of a new object, regardless of the answer. Of is the object as it
+# was read after its creation, and Image its state at that time.
 function Add-GatewayCreated {
     [CmdletBinding()]
     param([string] $Guid, [AllowNull()] [object] $Of, [AllowNull()] [System.Collections.IDictionary] $Image)
     $script:GatewayCreated.Add([ordered]@{ guid = $Guid; names = [string[]]@(Get-GatewayKnownName -Of $Of); image = $Image })
 }
 
-# Reports that one object of a bulk operation failed; the script continues with the others.
+# Reports that one object of a bulk operation failed. The script continues with the others.
 function Add-GatewayFailure {
     [CmdletBinding()]
     param(
@@ -532,8 +534,8 @@ function Add-GatewayWarning {
     $script:GatewayWarnings.Add([ordered]@{ code = $Code; target = $Target; message = $Message })
 }
 
-# Ends the request with an error code of the API and a sentence for the caller.
-# Arg is the parameter of the script that is wrong; Detail are further sentences, such as what is meant.
+# Ends the request with an error code of the API and a sentence for the caller. Arg is the wrong parameter of the
+# script. Detail contains further sentences, such as the objects that could be meant.
 function Stop-Gateway {
     [CmdletBinding()]
     param(
@@ -562,14 +564,14 @@ function Get-GatewayLdapEscaped {
     $Value.Replace('\', '\5c').Replace('*', '\2a').Replace('(', '\28').Replace(')', '\29').Replace([string][char]0, '\00')
 }
 
-# A GUID as LDAP filters need it: its bytes, each escaped (facts C13).
+# Returns a GUID in the form for LDAP filters, with each of its bytes escaped (facts C13).
 function Get-GatewayGuidEscaped {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [guid] $Guid)
     '\' + [System.BitConverter]::ToString($Guid.ToByteArray()).Replace('-', '\')
 }
 
-# The distinguished name of an object's parent.
+# Returns the distinguished name of an object's parent.
 function Get-GatewayParentDn {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Dn)

@@ -31,7 +31,7 @@ func (f feature) key() string { return f.name + " " + strings.Join(f.shapes, ", 
 // anyValue is the shape of a value whose type is not visible in the text.
 const anyValue = "value"
 
-// shape describes an operand as far as its type is visible in the text.
+// shape describes an operand by its type, as far as the type is visible in the text.
 func shape(e syntax.Node) string {
 	switch e := e.(type) {
 	case nil:
@@ -100,7 +100,7 @@ func properties() map[string]bool {
 	return known
 }
 
-// features calls do with each feature of a text and its node.
+// features calls do for each feature of a text, with its node.
 func features(script *syntax.Script, known map[string]bool, do func(feature, syntax.Node)) {
 	add := func(n syntax.Node, name string, shapes ...string) { do(feature{strings.ToLower(name), shapes}, n) }
 	member := func(n syntax.Node, target, name syntax.Expr, static bool, args []syntax.Expr, call bool) {
@@ -176,8 +176,8 @@ func command(n *syntax.Command, add func(syntax.Node, string, ...string)) {
 	}
 }
 
-// covers reports whether a recorded feature demonstrates the use of f: their shapes are the
-// same, except where one of the two texts does not show them.
+// covers reports whether the recorded feature f demonstrates used. That is the case if their shapes are the
+// same, except where one of the two texts does not show the type.
 func (f feature) covers(used feature) bool {
 	if len(f.shapes) != len(used.shapes) {
 		return false
@@ -190,7 +190,7 @@ func (f feature) covers(used feature) bool {
 	return true
 }
 
-// recorded lists the features in the recordings by name, without texts that the parser refuses.
+// recorded lists the features in the recordings by name. It skips texts that the parser refuses.
 func recorded(t *testing.T, known map[string]bool) map[string][]feature {
 	t.Helper()
 	var language struct{ Cases []struct{ Source string } }
@@ -220,7 +220,7 @@ func recorded(t *testing.T, known map[string]bool) map[string][]feature {
 	return out
 }
 
-// running returns the texts that run in the sessions of the gateway and of the doctor.
+// running returns the texts that the sessions of the gateway and of the doctor run.
 func running(t *testing.T) map[string]string {
 	t.Helper()
 	const decoded = "([scriptblock]::Create([Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('eA=='))))"

@@ -9,8 +9,8 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// pinned: every cmdlet of the directory gets -Server, and every one of DNS -ComputerName.
-// Only discovery gets none, because it looks for a server.
+// pinned: every cmdlet of the directory gets -Server, and every DNS cmdlet gets -ComputerName. Only discovery
+// omits them, because it looks for a server.
 func pinned(_ *library, t *text) []error {
 	parameter := map[string]string{cmdlets.ActiveDirectory: "Server", cmdlets.DnsServer: "ComputerName"}
 	var faults []error
@@ -33,8 +33,8 @@ func pinned(_ *library, t *text) []error {
 	return faults
 }
 
-// unprompted: -Confirm:$false is given wherever a cmdlet can ask, and -Force to every DNS
-// cmdlet that writes and supports it.
+// unprompted: every cmdlet that could ask for confirmation gets -Confirm:$false, and every DNS cmdlet that
+// writes and supports -Force gets it.
 func unprompted(_ *library, t *text) []error {
 	var faults []error
 	for _, c := range t.calls {
@@ -73,8 +73,8 @@ func takesForce(command *cmdlets.Cmdlet, way []argument) bool {
 	})
 }
 
-// fitting: commands are known, and their parameters are written in full, belong to one set,
-// and are complete. Describe checks this at every start.
+// fitting: commands are known, and their parameters are written in full, belong to one set, and include the
+// mandatory ones. Describe checks this at every start.
 func fitting(l *library, t *text) []error {
 	var faults []error
 	for _, fault := range l.callFaults(t) {
@@ -88,7 +88,7 @@ func placed(t *text, at syntax.Node, format string, args ...any) error {
 	return t.fault(at, "", format, args...)
 }
 
-// banned are commands that scripts must not use, with the reasons.
+// banned maps commands that scripts must not use to the reasons.
 var banned = map[string]string{
 	"get-adgroupmember":               "fails as a whole on large or foreign members (facts E23)",
 	"get-adprincipalgroupmembership":  "needs a global catalog and fails on names with / (facts E22)",
@@ -111,8 +111,7 @@ var banned = map[string]string{
 var dynamicCallers = []string{"Invoke-GatewayRequest", "Get-GatewayState", "Undo-GatewayStep",
 	"Test-GatewayFact"}
 
-// tried are banned commands, and commands with a banned filter, that a script of the doctor
-// runs to test them.
+// tried maps scripts of the doctor to the banned commands, or commands with a banned filter, that they test.
 var tried = map[string]string{
 	"doctor/ad/Test-GatewayPrincipalGroups.ps1": "get-adprincipalgroupmembership",
 	"doctor/ad/Test-GatewayControllers.ps1":     "get-addomaincontroller",
@@ -171,11 +170,12 @@ var bannedTypes = map[string]bool{
 // bareType returns the name of a type in lower case, without System.
 func bareType(name string) string { return strings.TrimPrefix(strings.ToLower(name), "system.") }
 
-// byCodeUnit are the operators that compare code units if case counts. The others compare by culture.
+// byCodeUnit contains the operators whose case-sensitive forms compare code units. The others depend on the
+// culture.
 var byCodeUnit = []syntax.BinaryOp{syntax.Match, syntax.NotMatch, syntax.Like}
 
-// bareName returns the name of a type with its type argument, in lower case and without
-// "System.". It omits array brackets.
+// bareName returns the name of a type with its type argument, in lower case and without "System." and array
+// brackets.
 func bareName(t *syntax.TypeName) string {
 	name := bareType(t.Name)
 	if t.Arg == nil {

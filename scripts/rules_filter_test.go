@@ -76,7 +76,7 @@ func preludeConstants(l *library) map[string]syntax.Node {
 type filters struct {
 	scope     *scope
 	constants map[string]syntax.Node
-	asked     map[string]bool // variables being followed, so that a cycle of them ends
+	asked     map[string]bool // variables that are being followed, so that a cycle of variables ends
 }
 
 var filterEscapes = []string{"get-gatewayldapescaped", "get-gatewayguidescaped", "get-gatewayoctetsescaped",
@@ -188,8 +188,8 @@ func (f *filters) variable(v *syntax.Variable) bool {
 	return f.all(f.scope.rounds[name]) && f.all(f.scope.added[name])
 }
 
-// entry reports whether $name.key is safe: $name contains only hashtable literals, or
-// iterates over a list of them, and all values of their key are safe.
+// entry reports whether $name.key is safe. That is the case if $name contains only hashtable literals, or
+// iterates over a list of them, and if all values of that key in the literals are safe.
 func (f *filters) entry(name, key string) bool {
 	if _, param := f.scope.params[name]; param || f.scope.other[name] {
 		return false

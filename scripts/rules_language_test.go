@@ -11,10 +11,10 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// inLanguage: scripts use only features of Windows PowerShell 5.1 and .NET Framework 4.5.2,
-// the oldest versions that run them. The parser refuses later syntax. testdata/framework.txt
-// lists the types, static members and methods with their numbers of arguments. Overloads of
-// later versions are recognised if they are visible in the text.
+// inLanguage: scripts use only features of Windows PowerShell 5.1 and .NET Framework 4.5.2, the oldest
+// versions that run them. The parser refuses later syntax. The file testdata/framework.txt lists the allowed
+// types, static members and methods with their numbers of arguments. Later overloads with the same number of
+// arguments are recognised if they are visible in the text.
 func inLanguage(_ *library, t *text) []error {
 	known := framework()
 	var faults []error
@@ -82,8 +82,8 @@ func invoked(n *syntax.Invoke) string {
 	return fmt.Sprintf(".%s/%d", strings.ToLower(method), len(n.Args))
 }
 
-// laterOverload reports a call that selects an overload that .NET Framework does not have,
-// or a different one there than in later versions.
+// laterOverload reports a call of an overload that .NET Framework does not have, or that selects a different
+// overload there than in later versions.
 func laterOverload(n *syntax.Invoke) string {
 	method, _ := literal(n.Name)
 	var first string // the type to which the first argument is cast
@@ -117,10 +117,10 @@ func laterOverload(n *syntax.Invoke) string {
 	return ""
 }
 
-// sortCasts are the casts with which Array.Sort on a real engine also sorts its second array.
+// sortCasts contains the casts with which Array.Sort on a real engine also sorts its second array.
 var sortCasts = []string{"array", "array", "collections.icomparer"}
 
-// castsOf returns the types to which arguments are cast. For an argument without a cast it is "".
+// castsOf returns the types to which arguments are cast, or "" for an argument without a cast.
 func castsOf(args []syntax.Expr) []string {
 	types := make([]string, len(args))
 	for i, arg := range args {
@@ -131,8 +131,8 @@ func castsOf(args []syntax.Expr) []string {
 	return types
 }
 
-// newObjectFaults refuses New-Object, except for types whose constructor can be called only by
-// this command in every engine. [T]::new() has the same effect and is a hundred times faster.
+// newObjectFaults refuses New-Object, because [T]::new() has the same effect and is a hundred times faster.
+// The exceptions are types whose constructor can be called in every engine only with New-Object.
 func newObjectFaults(n *syntax.Command, known map[string]bool) []string {
 	var faults []string
 	for i, a := range n.Args {
@@ -171,8 +171,8 @@ var framework = sync.OnceValue(func() map[string]bool {
 // maxColumns is the maximum width of a line.
 const maxColumns = 160
 
-// laidOut: files are ASCII with LF, without tabs, trailing spaces or wide lines. There is a comment at
-// the top and on every function, and each script and function has [CmdletBinding()] and a param block.
+// laidOut: files are ASCII with LF and have no tabs, trailing spaces or wide lines. Each file starts with a
+// comment, each function has a comment, and each script and function has [CmdletBinding()] and a param block.
 func laidOut(_ *library, t *text) []error {
 	var faults []error
 	source := t.script.Text

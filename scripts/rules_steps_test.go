@@ -7,12 +7,10 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// stepsAnnounced: on every path through a script, each call that changes something is
-// preceded by Write-GatewayIntent, which announces it, and by its own
-// Set-GatewayStep whose label names a change, and is followed by
-// Complete-GatewayStep before the next change and before the end. Functions of the
-// preludes are inlined. A script that changes nothing reports no steps; one that
-// does reports its effect.
+// stepsAnnounced: on every path through a script, each call that changes something is announced by
+// Write-GatewayIntent, follows its own Set-GatewayStep whose label names a change, and is followed by
+// Complete-GatewayStep before the next change and before the end. Functions of the preludes are inlined. A
+// script that changes nothing reports no steps, and a script that changes something reports its effect.
 func stepsAnnounced(l *library, t *text) []error {
 	if isPrelude(t.file) {
 		return nil // checked as part of the scripts that call them
@@ -41,14 +39,14 @@ func stepsAnnounced(l *library, t *text) []error {
 	return s.faults
 }
 
-// point is the state of a path: its label, and a change that has not been reported yet.
+// point is the state of a path: the label of its current step, and a change that has not been reported yet.
 type point struct {
 	label       string
 	unannounced string // the cmdlet that changed something
 	announced   bool   // the intent has been written
 }
 
-// paths are the possible states at a place. There are none if it is unreachable.
+// paths contains the possible states at a place in the text. It is empty if the place is unreachable.
 type paths map[point]bool
 
 func (p paths) with(others paths) paths {
@@ -66,7 +64,7 @@ type steps struct {
 	text    *text
 	labels  map[string]string // values of the parameters of the function being followed
 	active  []string          // functions being followed
-	caught  []paths           // for each open try: the states from which an error can come
+	caught  []paths           // for each enclosing try block, the states in which an error can occur
 	call    syntax.Node       // the call in the script that is being followed
 	returns []paths
 	faults  []error
@@ -246,7 +244,7 @@ func (s *steps) command(n *syntax.Command, p paths) paths {
 	return s.follow(n, name, f, p)
 }
 
-// reading matches the beginning of a label that names no change.
+// reading matches the beginning of the label of a step that changes nothing.
 var reading = regexp.MustCompile(`(?i)^(find|check|read|list|count|discover|report|decode|run)\b`)
 
 func (s *steps) write(n syntax.Node, name string, p paths) paths {

@@ -22,8 +22,8 @@ type rule struct {
 	name  string
 	facts string // the reason for the rule
 	check func(l *library, t *text) []error
-	// probes means that the rule also applies to the doctor's scripts. They change only a
-	// scratch OU or zone, which is removed as a whole afterwards.
+	// probes means that the rule also applies to the doctor's scripts. These scripts change only a scratch OU or
+	// zone, which the doctor removes as a whole afterwards.
 	probes bool
 }
 
@@ -87,12 +87,12 @@ func TestScriptsKeepTheRules(t *testing.T) {
 type snippet struct {
 	bad  bool
 	lane ps.Lane
-	says string // for a good example its description, for a bad one a part of the fault's message
+	says string // description of a good example, or a part of the fault's message for a bad one
 	text string
 }
 
-// snippets reads the examples for a rule. Each starts with a line "== good: description" or
-// "== bad: message of the fault"; "good dns" and "bad dns" are for the DNS lane.
+// snippets reads the examples for a rule. Each starts with a line "== good: description" or "== bad: message
+// of the fault". "good dns" and "bad dns" introduce examples for the DNS lane.
 func snippets(t *testing.T, name string) []snippet {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", "rules", name+".txt"))
@@ -241,7 +241,7 @@ func (s *scope) assignment(n *syntax.Assignment) {
 	}
 }
 
-// walk visits the nodes of a scope without the functions in it.
+// walk visits the nodes of a scope, except the functions in it.
 func (s *scope) walk(visit func(syntax.Node)) {
 	syntax.Walk(s.body, func(n syntax.Node) bool {
 		if _, ok := n.(*syntax.FunctionDef); ok {

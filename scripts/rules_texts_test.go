@@ -8,9 +8,9 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// textsExact: -eq, -contains and similar operators compare texts by linguistic rules,
-// even in their -c forms: "ss" equals "ß", and a soft hyphen equals the empty text. So at
-// least one operand must be
+// textsExact: -eq, -contains and similar operators compare texts by linguistic rules, even in their -c forms.
+// For example, "ss" equals "ß", and a soft hyphen equals the empty text. Therefore at least one operand must
+// be
 //   - a literal, or an array of literals;
 //   - a boolean or a number: a cast to one, a parameter of such a type, or the result of an
 //     operator that returns one;
@@ -94,7 +94,7 @@ func (k *known) variable(v *syntax.Variable) bool {
 
 func isGUID(name string) bool { return strings.HasSuffix(strings.ToLower(name), "guid") }
 
-// cultureFree: no answer depends on the culture of the account that runs a session.
+// cultureFree: no answer depends on the culture of the account that runs the session.
 //   - In Turkish and Azeri, i and I are different letters even if case is ignored. So a
 //     pattern of -like, -match or -replace must contain neither letter, nor a range around
 //     one of them, unless the operator is -clike, -cmatch or -creplace.

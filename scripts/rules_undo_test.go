@@ -7,9 +7,9 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// undoSound: an undo runs after its script has ended and sees none of the script's
-// variables. It is a script block in the same function whose parameters are the keys of
-// -Arguments. It reads only these, its own variables, and the variables of the preludes.
+// undoSound: an undo runs after its script has ended and sees none of the script's variables. It is a script
+// block whose parameters are the keys of -Arguments in the same function. It reads only these parameters, its
+// own variables, and the variables of the preludes.
 func undoSound(l *library, t *text) []error {
 	var faults []error
 	all := scopes(t)

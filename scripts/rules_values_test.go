@@ -128,7 +128,7 @@ var bareTypes = []string{
 	"string", "bool", "int", "long", "double", "decimal", "string[]", "bool[]", "int[]", "long[]", "ordered",
 }
 
-// givenTypes are further types of parameters whose values are bare.
+// givenTypes contains further types of parameters whose values are bare.
 var givenTypes = []string{"switch", "hashtable", "collections.idictionary"}
 
 func (b *bareness) bare(n syntax.Node) bool {
@@ -208,9 +208,9 @@ func (b *bareness) variable(v *syntax.Variable) bool {
 
 var secretName = regexp.MustCompile(`(?i)passw|pwd|secret|credential|passphrase|apikey|token`)
 
-// secretsKept: a parameter named like a secret is a securestring, or a switch that concerns
-// one. A securestring is only passed to parameters of its own type or compared with $null, and
-// is never converted to text. Only secretKeepers create securestrings or convert them to text.
+// secretsKept: a parameter whose name suggests a secret is a securestring, or a switch that concerns a
+// secret. A securestring is only passed to parameters of its own type or compared with $null. Only
+// secretKeepers create securestrings or convert them to text.
 func secretsKept(_ *library, t *text) []error {
 	var faults []error
 	for _, s := range scopes(t) {
@@ -260,7 +260,7 @@ func secretsKept(_ *library, t *text) []error {
 	return faults
 }
 
-// secretKeepers are the functions that pass secrets to each other without a clear-text parameter.
+// secretKeepers contains the functions that pass secrets to each other without a clear-text parameter.
 var secretKeepers = []string{
 	"Invoke-GatewayRequest", "Add-GatewaySecret", "Write-GatewaySecret", "Add-GatewayStoredSecret",
 }

@@ -1,15 +1,15 @@
 // Package scripts contains the PowerShell side of the gateway: a prelude that every session
 // loads, a prelude for each lane, and one script per operation.
 //
-// A script is a complete file that an administrator can read, lint and run by hand after the
-// preludes. Nothing is ever substituted into its text. [Prelude] and [Sources] return the
-// texts that a session loads. The folder doctor contains the scripts of the doctor, which
-// only its own sessions load ([DoctorPrelude], [DoctorSources]).
+// A script is a complete file that an administrator can read, lint and run by hand after the preludes.
+// Nothing is ever substituted into its text. [Prelude] and [Sources] return the texts that a session loads.
+// The folder doctor contains the scripts of the doctor, which only the doctor's sessions load
+// ([DoctorPrelude], [DoctorSources]).
 //
-// [Check] reports the mistakes of a script without running it; package ps/cmdlets knows the
-// commands, types and members. [Describe], which runs at every start, checks all scripts and
-// returns their declarations, against which the operation table is checked. House rules
-// beyond that are in TestScriptsKeepTheRules, with good and bad snippets in testdata/rules.
+// [Check] reports the mistakes in a script without running it. It takes the commands, types and members from
+// package ps/cmdlets. [Describe], which runs at every start, checks all scripts and returns their
+// declarations, against which the operation table is checked. TestScriptsKeepTheRules checks further house
+// rules, with good and bad snippets in testdata/rules.
 package scripts
 
 import (
@@ -69,7 +69,8 @@ func preludes(lane ps.Lane) []string {
 // isPrelude reports whether a file is a prelude: prelude.ps1 or prelude.*.ps1.
 func isPrelude(file string) bool { return strings.HasPrefix(path.Base(file), "prelude.") }
 
-// Sources returns the scripts of a lane, sorted by name. A session defines each as a function with that name.
+// Sources returns the scripts of a lane, sorted by name. A session defines each script as a function with its
+// name.
 func Sources(lane ps.Lane) []ps.Source { return sources(list(lane)) }
 
 func sources(files []string) []ps.Source {

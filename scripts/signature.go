@@ -8,14 +8,14 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// Functions and built-in commands are described in the same form as cmdlets, so that one
-// check covers all calls.
+// This file describes functions and built-in commands in the same form as cmdlets, so that one check covers
+// all calls.
 
 // builtins returns the built-in commands by lower-case name.
 var builtins = sync.OnceValue(func() map[string]*cmdlets.Cmdlet {
 	byName := map[string]*cmdlets.Cmdlet{}
 	for _, b := range cmdlets.Builtins() {
-		// A parser error would be a defect of the table; a test parses every row.
+		// A parser error would be a defect of the table. A test parses every row.
 		script, _ := syntax.Parse(b.Name, "param("+b.Params+")")
 		byName[strings.ToLower(b.Name)] = declared(b.Name, nil, script.Block.Param.Params)
 	}
@@ -132,8 +132,8 @@ func texts(list []syntax.Expr) []string {
 	return out
 }
 
-// valuesOf returns the texts that a parameter accepts, from its ValidateSet or its
-// enumeration, or nil if it accepts any.
+// valuesOf returns the texts that a parameter accepts, from its ValidateSet or its enumeration, or nil if it
+// accepts any text.
 func valuesOf(p *syntax.Param) []string {
 	for _, attribute := range attributesOf(p, "ValidateSet") {
 		return texts(attribute.Positional)

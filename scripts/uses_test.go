@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// uses are the entries in the tables of package cmdlets that texts name, in the spelling of the tables.
+// uses contains the entries in the tables of package cmdlets that texts use, in the spelling of the tables.
 type uses map[string]bool
 
 // shipped lists every PowerShell text that ships, by name.
@@ -73,8 +73,8 @@ func (u uses) read(t *testing.T, name, source string) {
 	})
 }
 
-// typeName adds a type. For an enumeration it adds all names, because a cmdlet or an error
-// may return any of its values, whichever of them a text names.
+// typeName adds a type. For an enumeration it adds all names, because a cmdlet or an error may return any
+// value, not only those that a text names.
 func (u uses) typeName(name string) {
 	typ, ok := cmdlets.LookupType(name)
 	if !ok {
@@ -147,8 +147,7 @@ func (u uses) command(l *library, n *syntax.Command) {
 	}
 }
 
-// implicit are the entries that no text names but that are used anyway, as regular
-// expressions with the reason.
+// implicit maps regular expressions for entries that no text names, but that are used anyway, to the reasons.
 var implicit = map[string]string{
 	`^(Export-ModuleMember( -Function)?|System\.Uri(::EscapeDataString/1)?|System\.Management\.Automation\.PSNoteProperty::new/2)$`: "the module for clients uses it",
 	`^\S+Exception(::new/1)?$`:                                                                  "the engine and the cmdlets throw it",
@@ -173,8 +172,8 @@ var implicit = map[string]string{
 	`^System\.(ValueType|RuntimeType|IFormatProvider|OrdinalCaseSensitiveComparer|Text\.(ASCII|Unicode)Encoding)$`:  "base types, types of values, and operands of conversions",
 }
 
-// TestTablesContainWhatScriptsUse: the engine contains only what scripts use. Each built-in
-// command, parameter, type and member of the tables is named by a shipped text or is implicit.
+// TestTablesContainWhatScriptsUse: the engine has no feature that scripts do not use. Each built-in command,
+// parameter, type and member in the tables is named by a shipped text or is implicit.
 func TestTablesContainWhatScriptsUse(t *testing.T) {
 	u := uses{}
 	for name, source := range shipped(t) {

@@ -26,8 +26,8 @@ var builtIn = map[string]string{
 const forms = `write DOMAIN\name$ (group managed service account), NT SERVICE\{name}` +
 	` (virtual account), DOMAIN\user, .\user or user@domain (user)`
 
-// ParseAccount returns the kind of an account, judged by its form, and its canonical
-// spelling. Empty text means [Service.Account].
+// ParseAccount returns the kind of an account, which it derives from the form of the name, and the canonical
+// spelling of the name. Empty text means [Service.Account].
 func (s Service) ParseAccount(text string) (account string, kind AccountKind, err error) {
 	if text == "" {
 		return s.Account(), VirtualAccount, nil

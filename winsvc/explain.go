@@ -21,8 +21,8 @@ const (
 	errnoNoneMapped        syscall.Errno = 1332
 )
 
-// advice explains what an error code means for the service, and the remedy. {name} and
-// {check} stand for the service's name and check.
+// advice maps error codes to their meaning for the service and the remedy. {name} and {check} are
+// placeholders for the service's name and its check command.
 var advice = map[syscall.Errno]string{
 	errnoFileNotFound:   "the service's executable has moved; run '{name} service install' from its current location",
 	errnoPathNotFound:   "the service's executable has moved; run '{name} service install' from its current location",

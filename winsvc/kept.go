@@ -33,9 +33,10 @@ func (m *Manager) Keep() (*Kept, error) {
 		Running: found.State == Running || found.State == Starting}, nil
 }
 
-// Restore undoes an installation that failed at a later step: the service gets the command line in kept
-// again, or is removed if kept is nil. It reports whether that is done. A service that no longer exists is
-// not created again, because it may have been removed long ago, and the next installation can use kept.
+// Restore undoes an installation that failed at a later step. It sets the command line of the service to the
+// one in kept, or removes the service if kept is nil. It reports whether it has done so. It does not create a
+// service that no longer exists, because the service may have been removed long ago and the next installation
+// can use kept.
 func (m *Manager) Restore(ctx context.Context, kept *Kept) (done bool, err error) {
 	if kept == nil {
 		if _, err := m.native.Find(); errors.Is(err, service.ErrNotInstalled) {

@@ -12,8 +12,8 @@ import (
 	"github.com/kardianos/service"
 )
 
-// recovery is how long Windows waits before it restarts the service after the first,
-// the second and every later failure.
+// recovery contains the delays before Windows restarts the service after the first, the second and every
+// later failure.
 var recovery = []time.Duration{5 * time.Second, 30 * time.Second, time.Minute}
 
 // recoveryReset is the time without failures after which Windows resets its failure
@@ -24,7 +24,7 @@ const (
 	pollWait = 250 * time.Millisecond
 )
 
-// ErrNotInstalled is the error of a call that needs an installed service when there is none.
+// ErrNotInstalled is returned by calls that need an installed service if the service is not installed.
 var ErrNotInstalled = service.ErrNotInstalled
 
 var errElevation = errors.New(notElevated)
@@ -36,7 +36,7 @@ type Registration struct {
 	Account    string   // see [ParseAccount]
 	Password   string   // of a user account; never shown
 	Reset      bool     // an update also resets start type and recovery actions
-	Kept       *Kept    // state of a removed service; nil if there is none
+	Kept       *Kept    // stored state of a removed service; nil if there is none
 	// OnDomainController permits an installation on a domain controller.
 	OnDomainController bool
 }
@@ -58,9 +58,9 @@ type native interface {
 	// Create only registers the service. Change sets the rest.
 	Create(commandLine, account, password string) error
 	DomainController() bool // this computer is a domain controller
-	// Change sets the command line, the account and its password, and the start type, each
-	// unchanged if empty. It also sets the properties common to every installation: description
-	// and pre-shutdown timeout. The warnings name settings that this Windows does not support.
+	// Change sets the command line, the account and its password, and the start type, except those that are
+	// empty. It also sets the properties that every installation has: the description and the pre-shutdown
+	// timeout. The warnings name the settings that this version of Windows does not support.
 	Change(c change) (warnings []string, err error)
 	// GrantLogon gives an account the right to log on as a service.
 	GrantLogon(account string) error
@@ -98,7 +98,8 @@ const (
 	Disabled  StartType = "disabled"
 )
 
-// NewManager returns a manager of a service. On other systems its error names the alternative there.
+// NewManager returns a manager of a service. On systems other than Windows it returns an error that names the
+// alternative.
 func NewManager(of Service) (*Manager, error) {
 	windows := newNative(of)
 	if windows == nil {
@@ -175,8 +176,8 @@ func (m *Manager) Install(r Registration) ([]string, error) {
 	return append(done, warnings...), nil
 }
 
-// allowLogon grants the right to log on as a service to accounts whose kind does not imply it, and
-// returns text about that. A failure is only a warning, because a group policy may grant the right.
+// allowLogon grants the right to log on as a service to accounts whose kind does not imply it, and returns
+// lines of text about the result. A failure is only a warning, because a group policy may grant the right.
 func (m *Manager) allowLogon(account string, kind AccountKind) []string {
 	if kind != UserAccount && kind != ManagedAccount {
 		return nil
@@ -223,7 +224,7 @@ func (m *Manager) create(r Registration, kind AccountKind) ([]string, error) {
 	return slices.Concat(done, m.allowLogon(r.Account, kind), warnings), nil
 }
 
-// update changes the properties that differ. keep means that the account stays unchanged.
+// update changes the properties that differ. If keep is set, the account stays unchanged.
 func (m *Manager) update(r Registration, kind AccountKind, old registered, keep bool) ([]string, error) {
 	if keep || strings.EqualFold(old.Account, r.Account) && r.Password == "" {
 		r.Account = ""
@@ -339,7 +340,8 @@ func (m *Manager) Restart(ctx context.Context) error {
 	return m.Start(ctx)
 }
 
-// await waits for a state. Any state that is neither want nor in onTheWay is an error.
+// await waits until the service has the state want. It returns an error if it finds a state that is neither
+// want nor in onTheWay.
 func (m *Manager) await(ctx context.Context, wait time.Duration, want State, onTheWay ...State) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -370,9 +372,9 @@ func (m *Manager) installed() (State, error) {
 	return state, err
 }
 
-// Status returns the state of the service, and problems that keep it from running as
-// installed. It needs no special rights, because it does not use kardianos/service, which
-// requests rights to start and stop the service.
+// Status returns the state of the service, and the problems that keep it from running as installed. It needs
+// no special rights, because it does not use kardianos/service, which requests the rights to start and stop
+// the service.
 func (m *Manager) Status() (state State, problems []string, err error) {
 	found, err := m.native.Find()
 	switch {
@@ -393,8 +395,8 @@ func (m *Manager) Status() (state State, problems []string, err error) {
 	return found.State, problems, nil
 }
 
-// commandLine quotes arguments for CommandLineToArgvW. Paths cannot contain quotation marks,
-// so only a trailing backslash could be mistaken for an escape.
+// commandLine quotes arguments for CommandLineToArgvW. Paths cannot contain quotation marks, so only a
+// trailing backslash needs to be escaped.
 func commandLine(r Registration) string {
 	words := []string{`"` + r.Executable + `"`}
 	for _, argument := range r.Arguments {

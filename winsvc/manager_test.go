@@ -122,7 +122,7 @@ func (f *fakeWindows) AddEventSource() error {
 	return f.call("AddEventSource")
 }
 
-// Stop is a method of both interfaces. On Windows, only the one of native is called.
+// Stop is a method of both interfaces. On Windows, only the Stop of native is called.
 func (f *fakeWindows) Stop() error {
 	if err := f.call("Stop"); err != nil {
 		return err

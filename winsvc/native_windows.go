@@ -27,7 +27,7 @@ func newNative(of Service) native { return serviceManager{of} }
 
 func (serviceManager) Elevated() bool { return windows.GetCurrentProcessToken().IsElevated() }
 
-// with opens the service with these rights for the duration of do.
+// with opens the service with the given rights, calls do and closes the service.
 func (m serviceManager) with(managerRights, serviceRights uint32, do func(*mgr.Service) error) error {
 	manager, err := windows.OpenSCManager(nil, nil, managerRights)
 	if err != nil {
@@ -96,8 +96,8 @@ func (serviceManager) DomainController() bool {
 
 func (serviceManager) GrantLogon(account string) error { return host.AllowServiceLogon(account) }
 
-// The times within which a starting or stopping service reports progress. A start may be
-// slow on a computer that has just been switched on.
+// The times within which a starting or stopping service must report progress. A start may be slow on a
+// computer that has just been switched on.
 const (
 	startHint = 30 * time.Second
 	stopHint  = 5 * time.Second
@@ -134,8 +134,8 @@ func (m serviceManager) Create(commandLine, account, password string) error {
 	return windows.CloseServiceHandle(handle)
 }
 
-// optional adds a warning if err is ERROR_INVALID_LEVEL, which means that this Windows does
-// not support a setting of services, and otherwise returns err.
+// optional adds a warning if err is ERROR_INVALID_LEVEL, which means that this version of Windows does not
+// support a setting of services. It returns any other error.
 func optional(warnings *[]string, setting string, err error) error {
 	if errors.Is(err, windows.ERROR_INVALID_LEVEL) {
 		*warnings = append(*warnings, fmt.Sprintf("this Windows does not support %s (%v)", setting, err))
@@ -147,7 +147,7 @@ func optional(warnings *[]string, setting string, err error) error {
 	return nil
 }
 
-// text returns a UTF-16 string, or nil, which means unchanged, for an empty text.
+// text returns a UTF-16 string. For an empty text it returns nil, which means that a value stays unchanged.
 func text(s string) (*uint16, error) {
 	if s == "" {
 		return nil, nil
@@ -235,9 +235,9 @@ func (m serviceManager) Stop() error {
 	return err
 }
 
-// endedByManager returns a context that only the service manager ends. Go converts CTRL_LOGOFF_EVENT
-// and CTRL_SHUTDOWN_EVENT to SIGTERM. Windows also sends them to services, the former whenever
-// anybody logs off. A service that reacted to them would stop while its manager considers it running.
+// endedByManager returns a context that only the service manager ends. Go converts CTRL_LOGOFF_EVENT and
+// CTRL_SHUTDOWN_EVENT to SIGTERM. Windows also sends these events to services, the former whenever any user
+// logs off. A service that reacted to them would stop while the manager considers it running.
 func endedByManager(ctx context.Context) context.Context {
 	signal.Reset(os.Interrupt, syscall.SIGTERM)
 	return context.WithoutCancel(ctx)
@@ -256,9 +256,9 @@ func run(h *handler, manager service.Service, s Service, foreground context.Cont
 	return errors.Join(err, p.failed)
 }
 
-// program implements [svc.Handler]. Unlike kardianos/service it reports how long starting
-// and stopping may take, and accepts the pre-shutdown notification, which leaves time to
-// finish running requests; after the shutdown notification itself, only 5 seconds remain.
+// program implements [svc.Handler]. Unlike kardianos/service, it reports how long starting and stopping may
+// take. It also accepts the pre-shutdown notification, which leaves time to finish running requests, because
+// only 5 seconds remain after the shutdown notification itself.
 type program struct {
 	*handler
 	failed error // error of the start; valid after svc.Run
@@ -302,8 +302,8 @@ func (p *program) Execute(
 	return false, 0
 }
 
-// answer reports the state to the manager until end is called. While a service starts, the manager
-// can only ask for its state, and a request that is not received would block the manager's thread.
+// answer reports the state to the manager until end is called. While a service starts, the manager can only
+// ask for its state. A request that is not received would block the manager's thread.
 func (p *program) answer(requests <-chan svc.ChangeRequest, states chan<- svc.Status) (end func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

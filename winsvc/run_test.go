@@ -58,7 +58,7 @@ func TestStartReturnsAndStopWaits(t *testing.T) {
 	assert.Empty(t, exits)
 }
 
-// A prepared service can write to the event log until it has stopped.
+// A prepared service can write to the event log until the service has stopped.
 func TestEventsOfWhatIsServed(t *testing.T) {
 	recorded := &journal{}
 	h := newHandler(t.Context(), func(_ context.Context, write events.Write) (func(context.Context) error,
@@ -90,7 +90,7 @@ func TestTheManagerHearsOfAServiceThatStops(t *testing.T) {
 	assert.Equal(t, []uint32{1, 2, 3}, heard[:3])
 }
 
-// A start may take a long time, as it does for a node with a lot of data.
+// A start may take a long time, for example that of a node with a lot of data.
 func TestTheManagerHearsOfAServiceThatStarts(t *testing.T) {
 	for name, result := range map[string]error{"it starts": nil, "it fails": errors.New("the disk is gone")} {
 		release := make(chan struct{})

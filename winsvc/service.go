@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Service is a service of the product, with the names that texts about it contain.
+// Service is a service of the product, with the names that messages about the service contain.
 type Service struct {
-	Name string // of the service, its event log source, its virtual account and its program
+	Name string // name of the service, its event log source, its virtual account and its program
 
 	Check string // command that reports mistakes in the settings
 
 	display, description string
 	elsewhere            string // command that does the same on other systems
 
-	// StartWait is the time limit of a start. Meanwhile the service manager is told that the
-	// start makes progress.
+	// StartWait is the time limit of a start. Within the limit, the service reports progress to the service
+	// manager.
 	StartWait time.Duration
 }
 
@@ -29,8 +29,8 @@ var Gateway = Service{
 	Check:       "adgateway config check", elsewhere: "serve", StartWait: 30 * time.Second,
 }
 
-// Account returns the account that a service has by default. It needs no password. On the
-// network it acts as the computer's account.
+// Account returns the default account of a service. This account needs no password. On the network it acts as
+// the computer's account.
 func (s Service) Account() string { return `NT SERVICE\` + s.Name }
 
 // filled returns a text with the names of this service inserted.
@@ -46,8 +46,8 @@ func (s Service) notWindows() error {
 		"/etc/{name}/adgateway.yaml"))
 }
 
-// explain adds advice to an error of the service manager. It decides by the code, never by
-// the message, which is in the language of Windows.
+// explain adds advice to an error of the service manager. It selects the advice by the error code, not by the
+// message, which depends on the language of Windows.
 func (s Service) explain(err error) error {
 	var code syscall.Errno
 	if err == nil || !errors.As(err, &code) {

@@ -2,7 +2,8 @@
 // runs a process as one of them ([Service.Run]). It builds on kardianos/service and adds recovery
 // actions with growing delays, updates in place, and explanations of the errors of Windows.
 //
-// It does not depend on what the services do. On other systems only Run works, in the foreground.
+// The package does not depend on the code of the services. On systems other than Windows only Run works, in
+// the foreground.
 package winsvc
 
 import (
@@ -15,8 +16,8 @@ import (
 	"adgateway/winsvc/events"
 )
 
-// StopWait is how long the service may take to stop. Windows also waits that long
-// during a shutdown, because the service registers for the pre-shutdown notification.
+// StopWait is the maximum time that the service may take to stop. Windows also waits that long during a
+// shutdown, because the service registers for the pre-shutdown notification.
 const StopWait = 20 * time.Second
 
 // State is the state of the service as reported by the service manager.
@@ -32,17 +33,16 @@ const (
 	Unknown      State = "unknown"
 )
 
-// Prepare does everything that must be complete before the service counts as started. If it
-// fails, the service does not start. The returned serve runs until its context is done, and
-// stops everything that it started before it returns. started describes in one line what is
-// running. write may be called until serve has returned.
+// Prepare does everything that must be complete before the service counts as started. If it fails, the
+// service does not start. The returned function serve runs until its context is done, and stops everything
+// before it returns. started is a one-line description of the running service. write may be called until
+// serve has returned.
 type Prepare func(ctx context.Context, write events.Write) (serve func(context.Context) error, started string,
 	err error)
 
-// Run runs as this service until the service manager or ctx stops it. After an error
-// of serve it calls exit with a non-zero code, so that the service manager restarts
-// the service. Starts, stops and errors are recorded in the system's event log.
-// Signals do not stop a Windows service.
+// Run runs this process as the service until the service manager or ctx stops it. After an error of serve it
+// calls exit with a non-zero code, so that the service manager restarts the service. It records starts, stops
+// and errors in the system's event log. Signals do not stop a Windows service.
 func (s Service) Run(ctx context.Context, prepare Prepare, exit func(code int)) error {
 	h := newHandler(ctx, prepare, exit)
 	manager, err := service.New(h,
@@ -100,7 +100,7 @@ type numbered interface {
 	NError(id uint32, v ...any) error
 }
 
-// write implements [events.Write]. Entries that cannot be written are in the service's log instead.
+// write implements [events.Write]. An entry that cannot be written appears in the service's log instead.
 func (h *handler) write(e events.Event, text string) {
 	if log, ok := h.events.(numbered); ok {
 		_ = [...]func(uint32, ...any) error{log.NInfo, log.NWarning, log.NError}[e.Level](e.ID, text)
@@ -109,8 +109,8 @@ func (h *handler) write(e events.Event, text string) {
 	_ = [...]func(...any) error{h.events.Info, h.events.Warning, h.events.Error}[e.Level](text)
 }
 
-// Stop implements [service.Interface]. It is called once, after Start. It returns no
-// error, because Windows would restart the service after a failed stop.
+// Stop implements [service.Interface]. It is called once, after Start. It always returns nil, because Windows
+// would restart the service after a failed stop.
 func (h *handler) Stop(service.Service) error {
 	h.cancel()
 	timer := time.NewTimer(StopWait)
@@ -133,8 +133,8 @@ func (h *handler) stop(every time.Duration, report func(checkpoint uint32)) {
 	_ = reporting(every, report, func() error { return h.Stop(nil) }) // never fails
 }
 
-// start calls Start, and meanwhile report, see [reporting]: Windows considers a service hung
-// if its checkpoint does not increase.
+// start calls Start and meanwhile calls report repeatedly (see [reporting]), because Windows considers a
+// service hung if its checkpoint does not increase.
 func (h *handler) start(every time.Duration, report func(checkpoint uint32)) error {
 	return reporting(every, report, func() error { return h.Start(nil) })
 }

@@ -29,8 +29,7 @@ func TestAttributesOfASite(t *testing.T) {
 	assert.Equal(t, maxUnixID, Site{LDAP: "badge", Form: "number"}.Attribute().Limit)
 }
 
-// TestWhatLeadsToRightsIsGuarded: attributes that give rights are guarded, whatever the settings
-// say.
+// TestWhatLeadsToRightsIsGuarded: attributes that give rights are guarded, regardless of the settings.
 func TestWhatLeadsToRightsIsGuarded(t *testing.T) {
 	for _, ldap := range []string{
 		"altSecurityIdentities", "ALTSECURITYIDENTITIES", "msDS-AllowedToDelegateTo", "msDS-KeyCredentialLink", "userWorkstations",

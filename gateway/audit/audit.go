@@ -159,7 +159,7 @@ type Log struct {
 	batch   *batch     // lines waiting for the writer; nil if none
 	owed    []*Line
 	lost    uint64 // lines that were neither written nor kept
-	trouble error  // why the last attempt failed; nil if it succeeded
+	trouble error  // reason why the last attempt failed; nil if it succeeded
 	since   time.Time
 	stats   Stats
 	head    Head          // of the last line that is on disk

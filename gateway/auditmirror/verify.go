@@ -31,7 +31,7 @@ type Finding struct {
 	Witness string
 }
 
-// Verified describes what was verified for a gateway.
+// Verified is the result of the verification of a gateway's audit.
 type Verified struct {
 	Gateway   string
 	Files     []string // empty if only its copy was verified

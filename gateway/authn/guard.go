@@ -17,7 +17,7 @@ import (
 // guard slows down guessing. It counts failures in three ways, so nobody can lock out someone else:
 //
 //   - by name and address: after a number of failures the pair is locked, for longer each time;
-//   - by address: the number of wrong passwords is limited, whatever the names, and
+//   - by address: the number of wrong passwords is limited, regardless of the names, and
 //     separately the number of wrong tokens;
 //   - by name: attempts from anywhere are admitted ever more slowly.
 //

@@ -71,14 +71,14 @@ type Store struct {
 	uses  uses
 }
 
-// grace is how long the file may be unusable before everyone is rejected. An editor that saves in
-// several steps must not cause an outage, but the removal of an account must take effect soon, in
-// whatever state the file is.
+// grace is how long the file may be unusable before everyone is rejected. An editor that saves in several
+// steps must not cause an outage, but the removal of an account must take effect soon, regardless of the
+// state of the file.
 const grace = 2 * time.Second
 
 // storeState describes whether the file can be used.
 type storeState struct {
-	err   error     // why it cannot be used; nil if it can
+	err   error     // reason why the file cannot be used; nil if it can
 	since time.Time // when the first of several consecutive errors occurred
 	shut  bool      // whether the rejection of everyone has been logged
 }

@@ -85,7 +85,7 @@ func (s *Service) DryRun(
 	return t, nil
 }
 
-// Sentence describes what the change would do.
+// Sentence describes the effect of the change.
 func (t *Trial) Sentence() string {
 	op, b, p := t.call.Op, t.call.Bound, &t.Plan
 	if p.Effect == ps.EffectNone {
@@ -108,7 +108,7 @@ func (t *Trial) Sentence() string {
 	return text + "."
 }
 
-// verbs describe what a change would do.
+// verbs contains the words for the effect of a change.
 var verbs = map[ps.Effect]string{
 	ps.EffectCreated: "create", ps.EffectChanged: "change", ps.EffectRemoved: "remove",
 }

@@ -150,7 +150,7 @@ type Member struct {
 	next      string          // successor that this process has named
 	writes    int             // newest format that a leader writes
 	point     store.Point     // last entry that was applied or appended
-	fault     error           // why the log cannot be used; nil if it can
+	fault     error           // reason why the log cannot be used; nil if it can
 
 	own      uint64    // term in which this process leads; 0 if it does not
 	acked    time.Time // when the term of this process was acknowledged

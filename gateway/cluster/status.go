@@ -35,7 +35,7 @@ type Status struct {
 	Reports    int           // number of results that no leader has acknowledged
 	Unlisted   bool          // this gateway was removed from the cluster's list
 	ClockUnset bool          // the leader does not know how long all gateways were down
-	Fault      error         // why the log cannot be used; nil if it can
+	Fault      error         // reason why the log cannot be used; nil if it can
 }
 
 // Gateway is a member's knowledge of another gateway.

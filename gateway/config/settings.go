@@ -49,7 +49,7 @@ type Settings struct {
 	Sandbox     Sandbox
 }
 
-// HTTP configures how the server listens and what it accepts.
+// HTTP configures the HTTP server and its limits.
 type HTTP struct {
 	Listen              string
 	AllowUnencrypted    bool   // listen without TLS on addresses that other machines can reach

@@ -288,7 +288,7 @@ func New(o Options) *Credentials {
 }
 
 // Attach reads the accounts in a store for the first time. It may only be called once. If the store cannot be
-// reached, the accounts come from the copy, no matter how old it is.
+// reached, the accounts come from the copy, regardless of its age.
 func (c *Credentials) Attach(ctx context.Context, db *store.Sealed) error {
 	c.store = db
 	if err := c.refresh(ctx, func() {}); err != nil {

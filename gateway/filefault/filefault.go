@@ -97,7 +97,7 @@ func Usable(name, path string) error {
 	return err
 }
 
-// where explains why a file is missing, as far as the path alone does not show the reason, and what to do.
+// where describes facts about a missing file that the path alone does not show, and the remedy.
 func where(path string) string {
 	text, remedy := "", ": correct the path"
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {

@@ -26,7 +26,7 @@ type Process struct {
 	Start   string `json:"start"` // unique to the process
 }
 
-// Entry is what a writer appends to the journal.
+// Entry is a record that a writer appends to the journal.
 type Entry struct {
 	Term     uint64     `json:"term"`
 	Process  Process    `json:"process"`

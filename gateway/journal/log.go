@@ -69,7 +69,7 @@ type Status struct {
 	Sent      uint64    // messages that were sent
 	Again     uint64    // number of sent messages that were repetitions
 	Undecided time.Time // since when an entry has been undecided; zero if none is
-	Fault     error     // why the last read of the stream failed, or nil
+	Fault     error     // reason why the last read of the stream failed, or nil
 }
 
 // New returns the log in a stream. It applies the entries to applier.

@@ -16,7 +16,7 @@ import (
 	"adgateway/ps"
 )
 
-// wanted returns scripts that declare exactly what the rows feed.
+// wanted returns scripts that declare exactly the parameters that the rows pass.
 func wanted(table []*Operation) []ps.Script {
 	var scripts []ps.Script
 	for _, op := range table {

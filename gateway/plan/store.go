@@ -72,7 +72,7 @@ func (p *Plan) ChangeID() string {
 	return p.Used.ChangeID
 }
 
-// State determines what can be done with a plan.
+// State determines which actions on a plan are possible.
 type State string
 
 // The states. A drifted plan can still be applied; that succeeds once the expected values are back.

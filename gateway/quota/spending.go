@@ -288,7 +288,7 @@ func (s *Spending) end(affected func(identity.Impact) int, open bool) (err error
 	return err
 }
 
-// settle counts what was done, in memory.
+// settle replaces each reservation, in memory, with the amount that was used.
 func (s *Spending) settle(affected func(identity.Impact) int) {
 	for _, part := range s.reserved {
 		part.Settle(affected(part.Impact()))

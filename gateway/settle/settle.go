@@ -49,7 +49,7 @@ type Finding struct {
 	Err     *ps.Error
 
 	Unread    error // reason why the outcome stayed unknown; nil if it is known
-	NoCleanUp error // why an unfinished create could not be removed
+	NoCleanUp error // reason why an unfinished create could not be removed
 }
 
 // Open returns the error of a run if the run left the outcome of its changes open, and nil otherwise.

@@ -52,7 +52,7 @@ func certainty(err error) error {
 	return unsure(err)
 }
 
-// compared is a [source] that remembers what was read.
+// compared is a [source] that remembers the data it has read.
 type compared struct {
 	ctx   context.Context
 	store Store

@@ -101,7 +101,7 @@ func writeAll(ctx context.Context, tx *bbolt.Tx, w io.Writer) error {
 	return err
 }
 
-// summed calls write, and then writes the checksum of what was written.
+// summed calls write, and then writes the checksum of the written data.
 func summed(ctx context.Context, w io.Writer, write func(io.Writer) error) error {
 	sum := sha256.New()
 	err := write(untilEnd{ctx, io.MultiWriter(w, sum)})

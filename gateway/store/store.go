@@ -203,7 +203,7 @@ type State struct {
 	Writes   uint64 // calls of Apply that reached the disk
 	Failures uint64 // calls of Apply and Sweep that failed, without conflicts
 	Swept    uint64 // expired values that were removed
-	Failed   error  // why the last write failed; nil if it succeeded
+	Failed   error  // reason why the last write failed; nil if it succeeded
 	Rewound  error  // [ErrRewound], until it is accepted; nil if nothing is missing
 	Unerased error  // reason why removed secrets may still be in the file; nil if they are erased
 }

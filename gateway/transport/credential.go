@@ -183,15 +183,15 @@ func (s *Server) addPages(engine *gin.Engine) {
 		func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, PagesPath) })
 }
 
-// followsLink reports whether a request follows a link to a page. Any web site may contain such
-// links. The pages themselves refuse all other requests from other sites.
+// followsLink reports whether a request follows a link to a page. Such links are allowed on any web site. The
+// pages refuse all other requests from other sites.
 func (x *exchange) followsLink() bool {
 	method := x.c.Request.Method
 	return x.server.Pages != nil && strings.HasPrefix(x.c.Request.URL.Path, PagesPath) &&
 		(method == http.MethodGet || method == http.MethodHead)
 }
 
-// A caller with a Kerberos ticket is a person, and may have several roles. They are merged only for a
+// A caller with a Kerberos ticket is a person, and may have several roles. The roles are merged only for a
 // list, as far as the result stays the same. Any other call is made in the first role that allows it.
 
 // roles returns the rights of a request's caller, as at least one principal. A ticket is accepted
@@ -319,8 +319,8 @@ func able(all []*identity.Principal, op *ops.Operation) []*identity.Principal {
 	return able
 }
 
-// passedOn reports whether a call that was refused in one role may be tried in another. Such a
-// refusal means that nothing was done.
+// passedOn reports whether a call that was refused in one role may be tried in another. If so, nothing was
+// done.
 func passedOn(err error) bool {
 	if err == nil {
 		return false
@@ -332,8 +332,8 @@ func passedOn(err error) bool {
 	return false
 }
 
-// inRoles makes a call in each of some roles until one allows it. The refusal comes from the first
-// role, unless another one has reached a limit, which passes.
+// inRoles makes a call in each role until one allows it. If none does, it returns the refusal of the first
+// role, unless another role has reached a limit, because that is temporary.
 func (x *exchange) inRoles(
 	roles []*identity.Principal, do func(*identity.Principal) (call.Answer, error),
 ) (answer call.Answer, err error) {

@@ -24,8 +24,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// exchange is one HTTP request and its answer. The first middleware creates it, and log and
-// metrics read it when the answer is complete. One goroutine uses it at a time.
+// exchange is one HTTP request and its answer. The first middleware creates it, and log and metrics read it
+// when the answer is complete. It is not safe for concurrent use.
 type exchange struct {
 	server      *Server
 	c           *gin.Context
@@ -164,8 +164,8 @@ type input struct {
 	err   error
 }
 
-// reply sends the answer to a call. If a long list cannot be completed, it closes the connection,
-// so the client does not mistake the part that it got for the whole list.
+// reply sends the answer to a call. If a long list cannot be completed, it closes the connection, so that the
+// client does not mistake the part that it received for the whole list.
 func (x *exchange) reply(answer call.Answer, err error) {
 	x.answer = answer
 	switch {
@@ -294,8 +294,8 @@ func (x *exchange) tell(err error) {
 	}
 }
 
-// abort ends a request whose answer has already begun. It closes the connection, so the client does
-// not mistake an incomplete body for a complete one.
+// abort ends a request whose answer has already begun. It closes the connection, so that the client does not
+// mistake an incomplete body for a complete one.
 func (x *exchange) abort(err error) {
 	x.err = problem.Of(err)
 	panic(http.ErrAbortHandler)
@@ -322,9 +322,8 @@ func (x *exchange) sendBody(status int, body []byte) {
 	_ = x.write(body) // fails only if the client has left
 }
 
-// write writes in pieces and gives the client sendTimeout for each. A client that does not read
-// cannot hold the handler, or the session of a stream, forever, but a slow client still gets
-// everything.
+// write writes in pieces and gives the client sendTimeout for each piece. So a client that does not read
+// cannot hold the handler, or the session of a stream, forever, but a slow client still gets everything.
 func (x *exchange) write(body []byte) error {
 	for len(body) > 0 {
 		piece := body[:min(len(body), call.Piece)]
@@ -440,8 +439,8 @@ var refusals = map[schema.Code]problem.Reason{
 	schema.Unavailable:     problem.ReasonStore,
 }
 
-// refusedBy returns the error of a call that was refused with err: an [*authn.Refusal] if the
-// caller is unknown, or an exceeded limit.
+// refusedBy returns the error of a call that was refused with err. That is an [*authn.Refusal] if the caller
+// is unknown, or else an exceeded limit.
 func refusedBy(err error) error {
 	var refused *authn.Refusal
 	if !errors.As(err, &refused) {

@@ -16,14 +16,14 @@ import (
 // This file contains the server's part of forwarding calls to another gateway. The handler that
 // forwards them is in package forward.
 
-// OperationOf returns the operation that a request is for, or nil if it is for none.
+// OperationOf returns the operation of a request, or nil if the request is not for an operation.
 func OperationOf(r *http.Request) *ops.Operation { return routeOf(r).op }
 
 // RequestIDHeader is the header with a request's id, which also appears in the log and in the
 // audit.
 const RequestIDHeader = "X-Request-Id"
 
-// RequestID returns the id that a client gave its request, or a new one if that is malformed.
+// RequestID returns the id that the client gave its request, or a new id if that one is missing or malformed.
 func (s *Server) RequestID(r *http.Request) string {
 	if s.Hop != nil {
 		if _, id, came := s.Hop.From(r.Context()); came && requestID.MatchString(id) {
@@ -84,7 +84,7 @@ func Unled(r *http.Request, refusal error) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), unledKey{}, unled{refusal}))
 }
 
-// unledOf returns the refusal of a request from [Unled], or reports that its answer may lack the
+// unledOf returns the refusal of a request from [Unled]. behind reports whether the answer may lack the
 // latest changes.
 func unledOf(r *http.Request) (behind bool, refusal error) {
 	lost, is := r.Context().Value(unledKey{}).(unled)

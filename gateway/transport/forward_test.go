@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAClientThatDoesNotReadAForwardedAnswerIsCutOff: otherwise it would hold up the call at the
-// leader.
+// TestAClientThatDoesNotReadAForwardedAnswerIsCutOff: a client that does not read a forwarded answer is cut
+// off, because it would hold up the call at the leader.
 func TestAClientThatDoesNotReadAForwardedAnswerIsCutOff(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()

@@ -21,8 +21,8 @@ func (s *Server) healthz(x *exchange) {
 	}{"ok"}})
 }
 
-// readyz reports whether requests can be served, check by check. A problem that does not prevent
-// that is reported as degraded. Only callers with ops:read see the reasons. If the request names a
+// readyz reports for each check whether requests can be served. A problem that does not keep requests from
+// being served is reported as degraded. Only callers with ops:read see the reasons. If the request names a
 // lane, only the checks that affect the lane count.
 func (s *Server) readyz(x *exchange) {
 	lane := x.c.Query(laneParam)
@@ -85,9 +85,9 @@ func (s *Server) readyz(x *exchange) {
 	x.sendRecords(status, output, records)
 }
 
-// laneParam is the parameter of /readyz that names the calls that the client wants to send, and
-// readyLanes are its values. Load balancers can use it to send changes, or calls for one kind of
-// server, to gateways that serve them.
+// laneParam is the parameter of /readyz that names the calls that the client wants to send, and readyLanes
+// are its values. Load balancers can use it to send changes, or calls for one kind of server, to gateways
+// that can serve them.
 const (
 	laneParam   = "lane"
 	changesLane = "changes"

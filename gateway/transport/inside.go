@@ -13,10 +13,10 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Call makes a call of an operation on behalf of the gateway itself: for a page, an item of a job,
-// or sign-in. The call is authorised, metered, audited, logged and counted like a client's call,
-// and answered as by [call.Service.Do]. Call sets c.Op and c.Classic, and c.ID if that is missing
-// or malformed. c.Input must be [call.Values].
+// Call makes a call of an operation on behalf of a part of the gateway: a page, a job or sign-in. The call is
+// authorised, metered, audited, logged and counted like a client's call, and answered as by
+// [call.Service.Do]. Call sets c.Op and c.Classic, and c.ID if that is missing or malformed. c.Input must be
+// [call.Values].
 //
 // The answer has no Kept, because a stored answer is decoded. Call is safe for concurrent use.
 func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.Answer, error) {

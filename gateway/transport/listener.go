@@ -37,7 +37,7 @@ const (
 // thisMachine stands for all loopback addresses.
 var thisMachine = netip.PrefixFrom(netip.IPv6Loopback(), 128)
 
-// HostOf returns the host that an address belongs to: the address itself, or the /64 of an IPv6
+// HostOf returns the host to which an address belongs. That is the address itself, or the /64 of an IPv6
 // address. All addresses of this machine belong to one host.
 func HostOf(address netip.Addr) netip.Prefix {
 	if address.IsLoopback() {
@@ -113,8 +113,8 @@ func addressOf(connection net.Conn) netip.Addr {
 	return peer.Addr().Unmap().WithZone("")
 }
 
-// enter gives a connection its place, and returns a function that frees the place and the slot, or
-// nil if there is no place.
+// enter gives a connection a place, and returns a function that frees the place and the slot. It returns nil
+// if there is no place.
 func (l *Listener) enter(address netip.Addr) (leave func()) {
 	host := HostOf(address)
 	l.mu.Lock()
@@ -205,10 +205,10 @@ func (c *Connections) Limits() map[string]int64 {
 	}
 }
 
-// headerLimit is the size limit of the request line and header. Beyond it, net/http answers 431, as
-// it answers 400 to malformed HTTP, such as the path /%zz. Over HTTP/2 it ends the stream, or the
-// connection if the header is far too long. There is no request at that point, so these answers are
-// not envelopes.
+// headerLimit is the size limit of the request line and header. If it is exceeded, net/http answers 431, just
+// as it answers 400 to malformed HTTP, such as the path /%zz. Over HTTP/2 it ends the stream, or the
+// connection if the header is far too long. No request exists at that point, so these answers are not
+// envelopes.
 const headerLimit = 128 << 10 // half of it may be a Kerberos ticket
 
 // httpServer returns a server that limits every wait for a client.
@@ -240,9 +240,9 @@ func (s *Server) listen(listener net.Listener) *Listener {
 	})
 }
 
-// known reports whether connections from an address may use the reserved places: those from this
-// machine, from trusted proxies, and from hosts that recently sent a valid credential. So strangers
-// can take all other places without locking out active clients.
+// known reports whether connections from an address may use the reserved places. Connections from this
+// machine, from trusted proxies, and from hosts that recently sent a valid credential may. So strangers can
+// take all other places without locking out active clients.
 func (s *Server) known(address netip.Addr) bool {
 	if address.IsLoopback() || s.current.Load().proxies.Trust(address) {
 		return true

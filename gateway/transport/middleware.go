@@ -210,9 +210,9 @@ func methodNotAllowed(x *exchange, hint string) error {
 		problem.Printable(x.c.Request.Method, 32), x.c.Writer.Header().Get("Allow"), hint)
 }
 
-// The rights of pages from a listed origin (CORS, as in the Fetch standard). There is no
-// Access-Control-Allow-Credentials: a page sends its own token and must not use the browser's
-// credentials, such as a client certificate.
+// The rights of pages from a listed origin (CORS, as in the Fetch standard). Access-Control-Allow-Credentials
+// is not sent, because a page sends its own token and must not use the browser's credentials, such as a
+// client certificate.
 const (
 	corsMethods = "GET, POST, PUT, DELETE"
 	corsRequest = "Auth-Token, Authorization, Content-Type, X-Request-Id, If-Match, If-None-Match"
@@ -246,8 +246,8 @@ func (x *exchange) checkOrigin(listed []string) {
 		header.Set("Access-Control-Expose-Headers", corsAnswer)
 		return
 	}
-	// The answer to a preflight is the same for every path. A page learns from its actual request,
-	// not from the preflight, that a path or a method does not exist.
+	// The answer to a preflight is the same for every path. That a path or a method does not exist is reported
+	// to the actual request, not to the preflight.
 	header.Add("Vary", "Access-Control-Request-Method")
 	header.Add("Vary", "Access-Control-Request-Headers")
 	header.Set("Access-Control-Allow-Methods", corsMethods)

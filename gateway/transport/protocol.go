@@ -13,10 +13,9 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// This file contains the HTTP code that is specific to rows with a foreign protocol.
+// The functions below are specific to rows with a foreign protocol.
 
-// adoptCredential copies the credential that a request's protocol carries elsewhere to our own
-// header.
+// adoptCredential copies a credential from the header that a request's protocol uses to our own header.
 func adoptCredential(x *exchange) {
 	p := x.op.Protocol
 	if p == nil {
@@ -137,8 +136,8 @@ func (s *Server) bodyLimit(op *ops.Operation) int64 {
 	return s.Bodies.Limit
 }
 
-// share returns the memory that the bodies of one caller's running requests may take, in bytes: a
-// quarter, or one body of a row that takes larger ones.
+// share returns the memory, in bytes, that the bodies of one caller's running requests may take. That is a
+// quarter of the memory for all bodies, or more if a single body of the row may be larger.
 func (s *Server) share(op *ops.Operation) int64 {
 	quarter := s.bodies.Most() / 4
 	if s.bodyLimit(op) == s.Bodies.Limit {

@@ -90,9 +90,8 @@ func newRoutes(table []*ops.Operation) *routes {
 	return rt
 }
 
-// arrive stores the client and the route of a request in its context. It replaces the path of a
-// request for an operation by the path of its row, including placeholders, so gin matches it
-// literally.
+// arrive stores the client and the route of a request in its context. It replaces the path of a request for
+// an operation with the path of its row, including placeholders, so that gin matches it literally.
 func (rt *routes) arrive(from Proxies, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := &arrival{client: from.Client(r), route: rt.find(r.Method, r.URL.EscapedPath()), target: *r.URL}
@@ -166,7 +165,7 @@ func (rt *routes) match(method string, segments []string) (*ops.Operation, map[s
 	return best.op, best.values(segments, bestRank)
 }
 
-// usualSegments is more than the number of segments in any row's path.
+// usualSegments is greater than the number of segments in any row's path.
 const usualSegments = 8
 
 // rank has one letter per segment of the matching pattern. The lexically smallest rank wins.

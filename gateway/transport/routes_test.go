@@ -136,7 +136,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// FuzzPaths: escaping the values of a matched route leads to the same route with the same values.
+// FuzzPaths checks that a path with the escaped values of a matched route matches the same route with the
+// same values.
 func FuzzPaths(f *testing.F) {
 	for _, seed := range []string{"/api/ADUser/jdoe/Details", "/api/DnsReverseLookupZone/10.0.0.0/8",
 		"/api/dnscnamerecord/%41ll/", "/api//x", "/api/ADUser/%2F/Group/..", "/%61pi/OU/%",

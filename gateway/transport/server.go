@@ -26,7 +26,7 @@ import (
 	"adgateway/gateway/spool"
 )
 
-// Calls is the interface to the domain that HTTP needs. It must be safe for concurrent use.
+// Calls is the interface that package transport needs for making calls. It must be safe for concurrent use.
 type Calls interface {
 	// Do makes a call. The answer names the change that the call has made, if any, even if Do fails.
 	// If it fails after the sink has taken records, the records are incomplete.
@@ -34,8 +34,8 @@ type Calls interface {
 	// Together returns the roles in which a row is called. For a list, it merges roles as far as
 	// the result stays the same.
 	Together(op *ops.Operation, roles []*identity.Principal) []*identity.Principal
-	// Subscribe sends the events of a call until they end or the caller leaves. An error means that
-	// none was sent.
+	// Subscribe sends the events of a call until they end or the caller leaves. An error means that no event was
+	// sent.
 	Subscribe(ctx context.Context, c call.Call, to call.Events) error
 	// Refuse records that a call was refused before it could be made, and returns the error.
 	Refuse(c call.Call, err error) error
@@ -73,7 +73,7 @@ type Settings struct {
 
 	// Metrics is served by /metrics, together with the server's own metrics. It may be nil.
 	Metrics     *prometheus.Registry
-	OpenMetrics bool // clients on this machine may read the metrics without a credential
+	OpenMetrics bool // whether clients on this machine may read the metrics without a credential
 
 	Bodies      Bodies
 	Spool       spool.Options
@@ -110,7 +110,7 @@ const standardBody = 1 << 20
 // Bodies limit the bodies of requests, in bytes.
 type Bodies struct {
 	Limit  int64 // for one body, in bytes; zero means 1 MiB
-	List   int64 // for one body that an operation takes as a whole
+	List   int64 // limit for one body that an operation takes as a whole
 	Memory int64 // for the bodies of all running requests together
 }
 

@@ -9,14 +9,13 @@ import (
 	"adgateway/gateway/spool"
 )
 
-// Spooler provides a space for temporary files to streamed answers, for the part that their clients
-// have not read yet. So a session is free as soon as its script has ended, however slowly the client
-// reads.
+// Spooler provides space in temporary files for the part of streamed answers that their clients have not read
+// yet. So a session is free as soon as its script has ended, no matter how slowly the client reads.
 type Spooler struct{ *spool.Space }
 
-// Stream sends a long answer from a goroutine of its own. The part that the client has not read
-// waits in memory up to call.StreamMemory, and then in a file. When there is no room in files, Add
-// waits for the client while the session is held.
+// Stream sends a long answer from a separate goroutine. The part that the client has not read waits in memory
+// up to call.StreamMemory, and then in a file. When there is no room in files, Add waits for the client,
+// which occupies the session meanwhile.
 type Stream struct {
 	write func([]byte) error // sends one piece to the client, for a limited time
 	idle  func()             // called when everything was sent, but more may follow
@@ -28,7 +27,7 @@ type Stream struct {
 	inFile   int // number of pieces
 	file     *spool.File
 	complete bool  // nothing more will be added
-	err      error // why sending ended; nil if it continues, or all was sent
+	err      error // reason why sending ended; nil if it continues, or if everything was sent
 	ended    chan struct{}
 }
 

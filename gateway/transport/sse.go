@@ -12,15 +12,15 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// This file holds answers that are streams of server-sent events (WHATWG HTML, section 9.2):
-// changes as they are made, and the progress of a job. Each stream runs in the goroutine of its
-// request and reads at its own pace. So a client that does not read delays nobody else, and is cut
-// off after [Connections.SendTimeout].
+// Some answers are streams of server-sent events (WHATWG HTML, section 9.2): changes as they are made, and
+// the progress of a job. Each stream runs in the goroutine of its request and reads its events at its own
+// pace. So a client that does not read does not delay others, and is cut off after [Connections.SendTimeout].
 
 // eventStream is such a stream. It implements [call.Events].
 type eventStream struct {
-	x         *exchange
-	reached   func() string // returns an id for the client to have by the next event; nil if it has it
+	x *exchange
+	// returns an id to send to the client before the next event; nil if the client has it
+	reached   func() string
 	sentAt    time.Time
 	checkedAt time.Time // when the credential was last known to be valid
 	text      []byte    // event that is being sent
@@ -71,7 +71,7 @@ func (e *eventStream) Send(event call.Event) error {
 	}
 	text = append(append(append(text, "event: "...), event.Name...), '\n')
 	data := event.Data
-	if bytes.IndexByte(data, '\r') >= 0 { // clients would take it for the end of a line
+	if bytes.IndexByte(data, '\r') >= 0 { // clients would interpret a CR as the end of a line
 		data = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 	}
 	for line := range bytes.SplitSeq(data, []byte("\n")) {

@@ -11,7 +11,7 @@ var userFacts = []say.FactSection{
 	{Title: "account", Rows: []say.FactRow{
 		{Label: "account", Show: say.Flagged("enabled", "lockedOut")},
 		{Label: "lastLogon", Show: say.At("lastLogon")},
-		// The directory does not keep the time if the password must be changed at the next logon.
+		// The directory does not store the time if the password must be changed at the next logon.
 		{Label: "passwordSet", Show: say.At("passwordLastSet", "changePasswordNextLogon"), None: []say.Unless{
 			{Word: say.Word{Text: texts.Of("word.notKnown")}},
 		}},

@@ -11,14 +11,14 @@ import (
 	"adgateway/gateway/ui/work"
 )
 
-// actionForm is an action as an object's page offers it.
+// actionForm is the form of an action on an object's page.
 type actionForm struct {
 	ID      string
 	Label   texts.Text
-	Says    texts.Text // full sentence, for people who hear the button without its context
+	Says    texts.Text // full sentence, for people whose screen reader reads the button without its context
 	Address string
 	Inputs  []input
-	Link    string // form that asks for the remaining inputs; empty if Inputs are all
+	Link    string // form that asks for the remaining inputs; empty if Inputs contains all of them
 }
 
 // Class returns the CSS class of the button. Buttons of dangerous actions are red.
@@ -39,7 +39,7 @@ var actionIcons = map[string]string{
 // Icon returns the icon of the action, or "" if it has none.
 func (a actionForm) Icon() string { return actionIcons[a.ID] }
 
-// seldom contains the ids of actions that few people need. They are in a menu.
+// seldom contains the ids of actions that few people need. Pages put these actions in a menu.
 var seldom = []string{"rename", "primary", "photo", "protect", "expiry"}
 
 // input is an input of a form. Checkboxes have Checked, all others a Value.
@@ -88,7 +88,8 @@ func actionOf(c *frame.Visit, o *object, a *action) actionForm {
 	return shown
 }
 
-// askWhy turns a button without further inputs into a link to the operation's form if that requires a reason.
+// askWhy turns a button without further inputs into a link to the operation's form if the operation requires
+// a reason.
 func (a *actionForm) askWhy(c *frame.Visit, operation string) {
 	if !c.NeedsReason(operation) {
 		return

@@ -225,9 +225,9 @@ var idFields = []string{
 // titleFields are the fields that contain the names people use for objects.
 var titleFields = []string{"username", "name", "displayName", "emailAddress"}
 
-// namesFor returns the names that calls may have used for an object that people call by a text. It uses the
-// objects with exactly that name or identity, or else all whose names start with it. Objects that the person
-// may not read are not found.
+// namesFor returns the names that calls may have used for the objects which people call by a text. These are
+// the objects whose name or identity is the text or, if there are none, all objects whose names start with
+// it. Objects that the person may not read are not found.
 func namesFor(c *frame.Visit, text string) []string {
 	var names []string
 	add := func(r say.Record) {

@@ -52,11 +52,11 @@ func hitOf(r say.Record) hitRow {
 }
 
 // oneLine returns a typed text with single spaces between its words. It keeps the domain in DOMAIN\name,
-// because the search knows which domain is its own.
+// because the search recognises the gateway's own domain.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// hits searches all kinds of objects, or only one if hitType is not empty.
-// started is called when the search begins; it may be nil.
+// hits searches all kinds of objects, or only the kind hitType if that is not empty. It calls started when
+// the search begins. started may be nil.
 func hits(c *frame.Visit, text, hitType, most string, started func()) *frame.Answer {
 	values := call.Values{"Text": text, "Limit": most}
 	if hitType != "" {
@@ -102,7 +102,7 @@ func everywhere(
 	return found, places
 }
 
-// listedHere returns all records of a list, or none if the person may not see its pages.
+// listedHere returns all records of a list, or none if the person may not see the pages of these records.
 func listedHere(c *frame.Visit, path string, l frame.List) []say.Record {
 	if !c.May(frame.KindAt(path).Scope) {
 		return nil
@@ -129,7 +129,8 @@ func searchAll(c *frame.Visit) {
 		shown.Title = texts.Of("search.title", "query", body.Query, "what", texts.Of("search.all"))
 		found, places := everywhere(c, body.Query, "50", c.Opening("search", shown))
 		if found.Status == http.StatusForbidden && len(places) > 0 {
-			found = &frame.Answer{Status: http.StatusOK} // the person may not see accounts, but found places
+			// the person may not see accounts, but the search has found places
+			found = &frame.Answer{Status: http.StatusOK}
 		}
 		if shown.Alert = frame.AlertOf(found); shown.Alert != nil {
 			status = found.Status

@@ -27,7 +27,7 @@ func readGuard(c *frame.Visit, guid string) string {
 	return ""
 }
 
-// guards reports whether the object's guard keeps the person from an operation.
+// guards reports whether the object's guard prevents an operation by the person.
 func (o *object) guards(c *frame.Visit, op *ops.Operation) bool {
 	return o.guard != "" && !slices.ContainsFunc(c.Principals, func(p *identity.Principal) bool {
 		return p.Has(identity.Privileged) && call.AuthoriseRow(p, op) == nil
@@ -35,7 +35,7 @@ func (o *object) guards(c *frame.Visit, op *ops.Operation) bool {
 }
 
 // Protected explains why the page does not offer all actions that the person may use on other objects. It
-// returns nil if it offers them all.
+// returns nil if the page offers all of them.
 func (o *object) Protected() texts.Text {
 	if !o.withheld {
 		return nil

@@ -68,7 +68,7 @@ func home(c *frame.Visit) {
 // atOnce limits the concurrent requests for counts.
 const atOnce = 4
 
-// counted adds the number of results to each quick view. It requests them concurrently.
+// counted adds the number of results to each quick view. It requests these numbers concurrently.
 func counted(c *frame.Visit, tiles []tile) {
 	var all sync.WaitGroup
 	free := make(chan struct{}, atOnce)
@@ -85,11 +85,11 @@ func counted(c *frame.Visit, tiles []tile) {
 	all.Wait()
 }
 
-// mostCounted limits the changes that are read to count them.
+// mostCounted is the maximum number of changes that are read to count them.
 const mostCounted = 1000
 
-// countOf returns the number of results of a quick view as text, or nil if it is unknown. With several roles
-// it is unknown, because roles are not merged and all records would have to be read.
+// countOf returns the number of results of a quick view as text, or nil if it is unknown. It is unknown for a
+// person with several roles, because roles are not merged and all records would have to be read.
 func countOf(c *frame.Visit, id string) texts.Text {
 	for i := range listings {
 		l := &listings[i]

@@ -108,7 +108,7 @@ func (e endless) Call(ctx context.Context, operation string, c call.Call) (call.
 	return answer, err
 }
 
-// TestACutCSVFileSaysSo: if a file ends before its list does, its last row says so.
+// TestACutCSVFileSaysSo: if a file ends before its list, the last row of the file says so.
 func TestACutCSVFileSaysSo(t *testing.T) {
 	people := make([]map[string]any, 5000)
 	for i := range people {

@@ -55,7 +55,7 @@ type object struct {
 	Unread     []texts.Text // parts that could not be read, and why
 
 	inline   map[string]*action
-	guard    string // why only privileged people may change the object; empty if it is not guarded
+	guard    string // reason why only privileged people may change the object; empty if it is not guarded
 	withheld bool   // the guard keeps an action from being offered
 }
 
@@ -75,11 +75,11 @@ type card struct {
 	Facts []say.Fact
 }
 
-// dangerous contains the ids of actions that take something away. They come last.
+// dangerous contains the ids of dangerous actions. Pages show them last.
 var dangerous = []string{"disable", "delete"}
 
-// mostShown is the number of actions with inputs up to which a page shows all of them. Otherwise those that
-// few people need are in a menu.
+// mostShown is the maximum number of actions with inputs that a page shows together. If there are more, those
+// that few people need are in a menu.
 const mostShown = 4
 
 // sortOut moves dangerous actions to the end, and actions that few people need into a menu.
@@ -219,8 +219,8 @@ func offerActions(c *frame.Visit, o *object) {
 	}
 }
 
-// related returns the row of a group or member, including the action that removes the group or member if it
-// applies and the person may use it.
+// related returns the row of a group or member. The row includes the action remove if it applies and the
+// person may use it.
 func related(c *frame.Visit, o *object, r say.Record, remove string) relatedRow {
 	row := relatedRow{
 		Name: r.Text("name"), Description: r.Text("description"), Kind: say.WordOf("type", r["type"]).Text,
@@ -239,8 +239,8 @@ func related(c *frame.Visit, o *object, r say.Record, remove string) relatedRow 
 	return row
 }
 
-// reaches reports whether a role with the scope sees the object. Roles are not merged: one role may show an
-// object, and another one allow the action, but only on other objects.
+// reaches reports whether a role with the scope sees the object. Roles are not merged, so one role may show
+// an object while another role allows the action, but only on other objects.
 func reaches(c *frame.Visit, k *frame.Kind, guid string, scope identity.Scope) bool {
 	if len(c.Principals) == 1 {
 		return true
@@ -284,7 +284,7 @@ var fills = map[string]func(*frame.Visit, *object){
 	"user": fillUser, "group": fillGroup, "computer": fillComputer,
 }
 
-// fillUser adds information about the logon to the record. The facts are derived from it.
+// fillUser adds information about the logon to the record. The facts are derived from this information.
 func fillUser(c *frame.Visit, o *object) {
 	o.setLead("username", "jobTitle", "department")
 	o.Photo = o.Kind.At(o.GUID, "photo")

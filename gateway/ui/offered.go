@@ -7,7 +7,7 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// action is a change that a page offers by the form of an operation.
+// action is a change that a page offers with the form of an operation.
 type action struct {
 	ID        string
 	operation string
@@ -15,8 +15,8 @@ type action struct {
 	asks      []string          // parameters that the page itself asks for
 	whole     bool              // the operation's form asks for the parameters
 	values    map[string]string // fixed values of parameters
-	// fits reports whether the action makes sense for the current state of the page's object or, if Inline,
-	// of the row's object. Nil means that it always does.
+	// fits reports whether the action makes sense for the current state of the page's object or, if Inline is
+	// set, of the row's object. If fits is nil, the action always makes sense.
 	fits   func(say.Record) bool
 	free   bool   // the guard of the page's object does not apply, because the action changes another object
 	Inline bool   // offered in the rows of a table

@@ -103,8 +103,8 @@ func TestEachPageOfAListIsOneCall(t *testing.T) {
 	}
 }
 
-// TestChangesOfTodayAreCounted: the quick view has the number of changes. If there are more than one call
-// reads, it says so.
+// TestChangesOfTodayAreCounted: the quick view has the number of changes. If there are more changes than one
+// call can read, the quick view says so.
 func TestChangesOfTodayAreCounted(t *testing.T) {
 	tile := regexp.MustCompile(`data-count-of="changes\.today">([^<]*)<`)
 	shown := func(records int) string {
@@ -117,8 +117,8 @@ func TestChangesOfTodayAreCounted(t *testing.T) {
 	assert.Equal(t, "1,000 or more", shown(1001))
 }
 
-// starting is an API whose calls start, and then answer or fail. During a call it passes on what the browser
-// has received of the page.
+// starting is an API whose calls start, and then answer or fail. During a call it passes on the part of the
+// page that the browser has received.
 type starting struct {
 	given
 	failed   error
@@ -137,7 +137,8 @@ func (s starting) Call(ctx context.Context, operation string, c call.Call) (call
 }
 
 // TestTheFrameIsSentBeforeTheRecordsAreRead: a browser shows the frame of a list or a search while the
-// directory works. If that fails, the page says so. A request that is refused before has its own status.
+// directory is being read. If reading fails, the page says so. A request that is refused earlier has the
+// status of the refusal.
 func TestTheFrameIsSentBeforeTheRecordsAreRead(t *testing.T) {
 	record := []map[string]any{{"guid": "g", "type": "user", "name": "Lea Weber", "displayName": "Lea Weber"}}
 	found := given{"user.listAll": record, "search.find": record}

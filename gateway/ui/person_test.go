@@ -47,8 +47,8 @@ func (a asking) Call(ctx context.Context, operation string, c call.Call) (call.A
 	return a.given.Call(ctx, operation, c)
 }
 
-// TestTheDomainOfANameCounts: EUROPE\lweber is not the lweber of this domain. The search knows its own
-// domain, and other operations know the domains of the forest.
+// TestTheDomainOfANameCounts: EUROPE\lweber is another account than lweber in this domain. The search
+// recognises its own domain, and other operations recognise all domains of the forest.
 func TestTheDomainOfANameCounts(t *testing.T) {
 	var text any
 	own := map[string]any{"type": "user", "guid": "g", "name": "Lea Weber", "username": "lweber"}
@@ -71,7 +71,8 @@ func TestTheDomainOfANameCounts(t *testing.T) {
 	}
 }
 
-// TestRightsNameEveryLimit: the page names every limit of a role. Otherwise the role would seem to have none.
+// TestRightsNameEveryLimit: the page names every limit of a role, because a role whose limit is missing would
+// seem to have none.
 func TestRightsNameEveryLimit(t *testing.T) {
 	role := roleOf(1, &identity.Principal{Limits: identity.Limits{
 		OUs: []string{"OU=Staff,DC=corp,DC=example"}, Zones: []string{"lab.example"},

@@ -24,7 +24,7 @@ type branch struct {
 type treePage struct {
 	acts
 	Tree   []branch
-	Name   string // name of the unit that is shown; empty if none is
+	Name   string // name of the unit that is shown; empty if no unit is shown
 	Crumbs []frame.Link
 	Facts  []say.Fact
 	Lists  []partList
@@ -138,7 +138,7 @@ func showOU(c *frame.Visit) {
 	c.Page(http.StatusOK, "ou", frame.Page{Title: texts.Raw(r.Text("name")), Section: "ous", Body: body})
 }
 
-// partsOfOU are the lists on the page of an organizational unit, in order.
+// partsOfOU contains the lists on the page of an organizational unit, in order.
 var partsOfOU = []string{"people", "groups"}
 
 // inOU returns the list of the people or groups in an organizational unit. The list is read completely.
@@ -155,7 +155,7 @@ func inOU(path, dn string) *table.Listing {
 	}
 }
 
-// partOf returns a list as a part of a page: its first rows, and the address of the whole list.
+// partOf returns the part of a page for a list. It has the first rows and the address of the whole list.
 func partOf(l *table.Listing, all []say.Record) partList {
 	a := table.Asked{List: l}
 	part := partList{Title: texts.Of("page." + l.Path), Empty: texts.Of("list.none"), Total: len(all)}

@@ -25,14 +25,14 @@ type rightsRole struct {
 	Limits []texts.Text
 }
 
-// rightsRow describes what may be done with a kind of thing.
+// rightsRow describes the actions that are allowed on a kind of object.
 type rightsRow struct {
 	What texts.Text
 	May  texts.Text
 }
 
-// showRights shows the person's rights or, with ops:read, those of another person. Roles are not merged, so
-// each is shown separately.
+// showRights shows the person's rights or, if the person has ops:read, those of another person. Roles are not
+// merged, so each role is shown separately.
 func showRights(c *frame.Visit) {
 	body := rightsPage{Asks: c.May(identity.OpsRead) && c.May(identity.UserRead)}
 	shown := frame.Page{Title: texts.Of("page.rights"), Section: "rights"}

@@ -1,6 +1,6 @@
 // Package ui serves the pages for people under /ui/. They are rendered on the server and work without
-// scripts. This package contains the pages of objects, changes and the gateway. Lists are in package table,
-// and changes by people in package work.
+// scripts. This package contains the pages about objects, changes and the gateway. Package table contains the
+// lists, and package work the pages on which people make changes.
 package ui
 
 import (

@@ -68,8 +68,8 @@ func checksOf(c *frame.Visit) (rows []checkRow, ready, degraded bool) {
 	return rows, ready, degraded
 }
 
-// front shows the home page to people with a role. To others it shows the status page, or redirects them to
-// the sign-in with a ticket.
+// front shows the home page to people with a role. To other people it shows the status page, or it redirects
+// them to the sign-in with a ticket.
 func front(p *frame.Pages, w http.ResponseWriter, r *http.Request) {
 	c := visitor(p, w, r)
 	switch {
@@ -82,7 +82,7 @@ func front(p *frame.Pages, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// visitor returns the visit of a person who may not be signed in.
+// visitor returns the visit of a person who need not be signed in.
 func visitor(p *frame.Pages, w http.ResponseWriter, r *http.Request) *frame.Visit {
 	session, _ := p.Gate.Find(r.Context(), p.Cookie(r)) // everybody may see the page
 	if session != nil {

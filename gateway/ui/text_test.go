@@ -161,7 +161,7 @@ func oddPages(t *testing.T) map[string]string {
 	return pages
 }
 
-// queryNames are the names of query parameters in addresses of pages.
+// queryNames contains the names of query parameters in addresses of pages.
 var queryNames = []string{
 	"q", "after", "f", "sort", "format", "from", "view", "back", "counts", "ChangeId", "object", "day", "who", "target",
 }
@@ -172,8 +172,8 @@ var (
 	isolated  = regexp.MustCompile(`<bdi>[^<]*</bdi>|<title>[^<]*</title>|="[^"]*"`)
 )
 
-// TestEveryAddressOfAPageIsOne: whatever an id contains, an address leads to one of these pages, and the id
-// is a single segment of the path or a single value of the query.
+// TestEveryAddressOfAPageIsOne: regardless of the content of an id, an address leads to one of these pages,
+// and the id is a single segment of the path or a single value of the query.
 func TestEveryAddressOfAPageIsOne(t *testing.T) {
 	routes := New(frame.Options{Log: func(frame.LogFilter) ([]frame.LogLine, error) { return nil, nil }}).Routes
 	sprite, err := frame.Files.ReadFile("assets/icons.svg")

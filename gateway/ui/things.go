@@ -29,7 +29,8 @@ func actsOn(c *frame.Visit, k *frame.Kind, id string, r say.Record) acts {
 	return acts{o.offers}
 }
 
-// thingPage is the page of anything other than an account, such as a deleted object or the records of a name.
+// thingPage is the page of an object other than an account, such as a deleted object or the records of a
+// name.
 type thingPage struct {
 	acts
 	Crumbs  []frame.Link
@@ -37,7 +38,7 @@ type thingPage struct {
 	Rows    []valueRow
 	Changes []madeRow
 	Unread  []texts.Text
-	// AllChanges is the address of all changes; it is empty if the page shows them all.
+	// AllChanges is the address of the list of all changes. It is empty if the page shows all of them.
 	AllChanges string
 }
 

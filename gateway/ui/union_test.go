@@ -32,8 +32,8 @@ func (o ofRoles) Call(ctx context.Context, operation string, c call.Call) (call.
 	return o.given.Call(ctx, operation, c)
 }
 
-// TestALimitOfOneRoleIsSaid: a list omits the records that a role may not see, but a temporary limit of one
-// role fails the whole list.
+// TestALimitOfOneRoleIsSaid: a list omits the records that a role may not see, but if one role has reached a
+// limit, the whole list fails.
 func TestALimitOfOneRoleIsSaid(t *testing.T) {
 	limit := problem.New(schema.RateLimited, "The role 'Berlin' may make 20 calls a minute (rate).")
 	for name, c := range map[string]struct {
@@ -69,8 +69,8 @@ func TestALimitOfOneRoleIsSaid(t *testing.T) {
 	}
 }
 
-// TestRecordsOfAZoneThatCannotBeReadFail: if the zone cannot be read, the page shows that refusal, even
-// though the records were read.
+// TestRecordsOfAZoneThatCannotBeReadFail: if a zone cannot be read, the page shows the refusal, even if the
+// records could be read.
 func TestRecordsOfAZoneThatCannotBeReadFail(t *testing.T) {
 	w := httptest.NewRecorder()
 	showRecordSet(&frame.Visit{
@@ -85,8 +85,8 @@ func TestRecordsOfAZoneThatCannotBeReadFail(t *testing.T) {
 	assert.Contains(t, w.Body.String(), "Not found")
 }
 
-// TestAPlanIsAppliedInItsRole: of two roles with the same scopes, the plan is applied in the one whose limits
-// of every kind are the same as when it was made.
+// TestAPlanIsAppliedInItsRole: if two roles have the same scopes, a plan is applied in the role whose limits
+// of every kind are the same as those when the plan was made.
 func TestAPlanIsAppliedInItsRole(t *testing.T) {
 	kinds := reflect.TypeFor[identity.Limits]()
 	for i := range kinds.NumField() {

@@ -70,7 +70,7 @@ func (refusing) Call(context.Context, string, call.Call) (call.Answer, error) {
 // somewhere returns the same address for all clients of a test.
 func somewhere(*http.Request) netip.Addr { return netip.Addr{} }
 
-// shownAt returns a page as a person with all rights sees it.
+// shownAt returns the page that a person with all rights sees.
 func shownAt(t *testing.T, api frame.API, address string, show func(*frame.Visit)) string {
 	t.Helper()
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, address, nil)
@@ -233,8 +233,8 @@ func TestWordsOfPeopleAndComputers(t *testing.T) {
 	})
 }
 
-// TestEveryFlagHasAnExpectation: every badge of the product's tables is in the tables of this test, so that
-// no new one goes untested.
+// TestEveryFlagHasAnExpectation: every badge in the product's tables is in the tables of this test, so that
+// every new badge is tested.
 func TestEveryFlagHasAnExpectation(t *testing.T) {
 	for field, values := range say.Colors {
 		if strings.Contains(field, ".") {
@@ -444,7 +444,7 @@ func TestProgressOfJobs(t *testing.T) {
 	}
 }
 
-// ofThePage are conditions of templates that concern the page rather than a record.
+// ofThePage contains conditions of templates that concern the page rather than a record.
 var ofThePage = []string{
 	`not .Known`, `not .Keys`, `not $page.Body.Counts`, `or $o.Buttons $o.Forms $o.Danger $o.Denied`,
 }
@@ -488,8 +488,8 @@ func TestTemplatesDecideNothing(t *testing.T) {
 	}
 }
 
-// TestPagesHaveNoOptionalValues: templates get no pointers to values, which would be true whatever the value
-// is, and no records, which they could interpret.
+// TestPagesHaveNoOptionalValues: templates get no pointers to values, which would be true regardless of the
+// value, and no records, which they could interpret.
 func TestPagesHaveNoOptionalValues(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	var walk func(path string, kind reflect.Type)

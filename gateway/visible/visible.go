@@ -1,7 +1,6 @@
-// Package visible makes texts that others have stored safe to show to people. [Hidden] determines
-// which characters control a terminal or the direction of text, or are not visible at all. [Text]
-// returns a value in which each of them is escaped, and [Writer] does the same for everything that
-// is written.
+// Package visible makes texts that others have stored safe to show to people. [Hidden] determines which
+// characters control a terminal or the direction of text, or are not visible at all. [Text] escapes these
+// characters in a value, and [Writer] in everything that is written to it.
 package visible
 
 import (
@@ -23,9 +22,9 @@ var fillers = []rune{
 	'\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u180b', '\u180c', '\u180d', '\u180f', '\u2800', '\u3164', '\uffa0',
 }
 
-// Hidden reports whether a character is invisible, but affects how text is displayed or only takes
-// up space: control characters of both ranges, joiners and direction marks, line separators,
-// fillers, and code points that are not characters.
+// Hidden reports whether a character is invisible and affects how text is displayed, or only takes up space.
+// These are control characters of both ranges, joiners and direction marks, line separators, fillers, and
+// code points that are not characters.
 func Hidden(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
@@ -37,8 +36,8 @@ func Hidden(r rune) bool {
 // Blank reports whether a character looks like a space but is not U+0020.
 func Blank(r rune) bool { return r != ' ' && unicode.Is(unicode.Zs, r) }
 
-// Directs reports whether a character changes the direction of the text after it, or starts a new
-// line within it, so the text can be misread.
+// Directs reports whether a character changes the direction of the text after it, or starts a new line within
+// it, so that the text can be misread.
 func Directs(r rune) bool {
 	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u2028' || r == '\u2029'
 }

@@ -36,8 +36,8 @@ type event struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// changeData is the part of a message about a change. It contains no values. A receiver that needs
-// them can get the change with a credential that may see them.
+// changeData is the part of a message that describes a change. It contains no values. A receiver that needs
+// the values can get the change with a credential that may see them.
 type changeData struct {
 	ChangeID  string    `json:"changeId"`
 	RequestID string    `json:"requestId"`
@@ -90,7 +90,7 @@ func ofChange(c *changes.Record, position store.Position) (*message, error) {
 	return newMessage(Change, c.ID, c.Time, position, data)
 }
 
-// jobID matches ids that may identify a message. With a dot in it, the signed text would be
+// jobID matches ids that may identify a message. They contain no dot, because the signed text would be
 // ambiguous.
 var jobID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 

@@ -71,7 +71,7 @@ func tlsConfig(trusted *x509.CertPool) *tls.Config {
 // nil.
 func newClient(trusted *x509.CertPool) *http.Client {
 	return &http.Client{
-		Transport: &http.Transport{ // no proxy, because the settings determine the target, not the environment
+		Transport: &http.Transport{ // no proxy, because the target must not depend on the environment
 			TLSClientConfig:        tlsConfig(trusted),
 			ForceAttemptHTTP2:      true,
 			DisableCompression:     true,

@@ -23,12 +23,12 @@ type kept struct {
 	Stopped bool                    `json:"stopped,omitempty"`
 }
 
-// pauses follow the first failures of a target, lastPause follows all others.
+// pauses are the pauses after the first failures of a target; lastPause follows all others.
 var pauses = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute}
 
 const lastPause = time.Hour
 
-// giveUpAfter is how long a message is retried: for 24 hours after the pauses.
+// giveUpAfter is how long a message is retried, which is for 24 hours after the pauses.
 var giveUpAfter = func() (total time.Duration) {
 	for _, pause := range pauses {
 		total += pause
@@ -43,7 +43,8 @@ type target struct {
 	client   *http.Client
 	kept     kept
 	revision store.Revision
-	mine     bool // kept equals the stored value; false if another gateway may have written it
+	// whether kept equals the stored value; false if another gateway may have written a different one
+	mine bool
 
 	mu     sync.Mutex // guards status
 	status Status
@@ -102,7 +103,7 @@ func (t *target) begin(ctx context.Context) error {
 // New types begin now, and types that are no longer configured are dropped.
 func (t *target) resumeAt(ctx context.Context, read kept) error {
 	if read.URL != t.settings.URL {
-		read = kept{After: read.After} // the same receiver at a new address must not miss anything
+		read = kept{After: read.After} // the receiver may be the same at a new address, and must not miss anything
 	}
 	read.URL = t.settings.URL
 	after := map[Type]store.Position{}
@@ -181,7 +182,7 @@ func (t *target) await(ctx context.Context, bells []<-chan struct{}) {
 	}
 }
 
-// first returns the next message, or nil if there is none. If several types have one, it returns
+// first returns the next message, or nil if there is none. If several types have a next message, it returns
 // the oldest.
 func (t *target) first(ctx context.Context) (*message, error) {
 	var first *message
@@ -286,8 +287,8 @@ func (t *target) delivered(ctx context.Context, m *message) {
 	t.keep(ctx)
 }
 
-// keep stores the position. If that fails, messages are sent again after a restart. If another
-// gateway has written the position, that one wins.
+// keep stores the position. If that fails, messages are sent again after a restart. If another gateway has
+// written the position, it keeps that one.
 func (t *target) keep(ctx context.Context) {
 	err := t.write(ctx)
 	if t.mine = !errors.Is(err, store.ErrConflict); !t.mine {
@@ -299,7 +300,7 @@ func (t *target) keep(ctx context.Context) {
 	}
 }
 
-// pauseAfter returns the pause after a number of tries, or a longer one that the target requests.
+// pauseAfter returns the pause after a number of attempts, or a longer pause if the target requests one.
 func pauseAfter(tries int, err error) time.Duration {
 	wait := lastPause
 	if tries <= len(pauses) {

@@ -1,11 +1,11 @@
 // Package webhooks informs other services about changes and about jobs that have ended, by HTTP
 // requests in the format of Standard Webhooks (standardwebhooks.com).
 //
-// [Open] prepares the targets in the settings, and [Webhooks.Run] sends until its context ends.
-// Each target has a goroutine of its own, which reads the logs of the store from the position that
-// it has reached (see package store) and sends one message at a time, in order. The position is
-// stored, so nothing is left out when the gateway restarts, and at worst a message is sent twice.
-// Nothing here can delay a change: messages that a target does not accept wait in the log.
+// [Open] prepares the targets in the settings, and [Webhooks.Run] sends until its context ends. Each target
+// has its own goroutine, which reads the logs of the store from the position that it has reached (see package
+// store) and sends one message at a time, in order. The position is stored, so no message is left out when
+// the gateway restarts, and at worst a message is sent twice. Webhooks never delay a change, because messages
+// that a target does not accept wait in the log.
 //
 // message.go creates the messages, sign.go signs them, send.go sends one, and target.go decides
 // when to send the next one.
@@ -25,7 +25,7 @@ import (
 // Target is a receiver of messages.
 type Target struct {
 	Name       string // unique; its position is stored under this name
-	URL        string // as allowed by the settings: https, or on this machine
+	URL        string // https, or an address on this machine, as the settings require
 	SecretFile string // see [ReadSecrets]; read for each message
 	CAFile     string // file with the authorities of the target's certificate; empty means the system's
 	Types      []Type // of messages; empty for all

@@ -406,8 +406,8 @@ func TestRotation(t *testing.T) {
 	})
 }
 
-// TestWhatIsNoLongerKept: a target that was down for a long time continues with the messages that
-// are left.
+// TestWhatIsNoLongerKept: a target that was down for a long time continues with the messages that are still
+// stored.
 func TestWhatIsNoLongerKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, r := newPlace(t), &receiver{}
@@ -477,7 +477,7 @@ func TestSecretsThatCannotBeUsed(t *testing.T) {
 	require.Error(t, err)
 }
 
-// FuzzSecrets: secrets are read exactly as they appear in the text.
+// FuzzSecrets checks that secrets are read exactly as they appear in the text.
 func FuzzSecrets(f *testing.F) {
 	f.Add("whsec_" + oldSecret)
 	f.Add("\ufeffwhsec_" + oldSecret + "\r\n whsec_" + newSecret + " \n\n")
@@ -496,7 +496,7 @@ func FuzzSecrets(f *testing.F) {
 	})
 }
 
-// FuzzJob: whatever the log of jobs contains, a message is JSON within the limit.
+// FuzzJob checks that a message is JSON within the size limit, no matter what the log of jobs contains.
 func FuzzJob(f *testing.F) {
 	f.Add([]byte(`{"type":"job","data":{"id":"job_1","state":"done","ended":"2026-11-22T12:40:00Z"}}`))
 	f.Add([]byte(`{"type":"job","data":{"id":"job.1"}}`))

@@ -116,7 +116,8 @@ func (a attempts) Raced(ctx context.Context, report cluster.Report) error {
 		c = end.Record
 		c.Outcome, c.Raced, c.Failed = v.Outcome, v.Outcome, v.Failed
 		err = w.History.Adopt(ctx, c, w.Store.Now())
-	case errors.Is(err, changes.ErrAbsent): // the record was removed, and is too long for the report
+	// the record was removed from the history, and was too long to be part of the report
+	case errors.Is(err, changes.ErrAbsent):
 		c, err = &changes.Record{ID: report.Attempt}, nil
 	}
 	if err != nil {

@@ -16,11 +16,10 @@ import (
 	"adgateway/ps"
 )
 
-// Before a script may change anything, a single update of the store decides everything that the
-// change depends on: the history gets its record, its key the announcement, the plan is used up,
-// the quotas are charged, earlier in-doubt changes of its objects are closed, and in a cluster its
-// new names are reserved. It is all or nothing: if one part is refused, the script is stopped and
-// nothing is written.
+// Before a script may change anything, a single update of the store decides everything on which the change
+// depends. The record is added to the history, the announcement to the key, the plan is used up, the quotas
+// are charged, earlier in-doubt changes of the same objects are closed, and in a cluster the new names are
+// reserved. If one part is refused, the script is stopped and nothing is written.
 
 // announced decides whether the script may make the announced change.
 func (r *Run) announced(i ps.Intent) error {
@@ -58,8 +57,8 @@ func (r *Run) begin(i *ps.Intent, zone string) error {
 	return r.inTime()
 }
 
-// mostStoring limits the time for storing a change before it begins. A change that is stored later
-// could not begin anyway.
+// mostStoring limits the time for storing a change before it begins. A change that takes longer could not
+// begin anyway.
 const mostStoring = 5 * time.Second
 
 // allow decides whether the change may begin, and stores its beginning. The audit lines are written
@@ -149,7 +148,7 @@ func (r *Run) store(ctx context.Context, a *Attempt, all []Participant, lines *i
 	}
 	err := update()
 	if errors.Is(err, store.ErrUnsure) && r.w.Member == nil && a.Record != nil && !r.kept {
-		if update() == nil { // the update finds the record if it was stored before
+		if update() == nil { // the update finds the record if an earlier attempt has stored it
 			return nil
 		}
 	}
@@ -200,7 +199,7 @@ func (p *recordPart) Begin(tx *store.Tx, a *Attempt) error {
 	case err != nil:
 	case !latest.Running || latest.Token != c.Token:
 		err = TakenOver()
-	case !p.r.kept: // put again, so that it is on disk when the update returns
+	case !p.r.kept: // the record is put again, so that it is on disk when the update returns
 		return cmp.Or(w.History.Put(tx, c), ErrBegun)
 	}
 	if err != nil {
@@ -221,7 +220,7 @@ func (p *recordPart) Begun() {
 	r.w.History.Saved(r.record)
 }
 
-// TakenOver returns the refusal of a change whose call another gateway has settled.
+// TakenOver returns the refusal of a change whose call has been settled by another gateway.
 func TakenOver() error {
 	failed := problem.New(schema.Unavailable, "This gateway did not answer for so long that another one has "+
 		"taken the call over. Nothing was changed here. Send it again, with its %s.", ops.KeyHeader)

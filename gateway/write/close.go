@@ -18,7 +18,7 @@ import (
 
 // CallEnd describes the end of a call that may have made a change.
 type CallEnd struct {
-	// Verdict is the verdict on the change. Its outcome is none if nothing was changed.
+	// Verdict is the verdict on the change. Its outcome is [ps.OutcomeNone] if nothing was changed.
 	Verdict  Verdict
 	Failed   bool           // the call was answered with an error
 	Result   *ps.Result     // result of the script, or nil
@@ -34,7 +34,7 @@ type CallEnd struct {
 	Log    *logrus.Entry // of the call
 }
 
-// EndPart is something else to store with the end of a call, such as the answer in its key.
+// EndPart is a further part of the end of a call, such as the answer in its key.
 type EndPart struct {
 	Put    func(tx *store.Tx) error
 	Stored func() // called once the part is stored; may be nil
@@ -43,16 +43,15 @@ type EndPart struct {
 // Closed describes how the change of a call was closed.
 type Closed struct {
 	Record *changes.Record // of the change; nil if nothing was changed or the history does not have it
-	Open   bool            // the outcome of the call is not stored, so its key stays open
-	Raced  bool            // another gateway has settled the change before it was made
-	Lost   bool            // the end could not be stored, and another gateway has to determine it
-	Unkept bool            // the change is missing from the history, or recorded without its final state
+	Open   bool            // whether the outcome of the call is not stored, so that its key stays open
+	Raced  bool            // whether another gateway settled the change before it was made
+	Lost   bool            // whether the end could not be stored, so that another gateway has to determine it
+	Unkept bool            // whether the change is missing from the history, or recorded without its final state
 }
 
-// Close stores the end of a call in one update: the outcome of its change, and parts. r may be nil.
-// If the store fails, the end is stored later if the store has the beginning of the change; in a
-// cluster, the leader at that time stores it. A change with an unknown outcome that can still be
-// judged stays open.
+// Close stores the end of a call in one update: the outcome of its change, and parts. r may be nil. If the
+// store fails, the end is stored later if the store has the beginning of the change; in a cluster, the leader
+// at that time stores it. A change stays open if its outcome is unknown and can still be judged.
 func (w *Writer) Close(r *Run, how CallEnd, parts ...EndPart) (closed Closed) {
 	if r == nil {
 		r = &Run{w: w}
@@ -118,8 +117,8 @@ func (w *Writer) storeEnd(ctx context.Context, parts []EndPart) error {
 	}
 }
 
-// putAll puts the parts of the end of a call. If the first part was stored before, all of them
-// were, and nothing is put.
+// putAll puts the parts of the end of a call. If the first part was stored before, all parts were, and it
+// puts nothing.
 func putAll(tx *store.Tx, parts []EndPart) error {
 	for _, one := range parts {
 		err := one.Put(tx)
@@ -176,8 +175,8 @@ func neverStored(err error) bool {
 	return errors.Is(err, store.ErrTooMany) || errors.Is(err, store.ErrUnreadable)
 }
 
-// end returns the part that closes the record of the change, or nil if there is none to close or it
-// stays open.
+// end returns the part that closes the record of the change, or nil if there is no record to close or the
+// record stays open.
 func (r *Run) end(how CallEnd) *EndPart {
 	if !r.Running() {
 		return nil
@@ -227,9 +226,9 @@ func (r *Run) closedByAnother(outcome ps.Outcome) error {
 	return nil
 }
 
-// ended reports the end of a call to the leader of the cluster if it could not be stored. c is the
-// call's record. lost reports whether another gateway has to determine the outcome; the caller is
-// told only stored outcomes.
+// ended reports the end of a call to the leader of the cluster if it could not be stored. c is the call's
+// record. lost reports whether another gateway has to determine the outcome. The caller only gets an outcome
+// that is stored.
 func (r *Run) ended(how CallEnd, c *changes.Record, stored error) (lost bool) {
 	if c == nil || r.inDoubt || stored == nil && !r.raced && !r.deposed() {
 		return false
@@ -265,9 +264,9 @@ func NotStored() error {
 	return failed
 }
 
-// Outcomes returns a function that writes the outcome of each audit line of the change, or nil if
-// there are no lines. It calls result before it returns, so the lines can be written while the end
-// of the change is stored.
+// Outcomes returns a function that writes the outcome of each audit line of the change, or nil if there are
+// no lines. It calls result before it returns, so that the lines can be written while the end of the change
+// is being stored.
 func (r *Run) Outcomes(result func(line audit.Call) audit.Result) (write func() error) {
 	if r == nil || len(r.lines) == 0 {
 		return nil

@@ -15,19 +15,20 @@ import (
 	"adgateway/ps"
 )
 
-// A change stays open if its outcome is unknown because its objects could not be read when its run
-// was interrupted or when the gateway was restarted. For up to a minute, the objects stay locked so
-// that later changes do not distort the verdict. After that, the first update of the next change of
-// one of these objects closes the open change as unknown.
+// A change stays open if its outcome is unknown because its objects could not be read when its run was
+// interrupted or when the gateway was restarted. For up to a minute, the objects stay locked so that later
+// changes do not distort the verdict. When they are unlocked, the beginning of the next change of one of
+// these objects closes the open change as unknown.
 
-// doubt is an open change whose run has ended, or is awaited.
+// doubt is an open change whose run has ended, or whose end is awaited.
 type doubt struct {
 	id    string
 	locks []lock
 	hold  *hold     // nil if the objects are not locked
 	next  time.Time // time of the next attempt to judge it
 
-	awaited bool // its run of an earlier term may still write, and must end before the change is judged
+	// whether its run of an earlier term may still write, and so must end before the change is judged
+	awaited bool
 	own     bool // its run was in this process
 }
 
@@ -96,7 +97,7 @@ func (d *doubts) end(id string) {
 	}
 }
 
-// unlock unlocks the objects of a change that stays in doubt. It is judged again later.
+// unlock unlocks the objects of a change that stays in doubt. The change is judged again later.
 func (d *doubts) unlock(id string) {
 	d.mu.Lock()
 	var h *hold
@@ -165,7 +166,7 @@ func (w *Writer) lockAwaited(c *changes.Record) {
 		}
 		return
 	}
-	go func() { // a call of this process still holds them, from an earlier term
+	go func() { // a call of an earlier term in this process still holds the objects
 		if h.wait(w.Stopping) != nil || !w.doubts.lock(c.ID, h) {
 			h.end()
 		}
@@ -202,8 +203,8 @@ func (w *Writer) settleDoubts(ctx context.Context) (err error) {
 	return err
 }
 
-// awaitedBefore returns the refusal of a change of objects that a change of an earlier term may
-// still write to.
+// awaitedBefore returns the refusal of a change whose objects may still be written by a change of an earlier
+// term.
 func awaitedBefore() error {
 	failed := problem.New(schema.InProgress, "The outcome of an earlier change is being determined of the "+
 		"object. Nothing was changed. Send it again.")

@@ -10,9 +10,9 @@ import (
 	"adgateway/ps"
 )
 
-// A script that has begun to write continues when the term of its gateway ends. The gateway closes
-// the change at the new leader, unless that has judged it already, and in any case reports the end
-// of the run to the leader.
+// A script that has begun to write continues when the term of its gateway ends. The gateway closes the change
+// at the new leader, unless the leader has already judged it. In any case it reports the end of the run to
+// the leader.
 
 // ending is a gateway's report of the end of a run.
 type ending struct {

@@ -33,9 +33,9 @@ type evidence struct {
 	startedAt time.Time
 	before    map[string]bool // changes with due lines at the start of a gateway outside of a cluster
 
-	writing sync.Mutex // held while missing lines are written, so that each is written once
+	writing sync.Mutex // held while missing lines are written, so that each line is written once
 
-	searched atomic.Bool // announcements of an earlier process that the store lacks were looked for
+	searched atomic.Bool // whether announcements of an earlier process that the store lacks were looked for
 
 	mu   sync.Mutex // guards paid
 	paid []string   // changes with written lines whose notes are still to be removed
@@ -205,8 +205,8 @@ func (e *evidence) changesOf(c *changes.Record, outcome ps.Outcome) (done []ps.C
 	return settle.Unread(change, c.Failed...).Result.Changes, failed
 }
 
-// unbegun adds changes to ids that an earlier process outside of a cluster has announced to the
-// audit and that the store may lack, because both are written at the same time.
+// unbegun adds changes that the store may lack to ids. An earlier process outside of a cluster has announced
+// these to the audit, which is written at the same time as the store.
 func (e *evidence) unbegun(ids map[string]*changes.Record) error {
 	if e.searched.Load() || e.o.Member != nil {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"adgateway/ps"
 )
 
-// The audit's intent is written while the store writes the beginning of the change, once all parts
-// of the beginning are decided. The change begins once both are on disk. If the store fails after
-// that, the audit has an intent whose outcome says that nothing was changed.
+// The audit's intent is written while the store writes the beginning of the change, once all parts of the
+// beginning are decided. The change begins once both are on disk. If the store fails after the intent was
+// written, the outcome in the audit says that nothing was changed.
 
 // intents holds the audit lines that announce a change. Nil means none.
 type intents struct {

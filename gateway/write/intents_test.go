@@ -66,8 +66,8 @@ func outcome(of ps.Outcome) func(audit.Call) audit.Result {
 	return func(audit.Call) audit.Result { return audit.Result{Outcome: string(of)} }
 }
 
-// TestTheIntentIsWrittenWhileTheStoreCommits: a change waits for the store and the audit
-// concurrently, not for one after another.
+// TestTheIntentIsWrittenWhileTheStoreCommits: a change waits for the store and the audit concurrently, not
+// first for one and then for the other.
 func TestTheIntentIsWrittenWhileTheStoreCommits(t *testing.T) {
 	w, runner, db, file := auditing(t)
 	db.commit = func() error {

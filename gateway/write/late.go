@@ -6,10 +6,9 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// If the store cannot take the end of a call, for example because the disk is full, the end is
-// stored later without changes: the change is not judged again during the life of the process. Its
-// key stays taken until then. A restarted process settles the change like any other that was
-// interrupted.
+// If the store cannot take the end of a call, for example because the disk is full, the same end is stored
+// later. The change is not judged again during the life of the process. Its key stays taken until the end is
+// stored. A restarted process settles the change like any other that was interrupted.
 
 // lateEnd is the end of a call that the store has not taken yet.
 type lateEnd struct {

@@ -12,8 +12,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestAnEndThatIsNeverStoredHoldsUpNoOther: an end that can never be stored is left to the next
-// start, and the ends after it are stored.
+// TestAnEndThatIsNeverStoredHoldsUpNoOther: an end that can never be stored is left to the next start, and
+// later ends are stored.
 func TestAnEndThatIsNeverStoredHoldsUpNoOther(t *testing.T) {
 	key, err := store.NewKey(make([]byte, store.KeyLength))
 	require.NoError(t, err)

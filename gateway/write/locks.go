@@ -9,18 +9,16 @@ import (
 	"sync"
 )
 
-// Changes of the same object exclude each other, from before its state is read until the change is
-// made and settled. The objects of a change are known only when its script announces it, so the
-// lock is taken then, without waiting. If the object is locked, or another change of this gateway
-// has touched it since the run began, the run is stopped, having changed nothing. The change waits
-// without occupying a session, and then its script runs again with the lock held. Changes do not
-// deadlock either, because several locks are taken all at once, or one after another in a fixed
-// order.
+// Changes of the same object exclude each other, from before its state is read until the change is made and
+// settled. The objects of a change are known only when its script announces it, so the lock is taken then,
+// without waiting. If the object is locked, or another change of this gateway has touched it since the run
+// began, the run is stopped before it changes anything. The change waits without occupying a session, and
+// then its script runs again with the lock held. Changes do not deadlock, because several locks are taken all
+// at once, or one after another in a fixed order.
 //
-// A membership is a pair of a group and a member, so changes of different members of a group do not
-// wait for each other. They share the locks of the group and the member. Any other change of these
-// objects takes their locks exclusively, so an object is never removed while one of its memberships
-// is changing.
+// A membership is a pair of a group and a member, so changes of different members of a group do not wait for
+// each other. These changes share the locks of the group and the member. Any other change of these objects
+// takes their locks exclusively, so an object is never removed while one of its memberships is changing.
 
 // errContended stops a run that must wait for another change.
 var errContended = errors.New("another change of the object goes first")
@@ -55,7 +53,7 @@ type waiter struct {
 	turn   chan struct{} // closed when the waiter gets the lock
 }
 
-// ends holds the times when the last change of an object ended, and the last exclusive one.
+// ends holds the times when the last change and the last exclusive change of an object ended.
 type ends struct{ any, alone uint64 }
 
 func newLocks() *locks {
@@ -78,7 +76,7 @@ func (q *queue) admit() {
 	}
 }
 
-// hold is the set of locks of one request. Only one goroutine may use it at a time.
+// hold is the set of locks of one request. It is not safe for concurrent use.
 type hold struct {
 	locks  *locks
 	since  uint64 // time when the run began
@@ -179,7 +177,7 @@ func (l *locks) changedSince(then uint64, one lock) bool {
 	return l.ends[one.object].any > then
 }
 
-// wait acquires the locks that claim could not get, in order, and restarts the run's time.
+// wait acquires the locks that claim could not get, in order, and then records that the run begins now.
 func (h *hold) wait(ctx context.Context) error {
 	l := h.locks
 	l.mu.Lock()

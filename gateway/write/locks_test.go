@@ -42,7 +42,7 @@ func (h *hold) done(made bool) {
 	h.end()
 }
 
-// left returns the sizes of the tables; all are 0 if nothing runs.
+// left returns the sizes of the tables, which are all 0 if nothing runs.
 func (l *locks) left() []int { return []int{len(l.queues), len(l.ends), len(l.begins)} }
 
 func TestChangesOfOneObjectExcludeEachOther(t *testing.T) {
@@ -122,8 +122,8 @@ func TestWaitersComeInOrder(t *testing.T) {
 	})
 }
 
-// TestAnExclusiveWaiterIsNotOvertaken: an exclusive waiter is not overtaken by shared ones, unless
-// it gives up.
+// TestAnExclusiveWaiterIsNotOvertaken: a waiter for an exclusive lock is not overtaken by waiters for shared
+// locks, unless it gives up.
 func TestAnExclusiveWaiterIsNotOvertaken(t *testing.T) {
 	for name, givesUp := range map[string]bool{"it has its turn": false, "it gives up": true} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func NotLeading(err error) error {
 	return failed
 }
 
-// clusterUnavailable returns the refusal of a change that the cluster could not agree on.
+// clusterUnavailable returns the refusal of a change on which the cluster could not agree.
 func clusterUnavailable(err error) error {
 	if errors.Is(err, store.ErrRewound) {
 		return problem.StoreFault(err, "The nodes of the cluster have lost a part of the log that they "+

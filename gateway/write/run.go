@@ -18,9 +18,8 @@ import (
 	"adgateway/ps"
 )
 
-// A Change is the change that a call is about to make, as far as it is known before its script
-// runs. The goroutine that calls [Run.Do] calls its functions. They must not wait for other
-// changes.
+// A Change is the change that a call is about to make, as far as it is known before its script runs. The
+// goroutine that calls [Run.Do] calls its functions. These functions must not wait for other changes.
 type Change struct {
 	Op      *ops.Operation
 	Bound   *ops.Bound      // arguments of its script
@@ -39,9 +38,9 @@ type Change struct {
 	Parts func(i *ps.Intent, record *changes.Record) []Participant
 	// Lines returns the audit lines of the change, without Change, Server and PinEpoch.
 	Lines func(i *ps.Intent) []audit.Call
-	// Refused returns the error of a call whose change could not begin: it was not stored, the
-	// gateway does not lead, or, with [ErrUnaudited], the audit cannot record it. Nil means that
-	// the change begins although it is missing from the history.
+	// Refused returns the error of a call whose change could not begin, because it was not stored, the gateway
+	// does not lead, or, with [ErrUnaudited], the audit cannot record it. Nil means that the change begins
+	// although it is missing from the history.
 	Refused func(why error) error
 }
 
@@ -61,8 +60,8 @@ func (l *Later) Error() string { return l.Cause.Error() }
 // Unwrap returns the cause of the refusal.
 func (l *Later) Unwrap() error { return l.Cause }
 
-// Run is a change that is being made for a call. Only one goroutine may use it at a time. A nil Run
-// stands for a call that changes nothing, and has no record and no lines.
+// Run is a change that is being made for a call. It is not safe for concurrent use. A nil Run stands for a
+// call that changes nothing, which has no record and no lines.
 type Run struct {
 	w      *Writer
 	change Change
@@ -73,8 +72,8 @@ type Run struct {
 
 	doubted *hold // locks of a run that has left the change in doubt, or nil
 	inDoubt bool  // the change stays open
-	raced   bool  // another gateway has settled the change before it was made
-	unkept  bool  // the change is missing from the history, or recorded without its final state
+	raced   bool  // whether another gateway settled the change before it was made
+	unkept  bool  // whether the change is missing from the history, or recorded without its final state
 
 	member *cluster.Run // run of the script; nil if none runs or outside of a cluster
 	term   uint64       // the term in which member began; 0 without a member
@@ -127,8 +126,8 @@ func (r *Run) Bytes() int64 {
 	return bytes
 }
 
-// Disk space of a change in addition to its record: the overhead of each audit line, and the
-// record's size once more, because it is also in a log and in the values of the lines.
+// Disk space of a change in addition to its record. It consists of the overhead of each audit line, and of
+// the record's size once more, because the record's values are also in a log and in the lines.
 const (
 	aroundALine = 2 << 10
 	lastsTwice  = 2
@@ -148,14 +147,14 @@ func (r *Run) PinEpoch() uint64 {
 // Made is the result of a change whose script has reported one.
 type Made struct {
 	Result  *ps.Result
-	Settled bool              // the script was interrupted, and its result was determined afterwards
+	Settled bool              // whether the script was interrupted and its result was determined afterwards
 	Records []json.RawMessage // replace the script's records if the change was settled
 }
 
-// Do runs the script of the change, again if it had to wait for another change, and determines the
-// outcome if the script was interrupted. The objects stay locked until then. Do may be called again
-// for a change that was not made. If ctx ends, waiting ends, and so does the script unless it has
-// announced a change.
+// Do runs the script of the change. It runs the script again if the change had to wait for another one, and
+// determines the outcome if the script was interrupted. The objects stay locked until the outcome is known.
+// Do may be called again for a change that was not made. If ctx ends, Do stops waiting, and stops the script
+// unless it has announced a change.
 func (r *Run) Do(ctx context.Context, req ps.Request) (made Made, err error) {
 	outcome := ps.OutcomeNone
 	r.hold, r.limit = r.w.locks.begin(), req.Limit
@@ -175,10 +174,9 @@ func (r *Run) Do(ctx context.Context, req ps.Request) (made Made, err error) {
 	return made, err
 }
 
-// repeat runs the script until it need not wait for another change. Waiting counts towards the
-// limit of the run, and ends when a quarter of the limit is left: a run that begins with less could
-// be interrupted in the middle of its change, and its objects would stay locked until the outcome
-// is known.
+// repeat runs the script until it need not wait for another change. Waiting counts towards the limit of the
+// run, and ends when a quarter of the limit is left. A run that begins with less could be interrupted in the
+// middle of its change, and its objects would stay locked until the outcome is known.
 func (r *Run) repeat(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	until := time.Now().Add(req.Limit)
 	waiting, cancel := context.WithDeadline(ctx, until.Add(-req.Limit/4))
@@ -197,7 +195,7 @@ func (r *Run) repeat(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		case !errors.Is(err, errContended):
 			return result, err
 		}
-		r.endRun() // it has changed nothing, so no change need wait for it
+		r.endRun() // the run has changed nothing, so no change needs to wait for it
 		if err := r.hold.wait(waiting); err != nil {
 			kind := ps.KindTimeout
 			if ctx.Err() != nil {
@@ -253,7 +251,7 @@ func (r *Run) release(outcome ps.Outcome) {
 	r.hold.end()
 }
 
-// Limits of how long a script may write after it was allowed to.
+// Limits of how long a script may write after its change was allowed.
 const (
 	writeLimit    = 15 * time.Second
 	writeLimitFor = 100 * time.Millisecond // in addition for each object

@@ -15,10 +15,10 @@ import (
 	"adgateway/ps"
 )
 
-// A change is ended once, in one update, with its history record, its key, its plan, its quotas and
-// the names that it reserved. The record in the store says which of these it has. The call itself
-// and a later judge end it in the same way. A later attempt reads the outcome, and does not read
-// the directory again.
+// A change is ended once, in a single update, together with its history record, its key, its plan, its quotas
+// and the names that it reserved. The record in the store says which of these the change has. The call itself
+// and a later judge end the change in the same way. A later attempt to end it reads the outcome from the
+// store, not from the directory.
 
 // mostEnding limits how long the gateway first tries to store the end of a change.
 const mostEnding = 15 * time.Second
@@ -76,9 +76,9 @@ func (w *Writer) endParts(tx *store.Tx, c *changes.Record, e *End) error {
 // startSettled marks audit lines that were written after a restart.
 const startSettled = "start"
 
-// SettleHistory determines the outcomes of the changes that were in flight when the gateway
-// stopped. It returns how many are still unknown; the caller calls it again while there are any. In
-// a cluster it does nothing: there the leader determines the outcomes.
+// SettleHistory determines the outcomes of the changes that were in flight when the gateway stopped. It
+// returns how many are still unknown; the caller calls it again while there are any. In a cluster it does
+// nothing, because the leader determines the outcomes.
 func (w *Writer) SettleHistory(ctx context.Context) (left int, err error) {
 	if w.History == nil || w.Member != nil {
 		return 0, nil

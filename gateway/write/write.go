@@ -1,6 +1,5 @@
-// Package write implements how a change begins, runs, ends and is recovered. Before its script may
-// write, one update stores everything that depends on the change. Another update stores the outcome
-// after the end.
+// Package write implements how a change begins, runs, ends and is recovered. Before its script may write, one
+// update stores everything that depends on the change. After its end, another update stores the outcome.
 //
 // A call describes its change as a [Change], and gets a [Run] from [Writer.Prepare]. [Run.Do] runs
 // the script. When the script announces its change, the run locks the objects, stores the beginning
@@ -25,8 +24,8 @@ type Attempt struct {
 	Record *changes.Record // in the history, or nil
 }
 
-// A Participant is something that is stored together with the beginning of a change, such as the
-// record, the applied plan, the key, the spent quota or a reserved name.
+// A Participant is stored together with the beginning of a change. The record, the applied plan, the key, the
+// spent quota and reserved names are participants.
 type Participant interface {
 	// Begin decides with the newest state, and puts its values. An error refuses the change, and
 	// nothing of the update is stored. Begin may be called again for a retried update, and must
@@ -36,23 +35,24 @@ type Participant interface {
 	Begun()
 }
 
-// ErrBegun ends an update that an earlier try has already stored.
+// ErrBegun ends an update that an earlier attempt has already stored.
 var ErrBegun = errors.New("the change has begun")
 
-// A Kind ends its part of a change from the record alone, so both the call and another process can
+// A Kind ends its part of a change based on the record alone, so that both the call and another process can
 // end the change.
 type Kind interface {
 	// End puts the values that follow from the end of the change with record c.
 	End(tx *store.Tx, c *changes.Record, e *End) error
 }
 
-// A Verdict describes how a change has ended, as its call would have reported it. It is decided
-// once and never revised.
+// A Verdict describes how a change has ended, in the same terms as its call. It is decided once and never
+// revised.
 type Verdict struct {
-	Outcome ps.Outcome  `json:"outcome"`
-	Idle    bool        `json:"idle,omitempty"`    // nothing had to be changed
-	Failed  []string    `json:"failed,omitempty"`  // GUIDs of the objects that were not changed
-	Notes   []string    `json:"notes,omitempty"`   // sentences for people: what was changed and what was not
+	Outcome ps.Outcome `json:"outcome"`
+	Idle    bool       `json:"idle,omitempty"`   // nothing had to be changed
+	Failed  []string   `json:"failed,omitempty"` // GUIDs of the objects that were not changed
+	// sentences for people about the changed and the unchanged parts
+	Notes   []string    `json:"notes,omitempty"`
 	Remains []ps.Object `json:"remains,omitempty"` // of an incomplete creation
 }
 
@@ -90,5 +90,5 @@ func Close(c *changes.Record, v Verdict) *End {
 // ErrClosed means that the change was closed before with another outcome.
 var ErrClosed = errors.New("the change was closed before")
 
-// ErrEnded ends an update that an earlier try has already stored.
+// ErrEnded ends an update that an earlier attempt has already stored.
 var ErrEnded = errors.New("the change has ended so already")

@@ -30,7 +30,7 @@ type Options struct {
 	Store   *store.Sealed    // nil stores nothing
 	History *changes.History // history in Store; nil for none
 	Audit   *audit.Log       // nil for no audit
-	Kinds   []Kind           // of values that are stored with the beginning of a change
+	Kinds   []Kind           // kinds of values that are stored with the beginning of a change
 
 	// Spent returns the used quota of a settled change by impact, or nil if it is unknown. Spent
 	// may be nil if there are no quotas.
@@ -109,8 +109,8 @@ func (w *Writer) Attempts() cluster.Attempts { return attempts{w} }
 // closingEvery is the interval at which changes that could not be closed at once are retried.
 const closingEvery = time.Second
 
-// RunClosing closes changes that could not be closed when their calls were answered, because the
-// store failed or their outcome was unknown. It returns when ctx ends, after a last try.
+// RunClosing closes changes that could not be closed when their calls were answered, because the store failed
+// or their outcome was unknown. It returns when ctx ends, after a last attempt.
 func (w *Writer) RunClosing(ctx context.Context) {
 	every.Do(ctx, closingEvery, func() { w.closeOpen(ctx) })
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Settler().Limit)
@@ -182,7 +182,7 @@ func (w *Writer) runTerm(ctx context.Context, term uint64, leading []func(ctx co
 	running.Wait()
 }
 
-// leaveTidy cleans up on a gateway that has led before.
+// leaveTidy cleans up when the gateway stops leading.
 func (w *Writer) leaveTidy(ctx context.Context) {
 	if term, _ := w.Member.Leads(); term != 0 {
 		return // RunClosing does this and more

@@ -27,12 +27,11 @@
 //
 // # Where the documentation contradicts itself
 //
-// The SYNTAX of a set decides whether a parameter is mandatory and its position;
-// for switches the parameter table does (SYNTAX cannot show a mandatory switch).
-// If a page marks no default set, DefaultSet is empty: a call that fits several
-// sets is then ambiguous. A Remove cmdlet that supports confirmation prompts even
-// if its page does not say so (facts A36). A parameter is missing in versions
-// older than the release that its own text names.
+// The SYNTAX of a set decides whether a parameter is mandatory and its position; for switches the parameter
+// table does (SYNTAX cannot show a mandatory switch). If a page marks no default set, DefaultSet is empty: a
+// call that fits several sets is then ambiguous. A Remove cmdlet that supports confirmation prompts even if
+// its page does not say so (facts A36). A parameter is missing in versions older than the release that its
+// description names.
 package cmdlets
 
 import "strings"
@@ -59,8 +58,8 @@ type Cmdlet struct {
 	Name   string // "Get-ADUser"
 	Module string // one of [Modules]
 
-	// DefaultSet is the set used if the arguments fit several. It is the only set if there is
-	// just one, and empty if the documentation marks none.
+	// DefaultSet is the set that is used if the arguments fit several sets. It is the only set if there is just
+	// one, and empty if the documentation marks none.
 	DefaultSet string
 	// Sets are the names of the parameter sets in the order of the page, or [AllSets] alone if
 	// the page names none.
@@ -150,8 +149,8 @@ func (c *Cmdlet) Writes() bool {
 	return true
 }
 
-// AvailableIn reports whether a version's documentation includes the cmdlet. It is false for
-// an unknown version.
+// AvailableIn reports whether a version's documentation includes the cmdlet. It returns false for an unknown
+// version.
 func (c *Cmdlet) AvailableIn(docset string) bool { return available(c.MissingIn, docset) }
 
 // AvailableIn reports whether a version's documentation includes the parameter.
@@ -188,8 +187,9 @@ func (c *Cmdlet) Param(name string) *Param {
 	return nil
 }
 
-// Find returns the parameters that a written name can mean: the one with that name or alias, otherwise
-// all with a name or alias that starts with it. If there are several, the name is ambiguous.
+// Find returns the parameters that a written name can mean. That is the parameter with that name or alias or,
+// if there is none, all parameters with a name or alias that starts with it. If there are several, the name
+// is ambiguous.
 func (c *Cmdlet) Find(written string) []*Param {
 	if p := c.Param(written); p != nil {
 		return []*Param{p}

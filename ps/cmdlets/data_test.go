@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the data files from the contract")
 
-// contract contains the members of a contract file that are used. See testdata/README.md.
+// contract contains the members of a contract file that the tests use. See testdata/README.md.
 type contract struct {
 	Module  string                 `json:"module"`
 	Cmdlets map[string]docCmdlet   `json:"cmdlets"`

@@ -8,11 +8,11 @@ import (
 	"adgateway/ps"
 )
 
-// A circuit limits how fast a lane starts processes while starts fail. A transient failure
-// is retried at once, at most [tolerated] times in a row, one attempt at a time. Any other
-// failure opens the circuit for a pause that doubles with each further failure, up to max;
-// after the pause one attempt is allowed, and another one if the last has not ended after
-// max. The first success closes the circuit. The mutex of its lane guards it.
+// A circuit limits how fast a lane starts processes while starts fail. A transient failure is retried at
+// once, at most [tolerated] times in a row, one attempt at a time. Any other failure opens the circuit for a
+// pause that doubles with each further failure, up to max; after the pause one attempt is allowed, and a
+// further one whenever the last has not ended within max. The first success closes the circuit. The mutex of
+// its lane guards it.
 type circuit struct {
 	min, max time.Duration
 
@@ -27,8 +27,8 @@ type circuit struct {
 // tolerated is the number of consecutive transient failures without a pause.
 const tolerated = 2
 
-// allow reports whether a start may be attempted now. It also returns the number of finished
-// attempts, as an argument for failed. If ok, the caller must call succeeded, failed or abandoned.
+// allow reports whether a start may be attempted now. before is the number of finished attempts, to be passed
+// to failed. If ok, the caller must call succeeded, failed or abandoned.
 func (c *circuit) allow() (before int, ok bool) {
 	if c.failures == 0 {
 		return c.ended, true
@@ -41,8 +41,7 @@ func (c *circuit) allow() (before int, ok bool) {
 	return c.ended, true
 }
 
-// open reports whether the circuit is open, so waiting for a start is futile
-// unless one is in progress.
+// open reports whether the circuit is open. If so, waiting for a start is futile unless one is in progress.
 func (c *circuit) open() bool { return c.pauses > 0 }
 
 func (c *circuit) succeeded() {
@@ -80,8 +79,8 @@ func (c *circuit) failed(before int, transient bool, reason *ps.Error) time.Dura
 // closed.
 func (c *circuit) abandoned() { c.probing = time.Time{} }
 
-// died reports whether a start failed because its process ended. Other failures, such as a
-// timeout or an invalid configuration, would recur.
+// died reports whether a start failed because its process ended. Such a failure is transient; others, such as
+// a timeout or an invalid configuration, would recur.
 func died(e *ps.Error) bool {
 	for e.Kind != ps.KindDied {
 		cause := e.Cause

@@ -60,8 +60,8 @@ func TestAFailedStartIsRetriedAtOnce(t *testing.T) {
 	}
 }
 
-// A start that fails while other sessions live, for whatever reason, does not cause requests
-// to be rejected when the last of those sessions dies.
+// A start that fails for any reason while other sessions live does not cause requests to be rejected when the
+// last of those sessions dies.
 func TestAFailedStartDoesNotOpenTheCircuitWhileASessionLives(t *testing.T) {
 	for _, reason := range []error{diedAtStart,
 		&ps.Error{Kind: ps.KindUnavailable, Message: "no sign of life"}} {

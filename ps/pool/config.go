@@ -4,19 +4,20 @@
 // ended, even while it is starting, and a session that is being replaced counts in addition
 // to its replacement. The contract of a lane:
 //
-//   - A request takes an idle session or waits in a bounded queue. Free sessions go
-//     to waiting requests in order of arrival (queue.go). Lists hold at most all
-//     but one of the Size sessions, so that slow lists cannot block writes; a list
-//     that has to wait for that is overtaken by other requests.
-//   - Sessions are started independently of the queue, as many as requests wait for and Size
-//     allows (sessions.go). No request owns a start: it takes whichever session is
-//     free first, and a start continues when the request that triggered it has left.
+//   - A request takes an idle session or waits in a bounded queue. Waiting requests get
+//     free sessions in order of arrival (queue.go). Lists may hold all but one of the
+//     Size sessions, so that slow lists cannot block writes. Other requests overtake a
+//     list that waits because of this limit.
+//   - Sessions are started independently of the queue. The lane starts as many as there are
+//     waiting requests, up to Size (sessions.go). A request is not tied to a start. It takes
+//     whichever session is free first, and a start continues when the request that triggered
+//     it has left.
 //   - A session is due to retire after a number of requests or at an age, both
 //     reduced at random by up to a tenth. One session retires at a time, and never
 //     while another one starts. If the lane is below Size, the replacement is ready
-//     before the session leaves; at Size it leaves first, so that a retirement costs
-//     at most its share of the lane for the time of a start. Until its turn comes it
-//     keeps serving. A session that dies or exceeds its memory leaves at once.
+//     before the session leaves. At Size the session leaves first, so that a retirement
+//     costs at most one session for the time of a start. Until its turn comes, a due
+//     session keeps serving. A session that dies or exceeds its memory leaves at once.
 //   - If starts keep failing, the lane pauses between attempts, at most MaxDelay
 //     (circuit.go). Requests fail at once while no session is alive and no attempt
 //     is in progress.
@@ -29,7 +30,7 @@ import (
 	"adgateway/ps"
 )
 
-// Session is what a pool holds; *session.Session implements it.
+// Session is a session in a pool. *session.Session implements it.
 //
 // Run and Probe are called by one goroutine at a time. Probe checks that the session
 // responds. Close ends the session cleanly if ctx allows, and Kill ends it immediately. Both
@@ -50,7 +51,7 @@ type Start func(ctx context.Context) (Session, error)
 type Config struct {
 	Lanes map[ps.Lane]Lane
 
-	MaxWait  time.Duration // maximum wait for a session, unless the request has its own; 10 s
+	MaxWait  time.Duration // maximum wait for a session, unless the request has its own limit; 10 s
 	Queue    int           // requests that may wait per lane, at most half of them lists; 64
 	Grace    time.Duration // time a cancelled read may continue before its session is killed; 2 s
 	MinDelay time.Duration // first pause after a failed start; 1 s

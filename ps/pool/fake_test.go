@@ -64,8 +64,8 @@ func (f *fake) Close(ctx context.Context) error {
 func (f *fake) Kill()                  { f.end() }
 func (f *fake) Memory() (int64, error) { return f.size.Load(), nil }
 
-// Dead returns the channel that end closes. If the maker has notice, its first caller, which is the
-// pool's watcher of the session, gets that instead.
+// Dead returns the channel that end closes. If the maker has notice, the first caller, which is the pool's
+// watcher of the session, gets that channel instead.
 func (f *fake) Dead() <-chan struct{} {
 	if f.notice != nil && f.watched.CompareAndSwap(false, true) {
 		return f.notice
@@ -94,7 +94,7 @@ type maker struct {
 	start   func(ctx context.Context, n int64) error // if nil, every start succeeds
 	scripts map[string]func(ctx context.Context, f *fake, req ps.Request) (*ps.Result, error)
 	hang    bool          // sessions do not end when they are closed
-	notice  chan struct{} // closes when the pool's watchers learn of dead sessions; nil means at once
+	notice  chan struct{} // closed when the pool's watchers may learn of dead sessions; nil means at once
 
 	starts, live, most, closed, probes atomic.Int64
 	mu                                 sync.Mutex

@@ -26,7 +26,7 @@ type lane struct {
 	starts   map[*attempt]struct{} // starts in progress
 	circuit  circuit
 	retiring bool // a session is being ended because it was due
-	replaced bool // a replacement has arrived, and no session has ended for it yet
+	replaced bool // whether a replacement has arrived and no session has ended for it yet
 
 	queue        list.List // of *waiter, in order of arrival
 	waitingLists int       // lists in the queue

@@ -214,8 +214,8 @@ func TestRequestsAreServedInOrderOfArrival(t *testing.T) {
 	})
 }
 
-// 500 clients wait for 4 sessions. Requests that find the queue full are refused
-// immediately, no others are, and all clients get the same share.
+// 500 clients wait for 4 sessions. Only requests that find the queue full are refused, and they are refused
+// immediately. All clients get the same share.
 func TestFiveHundredClients(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -258,8 +258,8 @@ func TestFiveHundredClients(t *testing.T) {
 	}
 }
 
-// Sessions cannot be started for a while. When the cause has gone, the lane recovers within
-// 15 s, however long it lasted.
+// Sessions cannot be started for a while. When the cause has gone, the lane recovers within 15 s, no matter
+// how long the cause lasted.
 func TestTheLaneIsBackSoonAfterTheCauseIsGone(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -359,7 +359,7 @@ func TestAHungIdleSessionDoesNotFailClose(t *testing.T) {
 	})
 }
 
-// Whatever happens concurrently, all requests get an answer and all sessions end.
+// No matter what happens concurrently, all requests get an answer and all sessions end.
 func TestClosingInTheMiddleOfEverything(t *testing.T) {
 	for at := range 40 {
 		synctest.Test(t, func(t *testing.T) {

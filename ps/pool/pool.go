@@ -122,9 +122,8 @@ func (p *Pool) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	return result, nil
 }
 
-// Drain rejects all requests that wait for a session now or would have to wait
-// later, except those that settle others. Running requests continue. It is called
-// when the gateway begins to shut down.
+// Drain rejects all requests that wait for a session now or would have to wait later, except those that
+// settle other requests. Running requests continue. It is called when the gateway begins to shut down.
 func (p *Pool) Drain() {
 	for _, l := range p.lanes {
 		l.drain()
@@ -140,9 +139,9 @@ func (p *Pool) Starting(name ps.Lane) error {
 	return nil
 }
 
-// Close rejects new and waiting requests, lets running ones finish and ends the sessions. If ctx
-// ends first, the sessions are killed, and the error is ctx's cause if that interrupted requests.
-// Close returns when all sessions and goroutines have ended. It may be called more than once.
+// Close rejects new and waiting requests, lets running ones finish and ends the sessions. If ctx ends first,
+// it kills the sessions, and returns ctx's cause if that interrupted requests. Close returns when all
+// sessions and goroutines have ended. It may be called more than once.
 func (p *Pool) Close(ctx context.Context) error {
 	p.once.Do(func() {
 		for _, l := range p.lanes {

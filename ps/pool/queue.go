@@ -48,11 +48,10 @@ func (l *lane) acquire(ctx context.Context, req ps.Request) (*held, error) {
 	return l.wait(ctx, w, limit)
 }
 
-// free returns the idle session that a request may take at once, or nil. No other
-// request waits for it, because settle leaves none idle for those that may have it.
-// It ends idle sessions that have died before [lane.died] was called: when several
-// die together, the retry of a read must not get another dead one. The caller holds
-// mu.
+// free returns the idle session that a request may take at once, or nil. No other request waits for that
+// session, because settle leaves no session idle that a waiting request may have. It ends idle sessions that
+// have died before [lane.died] was called: when several die together, the retry of a read must not get
+// another dead one. The caller holds mu.
 func (l *lane) free(list bool) *held {
 	if list && l.listPlaces() == 0 {
 		return nil

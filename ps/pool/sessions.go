@@ -36,7 +36,7 @@ const (
 // startMissing starts sessions for the waiting requests and, one after another, those that
 // are to be kept warm. The caller holds mu.
 func (l *lane) startMissing() {
-	// A slow start does not count, because the requests may not be able to wait for it.
+	// A slow start does not count, because the requests may not be able to wait until it ends.
 	promised := 0
 	for a := range l.starts {
 		if time.Since(a.at) < l.pool.cfg.MaxWait/2 {
@@ -97,8 +97,8 @@ func (l *lane) start(a *attempt) {
 	l.settle()
 }
 
-// turns limits the number of concurrent starts in a lane. Sessions then become ready one
-// after another, instead of all late.
+// turns limits the number of concurrent starts in a lane. Sessions then become ready one after another,
+// instead of all at the same late time.
 type turns chan struct{}
 
 // take waits for a turn until starting ends. A start that takes longer than most gives up
@@ -186,7 +186,7 @@ func (l *lane) putBack(h *held, list bool) {
 	l.rest(h)
 }
 
-// give ends the bookkeeping of a request that holds a session. The caller holds mu.
+// give records that a request no longer holds a session. The caller holds mu.
 func (l *lane) give(list bool) {
 	l.running--
 	if list {
@@ -317,7 +317,7 @@ func (l *lane) probe() {
 	}
 	l.probing = true
 	l.remove(h)
-	go func() { // ends before the lane is gone, because the session is still live
+	go func() { // this goroutine ends before the lane is gone, because the session is still live
 		ctx, cancel := context.WithTimeout(context.Background(), probeLimit)
 		defer cancel()
 		err := h.session.Probe(ctx)

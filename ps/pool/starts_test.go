@@ -32,8 +32,9 @@ func (c *computer) burn(ctx context.Context, need time.Duration) error {
 	return nil
 }
 
-// TestStartsAreStaggered: of five sessions that are requested together, and each need 5 s of processor
-// time, the first is ready before all are. Started at the same time, all would be ready only after 12.5 s.
+// TestStartsAreStaggered: if five sessions that each need 5 s of processor time are requested together, the
+// first is ready before the others. If they were started at the same time, all would be ready only after 12.5
+// s.
 func TestStartsAreStaggered(t *testing.T) {
 	for _, starts := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {

@@ -27,7 +27,7 @@ type Stats struct {
 	Results map[string]int64 // runs by result: "ok" or the kind of the error
 	Ended   map[string]int64 // ended sessions by reason; see [Ends]
 
-	Reason   string    // why starts fail; empty if they do not
+	Reason   string    // reason why starts fail; empty if they do not
 	Next     time.Time // earliest next start; zero means now
 	Answered time.Time // last answer of any session; zero if none yet
 	Silent   bool      // Answered is too long ago

@@ -65,7 +65,7 @@ func (h *host) lastCode() int {
 	return 0
 }
 
-// runLine runs one line. more means that the line is incomplete, and over that the process ends with code.
+// runLine runs one line. more reports that the line is incomplete, and over that the process ends with code.
 func (h *host) runLine(ctx context.Context, line string) (code int, more, over bool) {
 	err := h.session.RunLine(context.WithValue(ctx, hostKey{}, h), line, h.streams())
 	h.out.flush()

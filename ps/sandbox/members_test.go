@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A memberCase is one command line and what a real engine wrote to stdout for it.
+// A memberCase is a command line and the output that a real engine wrote to stdout for it.
 type memberCase struct {
 	Group, Name, Line, Stdout string
 }

@@ -17,8 +17,8 @@ type Network struct {
 	cut  map[[2]string]bool       // caller and host name, both folded
 }
 
-// WithCaller names the caller of commands: a gateway, followed by a # and its connection.
-// The network uses only the gateway, the write log both.
+// WithCaller names the caller of commands: a gateway, followed by a # and its connection. The network uses
+// only the gateway; the write log uses both.
 func WithCaller(ctx context.Context, caller string) context.Context {
 	return directory.WithWriter(ctx, caller)
 }

@@ -83,7 +83,8 @@ var (
 	ErrPasswordExpiry = errors.New("sandbox: the password has expired")
 )
 
-// gatewayComputer is the computer that the security log names for passwords that the gateway checks.
+// gatewayComputer is the computer that the security log names as the source of passwords that the gateway
+// checks.
 const gatewayComputer = "GATEWAY"
 
 // LogOn checks a password in the same way as a domain controller, which counts wrong ones.

@@ -149,8 +149,8 @@ func (p *process) Wait() error {
 	return nil
 }
 
-// Kill ends the process, or does nothing if it has ended. It does not wait: the engine stops
-// at its next step.
+// Kill ends the process, or does nothing if it has ended. It does not wait for the engine, which stops at its
+// next step.
 func (p *process) Kill() error {
 	select {
 	case <-p.done:

@@ -215,7 +215,7 @@ func TestPipe(t *testing.T) {
 	full.closeRead()
 	select {
 	case err := <-done:
-		_ = err // either the pipe had room for the rest, or the write failed
+		_ = err // err is nil if the pipe had room for the rest, and otherwise the write failed
 	case <-time.After(testTimeout):
 		t.Fatal("the writer waits for ever")
 	}

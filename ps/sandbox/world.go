@@ -82,8 +82,8 @@ type World struct {
 // ServiceAccount is the default account of the sandbox's sessions.
 const ServiceAccount = `svc-adgateway$`
 
-// NewWorld builds a world. The zone files are read even if the directory cannot be built, so the
-// error lists all faults of all files.
+// NewWorld builds a world. It reads the zone files even if the directory cannot be built, so that the error
+// lists all faults of all files.
 func NewWorld(ctx context.Context, o Options) (*World, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
@@ -123,8 +123,8 @@ func (w *World) exampleLockout(ctx context.Context) {
 	}
 }
 
-// ModulesOf returns modules for the sessions of an account. The directory counts the connections
-// of all these sessions together. For them, the clock of the domain is ahead by skew.
+// ModulesOf returns modules for the sessions of an account. The directory counts the connections of all these
+// sessions together. For these sessions, the clock of the domain is ahead by skew.
 func (w *World) ModulesOf(account string, skew time.Duration) []*engine.Module {
 	modules := []*engine.Module{
 		adcmd.Module(adcmd.Options{Domain: w.Directory, Culture: w.culture, Account: account, Skew: skew, Gate: w.gate}),
@@ -173,7 +173,7 @@ func readLDIF(files []string) ([][]ldif.Record, error) {
 	return layers, errors.Join(faults...)
 }
 
-// warningsShown is how many warnings about files are shown. Further ones are only counted.
+// warningsShown is the number of warnings about files that are shown. Further warnings are only counted.
 const warningsShown = 200
 
 func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
@@ -323,8 +323,8 @@ func octets(values []string) [][]byte {
 // errRefused is the error of a connection to a server that is off.
 var errRefused = errors.New("connection refused: the simulated server is off")
 
-// Dial simulates a connection to a server, for probes: it returns a connection whose
-// other end is closed, or an error if the server is off or unknown.
+// Dial simulates a connection to a server, for probes. It returns a connection whose other end is closed, or
+// an error if the server is off or unknown.
 func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

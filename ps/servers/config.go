@@ -1,11 +1,12 @@
 // Package servers chooses the domain controller and the DNS server that requests go to.
 //
-// One of each is pinned for the whole gateway, so that each request reads what earlier ones wrote (facts
-// G1, G8). [Servers] is a [ps.Runner] that wraps another one: it passes the pinned server to scripts
-// that declare the parameter Server (ComputerName on the dns lane) and records the server in the result.
+// One server of each kind is pinned for the whole gateway, so that each request sees the changes of earlier
+// requests (facts G1, G8). [Servers] is a [ps.Runner] that wraps another one. It passes the pinned server to
+// scripts that declare the parameter Server (ComputerName on the dns lane) and records the server in the
+// result.
 //
-// Candidates come from the settings or are discovered by a script; their ports are probed from Go. When
-// a server refuses connections, the next one is pinned (failover.go); later it tries to return to the
+// The candidates come from the settings or are discovered by a script. Go code probes their ports. When a
+// server refuses connections, [Servers] pins the next one (failover.go) and later tries to return to the
 // preferred one.
 package servers
 
@@ -20,8 +21,8 @@ import (
 // Dial opens a connection, as net.Dialer.DialContext does.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Config configures [New]. Runner and Script are required; other zero fields get
-// the defaults given with them.
+// Config configures [New]. Runner and Script are required. Other fields have the defaults given in their
+// comments.
 type Config struct {
 	Runner ps.Runner
 	Script func(name string) (ps.Script, bool) // returns a script's declaration
@@ -32,7 +33,8 @@ type Config struct {
 	Directory []string
 	DNS       []string
 
-	// Shared is the choice of several gateways that pin the same server. It is nil if this gateway is alone.
+	// Shared is the choice that several gateways share, so that they pin the same server. It is nil if this
+	// gateway is alone.
 	Shared Shared
 
 	SessionWait  time.Duration // how long a discovery waits for a session; zero means the Runner's default
@@ -43,21 +45,22 @@ type Config struct {
 	Retry        time.Duration // maximum interval between attempts while no server answers; default 5 s
 	Verify       time.Duration // idle time after which a write requires a probe first; default 30 s
 
-	// Starting returns the reason why the Runner has never had a session, or nil once it has had one. A
-	// nil function means that this is unknown.
+	// Starting returns the reason why the Runner has never had a session, or nil once it has had one. Starting
+	// may be nil if the reason is never known.
 	Starting func() error
-	// Started receives a value when a session has started, so that a failed discovery is
-	// repeated immediately. May be nil.
+	// Started receives a value when a session has started, so that a failed discovery is repeated immediately.
+	// It may be nil.
 	Started <-chan struct{}
 
-	// Log receives every change of server with its reason; nil discards them.
+	// Log receives every change of server with its reason. It may be nil.
 	Log func(message string, fields map[string]any)
-	// Debug receives every discovery and every failed connection; nil discards
-	// them. The fields are computed only if it calls the function.
+	// Debug receives every discovery and every failed connection. It may be nil. The fields are computed only if
+	// Debug calls the function fields.
 	Debug func(message string, fields func() map[string]any)
 }
 
-// Candidate is a discovered server. A nil field is unknown, so the port probes decide.
+// Candidate is a discovered server. A nil field means that the fact is unknown and that the port probes
+// decide.
 type Candidate struct {
 	HostName string `json:"hostName"`
 	Site     string `json:"site"`
@@ -74,11 +77,12 @@ type Status struct {
 	Candidates []string  `json:"candidates"` // in order of preference
 	Failovers  int       `json:"failovers"`
 	Rejected   bool      `json:"rejected"` // every candidate has recently rejected the gateway's account
-	Unusable   string    `json:"unusable"` // why this gateway cannot use the shared server; empty if it can
-	// of the last change, or why no server answers or all reject the account
+	// reason why this gateway cannot use the shared server; empty if it can
+	Unusable string `json:"unusable"`
+	// reason for the last change, or why no server answers or all reject the account
 	Reason string `json:"reason"`
 
-	// Warnings are the warnings of the last discovery, about domain controllers that cannot be
-	// used, and one about a pinned server that the settings do not name.
+	// Warnings contains the warnings of the last discovery about domain controllers that cannot be used, and a
+	// warning if the settings do not name the pinned server.
 	Warnings []string `json:"warnings"`
 }

@@ -21,9 +21,9 @@ const (
 	notListed = "not_listed"
 )
 
-// pinned returns the pinned server of a group, after pinning one if necessary. The error is
-// the reason if none answers. A server that has been idle is probed before a write, because
-// a write that has started cannot be repeated.
+// pinned returns the pinned server of a group, after pinning one if necessary. It returns an error if no
+// server answers. A server that has been idle is probed before a write, because a write that has started
+// cannot be repeated.
 func (s *Servers) pinned(ctx context.Context, g *group, write bool) (string, error) {
 	g.follow(ctx)
 	host, silent := g.current()
@@ -61,7 +61,7 @@ func (s *Servers) pinned(ctx context.Context, g *group, write bool) (string, err
 		RetryAfter: s.cfg.Retry}
 }
 
-// find discovers candidates if there are none, and pins one.
+// find discovers candidates if none are known, and pins one of them.
 func (s *Servers) find(ctx context.Context, g *group) {
 	g.mu.Lock()
 	none := len(g.candidates) == 0 && time.Since(g.tried) >= s.cfg.Retry
@@ -81,8 +81,9 @@ func (s *Servers) discovering() string {
 	return text
 }
 
-// discover asks the directory for its domain controllers. Only one discovery runs at a time; concurrent
-// callers wait for it and share its outcome. It continues if the caller that started it leaves.
+// discover asks the directory for its domain controllers. Only one discovery runs at a time. Concurrent
+// callers wait for that discovery and share its outcome. The discovery continues if the caller that started
+// it leaves.
 func (s *Servers) discover(ctx context.Context, force bool) {
 	s.mu.Lock()
 	done := s.discovery
@@ -165,9 +166,9 @@ func described(found []Candidate) string {
 	return string(text)
 }
 
-// undiscovered records why a discovery failed and when to try again. If there was no
-// session, the next attempt is at the time when the runner expects one. Requests may try
-// earlier, because an attempt is cheap and the failure does not concern the directory.
+// undiscovered records why a discovery failed and when to try again. If there was no session, the next
+// attempt is made when the runner expects to have one. Requests may try earlier, because an attempt is cheap
+// and the failure is not the directory's.
 func (s *Servers) undiscovered(e *ps.Error) {
 	tried, pause := time.Now(), s.cfg.Retry
 	if e.Kind == ps.KindDied || e.Kind == ps.KindUnavailable {
@@ -245,9 +246,8 @@ func hostNames(found []Candidate, fits func(Candidate) bool) []string {
 	return names
 }
 
-// keep maintains the pinned servers until ctx is done: it pins them at start and
-// when they are lost, probes suspects, repeats the discovery, and returns to
-// preferred servers.
+// keep maintains the pinned servers until ctx is done. It pins a server at the start and when the pinned one
+// is lost, probes suspects, repeats the discovery, and returns to preferred servers.
 func (s *Servers) keep(ctx context.Context) {
 	defer close(s.done)
 	back := time.NewTicker(s.cfg.Return)
@@ -313,7 +313,7 @@ func (s *Servers) first(ctx context.Context) {
 	s.dns.establish(ctx)
 }
 
-// lost starts a new discovery and pins a server for a group that has none.
+// lost handles a group without a pinned server. It starts a new discovery and pins a server.
 func (s *Servers) lost(ctx context.Context, g *group) {
 	if !g.fixed {
 		s.discover(ctx, true)
@@ -328,8 +328,8 @@ func (g *group) check(ctx context.Context, host string) {
 	}
 }
 
-// leaveUndiscovered unpins a server that the last discovery did not find. A server that
-// gateways share stays pinned.
+// leaveUndiscovered unpins a server that the last discovery did not find. A server that several gateways
+// share stays pinned.
 func (g *group) leaveUndiscovered(ctx context.Context) {
 	if g.cfg.Shared != nil {
 		return

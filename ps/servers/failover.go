@@ -15,20 +15,20 @@ const (
 	noEndpointType     = "System.ServiceModel.EndpointNotFoundException"
 )
 
-// cause classifies a script's error by its meaning for the server.
+// cause says what a script's error means for the server.
 type cause int
 
 const (
 	none     cause = iota // the server has responded
-	gone                  // out of reach, the only reason to fail over immediately (facts G9)
+	gone                  // the server cannot be contacted; the only reason to fail over immediately (facts G9)
 	broken                // a connection broke, which the request itself may have caused (facts D16)
 	rejected              // the server rejected the gateway's account (facts D17)
 	slow                  // the server did not respond in time
 	busy                  // the server had no capacity, or gave up a search (facts D14)
-	noLDAP                // the server has responded, but not its LDAP service to ADSI
+	noLDAP                // the server has responded, but its LDAP service has not responded to ADSI
 )
 
-// faults are the web service's faults that concern the server itself.
+// faults contains the faults of the web service that concern the server itself.
 var faults = map[string]cause{
 	"EndpointUnavailable": busy, "EnumerationContextLimitExceeded": busy, "MaxEnumCtxsTotalReached": busy,
 	"EOutOfMemory": busy, "InvalidEnumerationContext": busy,
@@ -36,9 +36,9 @@ var faults = map[string]cause{
 	"AnonymousNotAllowed": rejected,
 }
 
-// causeOf decides by type, number and fault, never by message. If LDAP does not respond to
-// ADSI (8250), that is no reason to leave the controller: its web service responds, and on
-// another controller the port is probably closed as well.
+// causeOf decides by type, number and fault, never by message. If LDAP does not respond to ADSI (8250), the
+// gateway does not leave the controller, because its web service responds and the LDAP port is probably
+// closed on another controller as well.
 func causeOf(e *ps.Error) cause {
 	number := strings.TrimPrefix(e.Native, "WIN32 ")
 	if number == "" {
@@ -73,13 +73,13 @@ func ofDirectory(e *ps.Error) bool {
 		e.Code == "8250"
 }
 
-// readVerbs are the first words in the labels of steps that only read: they resolve and
-// guard objects. A script that fails in such a step has not requested a change yet.
+// readVerbs are the first words in the labels of steps that only read, because they resolve or guard objects.
+// A script that fails in such a step has not requested a change yet.
 var readVerbs = map[string]bool{"find": true, "check": true, "read": true, "list": true, "count": true,
 	"discover": true}
 
-// beforeChange reports whether a failed write certainly changed nothing: it reported no step,
-// and it failed in a step that only reads or because no server was found at all (1355).
+// beforeChange reports whether a failed write certainly changed nothing. That is the case if it reported no
+// step, and failed in a step that only reads or because no server was found at all (1355).
 func beforeChange(e *ps.Error) bool {
 	if len(e.Steps) > 0 || (e.Outcome != ps.OutcomeNone && e.Outcome != "") {
 		return false
@@ -88,8 +88,8 @@ func beforeChange(e *ps.Error) bool {
 	return e.Code == "1355" || readVerbs[verb]
 }
 
-// doubt sets the outcome of a write to unknown if its server was lost during a change. The
-// script then saw no success, but the server may have made the change.
+// doubt sets the outcome of a write to unknown if its server was lost during a change. The script has then
+// not seen a success, but the server may have made the change.
 func doubt(req ps.Request, e *ps.Error) {
 	if req.Write && !beforeChange(e) && (e.Outcome == ps.OutcomeNone || e.Outcome == "") {
 		e.Outcome = ps.OutcomeUnknown

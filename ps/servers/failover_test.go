@@ -17,8 +17,8 @@ var (
 	writeCall = regexp.MustCompile(`\b(Add|Clear|Disable|Enable|Move|New|Register|Remove|Rename|Reset|Restore|Set|Unlock)-(AD|DnsServer)[A-Za-z]+`)
 )
 
-// No script requests a change in a step whose label starts with one of readVerbs, or before
-// its first step. beforeChange relies on that.
+// No script requests a change in a step whose label starts with one of readVerbs, or before its first step.
+// The function beforeChange relies on that.
 func TestScriptsChangeNothingInReadingSteps(t *testing.T) {
 	writers := 0
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {

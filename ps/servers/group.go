@@ -191,9 +191,9 @@ func (g *group) lock(ctx context.Context) bool {
 
 func (g *group) unlock() { <-g.moving }
 
-// leave pins another server because host does not answer, unless another caller already has. It
-// reports whether a server other than host is pinned now. If no other server answers, host is kept
-// as long as it accepts connections. Gateways that share the choice leave a server only together.
+// leave pins another server because host does not answer, unless another caller has already pinned one. It
+// reports whether a server other than host is pinned now. If no other server answers, host is kept as long as
+// it accepts connections. Gateways that share the choice leave a server only together.
 func (g *group) leave(ctx context.Context, host, why string) bool {
 	if g.cfg.Shared != nil {
 		return g.disappointed(ctx, host, why)
@@ -216,8 +216,8 @@ func (g *group) leave(ctx context.Context, host, why string) bool {
 	return next != ""
 }
 
-// establish pins the first candidate that answers. It does nothing until the candidates are
-// known, nor shortly after none of them answered.
+// establish pins the first candidate that answers. It does nothing while the candidates are unknown, or
+// shortly after an attempt in which no candidate answered.
 func (g *group) establish(ctx context.Context) string {
 	if !g.lock(ctx) {
 		return ""
@@ -246,8 +246,8 @@ func (g *group) establish(ctx context.Context) string {
 	return pin
 }
 
-// better pins the first candidate that answers and is preferred to the pinned server. It
-// unpins a server that is no longer a candidate. Only keep calls it.
+// better pins the first candidate that answers and is preferred to the pinned server. It unpins the pinned
+// server if that is no longer a candidate. Only keep calls better.
 func (g *group) better(ctx context.Context) {
 	if g.cfg.Shared != nil || !g.lock(ctx) { // a shared choice stays
 		return
@@ -273,7 +273,7 @@ func (g *group) before(a, b string) bool {
 	return slices.Index(g.candidates, a) < slices.Index(g.candidates, b)
 }
 
-// firstUp returns the first candidate that answers and for which may returns true.
+// firstUp returns the first candidate that answers and that may accepts.
 func (g *group) firstUp(ctx context.Context, may func(string) bool) string {
 	g.mu.Lock()
 	candidates := slices.Clone(g.candidates)
@@ -296,7 +296,7 @@ func (g *group) set(host, why string) {
 	tell()
 }
 
-// replaced is set for callers that hold mu. They call tell after they have released it.
+// replaced is like set, for callers that hold mu. They must call tell after releasing mu.
 func (g *group) replaced(host, why string) (tell func()) {
 	now := time.Now()
 	before := g.pin
@@ -333,8 +333,8 @@ func listed(hosts []string) string {
 	return strings.Join(hosts, ", ")
 }
 
-// reach returns the servers that answer now and those that do not, first the candidates in
-// order and then the others.
+// reach returns the servers that answer now and those that do not. In each list the candidates come first, in
+// order of preference.
 func (g *group) reach(ctx context.Context) (up, down []string) {
 	candidates := g.known()
 	for i, ok := range g.probeAll(ctx, candidates) {

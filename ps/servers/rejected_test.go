@@ -99,8 +99,8 @@ func TestRejectionsExpire(t *testing.T) {
 	})
 }
 
-// A request that breaks its connection, or a closed port that only ADSI needs, is no reason
-// to leave a domain controller that accepts connections.
+// The gateway does not leave a domain controller that accepts connections just because a request breaks its
+// connection or a port that only ADSI needs is closed.
 func TestTransportFaultsDoNotWalk(t *testing.T) {
 	brokenConnection := &ps.Error{Kind: ps.KindScript, Step: "find user", Code: "0", Outcome: ps.OutcomeNone,
 		Type:  "Microsoft.ActiveDirectory.Management.ADServerDownException",

@@ -35,7 +35,7 @@ type Servers struct {
 	done chan struct{} // closed when keep returns
 
 	mu          sync.Mutex
-	discovery   chan struct{} // closed when the running discovery ends; nil if none runs
+	discovery   chan struct{} // closed when the running discovery ends; nil if no discovery is running
 	discoveries sync.WaitGroup
 	pause       time.Duration // until keep next tries to pin lost servers
 	warnings    []string      // warnings of the last discovery
@@ -82,9 +82,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Close stops the search for servers and waits for it to end or for ctx. It does
-// not close the wrapped runner, which must outlive it. It may be called more than
-// once.
+// Close stops the search for servers and waits until the search has ended or ctx is done. It may be called
+// more than once. It does not close the wrapped runner, which must not be closed earlier.
 func (s *Servers) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.stop() // under the lock, so that no discovery starts later
@@ -119,10 +118,10 @@ func (s *Servers) Status() (directory, dns Status) {
 	return directory, dns
 }
 
-// Run passes the pinned servers to the script if it declares parameters for them and the
-// caller has not set these. If the server cannot be contacted, the next one is pinned and
-// the request is run once more there, provided that no records have been delivered and the
-// request is a read, or a write that has certainly changed nothing.
+// Run passes the pinned servers to the script if the script declares parameters for them and the caller has
+// not set these parameters. If the server cannot be contacted, Run pins the next server and runs the request
+// once more there, provided that no records have been delivered and that the request is a read, or a write
+// that has certainly changed nothing.
 func (s *Servers) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	script, known := s.cfg.Script(req.Script)
 	if !known {
@@ -132,7 +131,7 @@ func (s *Servers) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	if records := req.Records; records != nil {
 		req.Records = func(batch json.RawMessage) error { answered.Store(true); return records(batch) }
 	}
-	rejecting, instead := "", "" // domain controller that rejected the account, and the one to try instead
+	rejecting, instead := "", "" // the domain controller that rejected the account, and the one to try instead
 	for first := true; ; first = false {
 		use, err := s.choose(ctx, req, script)
 		if err != nil {
@@ -205,7 +204,8 @@ func (s *Servers) choose(ctx context.Context, req ps.Request, script ps.Script) 
 		}
 	}
 	if wants(argKnown) {
-		_, _ = s.pinned(ctx, s.directory, false) // waits for the first discovery, because no server is known before
+		// waits for the first discovery, because no server is known until then
+		_, _ = s.pinned(ctx, s.directory, false)
 		u.lists[argKnown] = ps.List(s.directory.known())
 	}
 	return u, nil
@@ -241,7 +241,7 @@ func (u *use) request(req ps.Request) ps.Request {
 	return req
 }
 
-// host returns the server that produced the result: the DNS server if used.
+// host returns the server that produced the result, which is the DNS server if one was used.
 func (u *use) host() string {
 	if u.dns != nil {
 		return u.nameServer
@@ -259,7 +259,8 @@ func (u *use) answered() {
 	}
 }
 
-// blame returns the server that an error concerns. The group is nil if there is none.
+// blame returns the server that an error concerns and its group. The group is nil if the error concerns no
+// server.
 func (u *use) blame(e *ps.Error) (*group, string) {
 	if u.dns != nil && (u.directory == nil || !ofDirectory(e)) {
 		return u.dns, u.nameServer
@@ -267,9 +268,9 @@ func (u *use) blame(e *ps.Error) (*group, string) {
 	return u.directory, u.controller
 }
 
-// failed handles the error of a run. It pins another server if this one could not be
-// contacted, and corrects an outcome that the script could not know. It reports whether the
-// request may be run again, and on which domain controller if not on the pinned one.
+// failed handles the error of a run. It pins another server if this one could not be contacted, and corrects
+// the outcome if the script could not know it. It reports whether the request may be run again, and returns
+// the domain controller to use unless that is the pinned one.
 func (s *Servers) failed(
 	ctx context.Context, req ps.Request, u *use, e *ps.Error, first bool,
 ) (again bool, instead string) {
@@ -316,8 +317,8 @@ func (s *Servers) failed(
 	}
 }
 
-// gone handles an error that means that the server could not be contacted. It reports
-// whether another server is now pinned.
+// gone handles an error of a run that could not contact the server. It reports whether another server is now
+// pinned.
 func (s *Servers) gone(ctx context.Context, req ps.Request, g *group, host string, e *ps.Error) bool {
 	doubt(req, e)
 	moved := g.leave(ctx, host, e.Error())
@@ -325,16 +326,16 @@ func (s *Servers) gone(ctx context.Context, req ps.Request, g *group, host strin
 	return moved
 }
 
-// unavailable turns the error of a run without effect into one for which callers can advise a retry.
+// unavailable converts the error of a run without effect to an error that tells callers to retry.
 func (s *Servers) unavailable(e *ps.Error) {
 	if e.Outcome == ps.OutcomeNone || e.Outcome == "" {
 		e.Kind, e.RetryAfter = ps.KindUnavailable, s.cfg.Retry
 	}
 }
 
-// rejected handles an error that means that a server rejected the gateway's account. The
-// fault may lie with that server alone, so another one is tried if the request can be
-// repeated. If all servers reject the account, the account is at fault.
+// rejected handles an error of a run whose server rejected the gateway's account. The fault may lie with that
+// server alone, so another server is tried if the request can be repeated. If all servers reject the account,
+// the account is at fault.
 func (s *Servers) rejected(
 	ctx context.Context, g *group, host string, e *ps.Error, repeatable bool,
 ) (again bool, instead string) {

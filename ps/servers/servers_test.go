@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// world is a set of servers, some of them up, and a runner over them.
+// world is a set of servers, of which some are up, and a runner that uses them.
 type world struct {
 	t  *testing.T
 	mu sync.Mutex
@@ -28,7 +28,7 @@ type world struct {
 	answer    func(host string, req ps.Request) error // the answer of every other script; nil means success
 	ran       []string                                // script@server, in order
 	dialled   int
-	hang      time.Duration // how long a dial to a server that is down hangs
+	hang      time.Duration // how long an attempt to connect to a server that is down takes
 }
 
 func newWorld(t *testing.T, up ...string) *world {
@@ -178,7 +178,7 @@ func request(write bool) ps.Request {
 	return user()
 }
 
-// assertAsked asserts that a request was sent to these hosts in order.
+// assertAsked asserts that a request was sent to the given hosts in this order.
 func assertAsked(t *testing.T, w *world, req ps.Request, hosts []string) {
 	t.Helper()
 	var asked []string

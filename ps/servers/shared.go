@@ -10,40 +10,40 @@ import (
 	"adgateway/ps"
 )
 
-// Shared is a choice of servers that several gateways share. A change made through one
-// gateway is then visible through the others, and no two gateways give the same name to
-// objects at different controllers. It is safe for concurrent use.
+// Shared is a choice of servers that several gateways share. With the same server, a change made through one
+// gateway is visible through the others, and two gateways cannot create objects of the same name on different
+// controllers. It is safe for concurrent use.
 type Shared interface {
-	// Pinned returns the server of a lane, or "" if none is pinned yet, and the number of the
-	// choice, which increases. It is called for each run.
+	// Pinned returns the server of a lane, or "" if none is pinned yet, and the number of the choice. Each new
+	// choice has a higher number. Pinned is called for each run.
 	Pinned(ctx context.Context, lane ps.Lane) (server string, epoch uint64)
 	// Pin pins a server of a lane, unless one is already pinned.
 	Pin(ctx context.Context, lane ps.Lane, server string) error
-	// Reached records whether this gateway can use the pinned server, and another server that
-	// it could use instead, or "".
+	// Reached records whether this gateway can use the pinned server, and the name of a server that it could use
+	// instead, or "".
 	Reached(lane ps.Lane, server string, reached bool, other string)
-	// Doubted reports whether another gateway cannot use the pinned server.
+	// Doubted reports whether any other gateway cannot use the pinned server.
 	Doubted(lane ps.Lane) bool
 }
 
 const (
 	lookEvery  = time.Second      // interval at which the shared choice is read
 	probeEvery = 5 * time.Second  // interval of probes while the pinned server is silent
-	mostFailed = 3                // failed runs until a server that accepts connections counts as unusable
+	mostFailed = 3                // number of failed runs after which a server that accepts connections counts as unusable
 	setAside   = 15 * time.Second // time for which it then counts as unusable
 )
 
 // common is a group's view of the shared choice.
 type common struct {
 	epoch    uint64    // of the pin; 0 means this gateway's own choice
-	unusable string    // why this gateway cannot use the pinned server; empty if it can
+	unusable string    // reason why this gateway cannot use the pinned server; empty if it can
 	failed   int       // number of consecutive failed runs on it
-	fault    string    // why they failed
-	until    time.Time // end of the time for which it counts as unusable because of that
+	fault    string    // reason why the runs failed
+	until    time.Time // time until which the server counts as unusable because of failed runs
 }
 
-// follow adopts the server that the gateways have pinned. It reports whether there is one,
-// or whether none is needed because this gateway is alone.
+// follow adopts the server that the gateways have pinned. It returns false if they have not pinned one yet,
+// and true if this gateway is alone and so needs no agreement.
 func (g *group) follow(ctx context.Context) bool {
 	if g.cfg.Shared == nil {
 		return true
@@ -68,7 +68,7 @@ func (g *group) follow(ctx context.Context) bool {
 	return true
 }
 
-// agree pins a server for all gateways. If that is impossible, this gateway alone uses it meanwhile.
+// agree pins host for all gateways. If that is impossible, only this gateway uses host in the meantime.
 func (g *group) agree(ctx context.Context, host string) {
 	if err := g.cfg.Shared.Pin(ctx, g.lane, host); err == nil && g.follow(ctx) {
 		return
@@ -78,7 +78,7 @@ func (g *group) agree(ctx context.Context, host string) {
 	}
 }
 
-// look follows the shared choice and reports to the other gateways whether this gateway can use the server.
+// look adopts the shared choice and tells the other gateways whether this gateway can use the server.
 func (g *group) look(ctx context.Context) {
 	agreed := g.follow(ctx)
 	host, silent := g.current()
@@ -102,8 +102,8 @@ func (g *group) unusable() string {
 	return g.common.unusable
 }
 
-// epoch returns the number of the shared choice that this gateway follows, or 0 if the choice is
-// its own. If the choice moves after a run has selected its server, the run's change is refused.
+// epoch returns the number of the shared choice that this gateway follows, or 0 if this gateway chose the
+// server alone. If the shared choice moves after a run has selected its server, the run's change is refused.
 func (g *group) epoch() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -152,8 +152,8 @@ func (g *group) examine(ctx context.Context, host string) bool {
 	return why == ""
 }
 
-// disappointed records that a run has failed on the pinned server. The gateways replace the
-// server if most of them cannot use it. It reports whether they have already replaced it.
+// disappointed records that a run has failed on the pinned server. The gateways replace a server that most of
+// them cannot use. disappointed reports whether they have already replaced this one.
 func (g *group) disappointed(ctx context.Context, host, why string) (moved bool) {
 	g.follow(ctx)
 	g.mu.Lock()
@@ -170,15 +170,15 @@ func (g *group) disappointed(ctx context.Context, host, why string) (moved bool)
 	return moved
 }
 
-// rejected is rejects for callers that do not hold mu.
+// rejected is like rejects, for callers that do not hold mu.
 func (g *group) rejected(host string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.rejects(host)
 }
 
-// unlisted returns a warning if the gateways use a server that this gateway's settings do
-// not name. The caller holds mu.
+// unlisted returns a warning if the gateways use a server that this gateway's settings do not name. The
+// caller must hold mu.
 func (g *group) unlisted() []string {
 	if g.cfg.Shared == nil || !g.fixed || g.pin == "" ||
 		slices.ContainsFunc(g.candidates, func(h string) bool { return strings.EqualFold(h, g.pin) }) {

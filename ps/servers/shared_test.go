@@ -186,7 +186,7 @@ func TestSharedServerFails(t *testing.T) {
 	}
 }
 
-// failing returns a function that answers scripts, with failure on one host.
+// failing returns a function that answers scripts, but fails with failure on one host.
 func failing(host string, failure *ps.Error) func(string, ps.Request) error {
 	return func(at string, _ ps.Request) error {
 		if at == host {
@@ -196,7 +196,7 @@ func failing(host string, failure *ps.Error) func(string, ps.Request) error {
 	}
 }
 
-// TestIdleSharedServerIsProbed: a gateway notices that the server cannot be used even without a call.
+// TestIdleSharedServerIsProbed: a gateway that receives no calls notices when the server cannot be used.
 func TestIdleSharedServerIsProbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newChoice()
@@ -226,8 +226,8 @@ func TestIdleSharedServerIsProbed(t *testing.T) {
 	})
 }
 
-// TestNoSharedChoiceYet: while the gateways cannot agree, each reads from a server that it
-// can reach. Later they agree on a server that one of them has chosen.
+// TestNoSharedChoiceYet: while the gateways cannot agree, each one reads from a server that it can reach.
+// Later they agree on a server that one of them has chosen.
 func TestNoSharedChoiceYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newChoice()

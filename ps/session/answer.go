@@ -19,7 +19,8 @@ type answer struct {
 	records func(json.RawMessage) error
 	newList func() *sorted.Records // returns an empty list for records with keys
 	// announced receives the intent before the first change and answers the process. It reports whether the
-	// process may have been told to proceed. An error means that the change was refused. Nil for a boot.
+	// process may have been told to proceed. An error means that the change was refused. announced is nil during
+	// a boot.
 	announced func(*ps.Intent) (bool, error)
 
 	list    *sorted.Records // records with keys; nil if there are none
@@ -30,7 +31,7 @@ type answer struct {
 	result  *ps.Result
 	failure *ps.Error
 	refused error // error returned by records
-	denied  error // why the announced change was refused
+	denied  error // reason why the announced change was refused
 	garbled bool  // a frame was invalid
 }
 
@@ -123,8 +124,8 @@ func (a *answer) take(f frame) error {
 	return nil
 }
 
-// takeKeyed adds records that come in no order, each with the key of its place. They are passed on
-// at the end, so a list whose reading fails has passed none.
+// takeKeyed adds records that arrive in no particular order, each with a sort key. They are passed on only at
+// the end, so if reading a list fails, none of its records has been passed on.
 func (a *answer) takeKeyed(f frame) error {
 	var batch struct {
 		Keys    []string
@@ -142,7 +143,7 @@ func (a *answer) takeKeyed(f frame) error {
 	return a.list.Add(batch.Keys, batch.Records)
 }
 
-// passSorted passes the records with keys on, in the order of their keys.
+// passSorted passes on the records with keys, in the order of their keys.
 func (a *answer) passSorted() error {
 	if a.list == nil || a.refused != nil {
 		return nil
@@ -167,7 +168,7 @@ func (a *answer) close() {
 	}
 }
 
-// outcome returns the outcome in an error frame, or the safest one if the frame contains none.
+// outcome returns the outcome in an error frame, or the safest outcome if the frame contains none.
 func (a *answer) outcome(e *ps.Error) ps.Outcome {
 	switch e.Outcome {
 	case ps.OutcomeNone, ps.OutcomePartial, ps.OutcomeDone, ps.OutcomeUnknown:

@@ -187,8 +187,8 @@ func (lostFile) Put([]byte) error                { return nil }
 func (lostFile) Get(int, []byte) ([]byte, error) { return nil, os.ErrClosed }
 func (lostFile) Close()                          {}
 
-// TestSecretsComeBesideTheRecords: secrets arrive in a frame of their own, each in base64
-// and separated by spaces, and are never printed.
+// TestSecretsComeBesideTheRecords: secrets arrive in a separate frame, encoded in base64 and separated by
+// spaces, and are never printed.
 func TestSecretsComeBesideTheRecords(t *testing.T) {
 	a := &answer{}
 	require.NoError(t, a.take(frame{kind: frameSecrets, payload: []byte("aHVudGVyMg== w7xiZXI=")}))

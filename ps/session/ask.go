@@ -29,7 +29,7 @@ func Ask(ctx context.Context, starter Starter, lines string) (string, error) {
 	var written, complaints strings.Builder
 	read := make(chan struct{}, 2)
 	collect := func(into *strings.Builder, from io.Reader) {
-		_, _ = io.Copy(into, io.LimitReader(from, maxAnswer)) // an error ends the stream in the same way as EOF
+		_, _ = io.Copy(into, io.LimitReader(from, maxAnswer)) // an error ends the stream just like EOF
 		_, _ = io.Copy(io.Discard, from)
 		read <- struct{}{}
 	}

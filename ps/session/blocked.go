@@ -11,13 +11,14 @@ import (
 	"adgateway/ps"
 )
 
-// blockedText is the message of a start that was blocked, with the id of the error.
+// blockedText is the format of the message about a blocked start. It is followed by the id of the error.
 const blockedText = "endpoint protection or a policy blocked the gateway's PowerShell (%s): allow " +
 	"adgateway.exe and the PowerShell that it starts, " +
 	"as 'gateway/manual/network.md' says"
 
-// blockedIDs matches the id of a block in PowerShell's output. The boot line is not run at all, so no frame
-// can report it. Windows PowerShell writes the id of each error; the concise view of PowerShell 7 does not.
+// blockedIDs matches the error id of a block in PowerShell's output. No frame can report a block, because the
+// boot line is not run at all. Windows PowerShell writes the id of each error, but the concise view of
+// PowerShell 7 does not.
 var blockedIDs = regexp.MustCompile(`\b(?:` + ps.BlockedByProtection + `|` + ps.BlockedByPolicy + `)\b`)
 
 // refused returns the error of a process that cannot be started.

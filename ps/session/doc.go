@@ -1,14 +1,14 @@
 // Package session runs scripts in one long-lived PowerShell process.
 //
-// go-powershell starts the process through a [backend.Starter]: [Local] for a real one; the sandbox
-// has its own. This package wraps that Starter (link.go), because the library's Shell can neither
-// pass arguments nor kill, and reads in quadratic time: stdout is split (split.go), so that frames
-// and noise are handled here and the Shell sees only its two markers.
+// go-powershell starts the process through a [backend.Starter], which is [Local] for a real process. The
+// sandbox has its own Starter. This package wraps the Starter (link.go), because the library's Shell can
+// neither pass arguments nor kill the process, and takes quadratic time to read its output. The wrapper
+// splits stdout (split.go): this package handles frames and noise, and the Shell sees only its two markers.
 //
-// A single Execute of the Shell lasts as long as the session. Its command is the boot line
-// (boot.go), which defines the prelude and the scripts and calls the prelude's Start-GatewaySession.
-// That imports the module, sends a ready frame and enters the request loop. Each request is then one
-// data line, and each answer is a sequence of frames (frame.go, answer.go).
+// The session calls Execute of the Shell only once, and the call lasts as long as the session. Its command is
+// the boot line (boot.go), which defines the prelude and the scripts and calls the prelude's
+// Start-GatewaySession. This function imports the module, sends a ready frame and enters the request loop.
+// Each request is then one data line, and each answer is a sequence of frames (frame.go, answer.go).
 //
 // Anything unexpected (deadline, exit, malformed frame, wrong id, too much output) kills the process
 // and ends the session; a session is never reused after that. [Session.Dead] signals the end. Close
@@ -41,10 +41,10 @@ type Boot struct {
 
 // Config configures a session. Starter and Boot are required.
 type Config struct {
-	// Starter starts the process. Its Waiter must also implement Kill() error, which ends the
-	// process and everything it started; Kill may be called at any time and more than once. Wait is
-	// called immediately and must not close the streams. The writer must be an io.Closer. The
-	// Waiter may implement Memory() (int64, error), which returns the private bytes of its process.
+	// Starter starts the process. Its Waiter must also implement Kill() error, which ends the process and
+	// everything that the process started. Kill may be called at any time and more than once. Wait is called
+	// immediately and must not close the streams. The writer must be an io.Closer. The Waiter may implement
+	// Memory() (int64, error), which returns the private bytes of its process.
 	Starter Starter
 	Boot    Boot
 
@@ -53,7 +53,8 @@ type Config struct {
 	Limit        time.Duration // limit of requests without one; zero means [DefaultLimit]
 	// limit in bytes for a frame, the noise, and the whole answer to a request; zero means [DefaultMaxOutput]
 	MaxOutput int64
-	// limit in bytes for the whole answer to a list, passed on frame by frame; zero means [DefaultMaxList]
+	// limit in bytes for the whole answer to a list, which is passed on frame by frame; zero means
+	// [DefaultMaxList]
 	MaxList int64
 
 	// Rehearsal is a function without parameters that the session runs before it is ready, up to
@@ -61,15 +62,15 @@ type Config struct {
 	// the code that it runs. If it is empty, there is no rehearsal. A failure is only logged.
 	Rehearsal string
 
-	// Spill returns a file for most of a long list, which is sorted here. If nil, or if the file has no
-	// room, lists are kept in memory.
+	// Spill returns a file for the records of a long list that must be sorted. If Spill is nil or the file has
+	// no room, the records are kept in memory.
 	Spill func() sorted.File
 
-	// Meter collects statistics; sessions may share one. If nil, none are kept.
+	// Meter collects statistics. Sessions may share a Meter. It may be nil.
 	Meter *Meter
 
-	// Log receives output that is not part of an answer: noise on stdout, text on stderr, and the reason for
-	// an unexpected end. Secrets are masked. It must be safe for concurrent use. Nil discards the messages.
+	// Log receives output that is not part of an answer (noise on stdout and text on stderr) and the reason for
+	// an unexpected end. Secrets are masked. Log must be safe for concurrent use. It may be nil.
 	Log func(message string, fields map[string]any)
 }
 

@@ -14,19 +14,20 @@ const folderPrefix = "adgateway-"
 // A Folder is the temporary folder for the processes of one gateway. Files that a killed
 // PowerShell leaves behind are removed with the folder.
 type Folder struct {
-	Removed int // folders of gateways that no longer run, removed by NewFolder
+	Removed int // number of folders of gateways that no longer ran, which NewFolder removed
 
 	path string
 }
 
 // NewFolder creates a folder in the system's temporary folder, accessible to this account only, and removes
-// the folders of gateways that were killed. The caller must close it when the last session has ended.
+// the folders of gateways that were killed. The caller must close the new folder when the last session has
+// ended.
 func NewFolder() (*Folder, error) {
 	base := os.TempDir()
 	f := &Folder{}
 	left, _ := filepath.Glob(filepath.Join(base, folderPrefix+"*")) // the pattern is well-formed
 	for _, path := range left {
-		// removal may fail, because the folder may belong to another account
+		// the removal fails if the folder belongs to another account
 		if stale(filepath.Base(path)) && os.RemoveAll(path) == nil {
 			f.Removed++
 		}
@@ -39,8 +40,8 @@ func NewFolder() (*Folder, error) {
 	return f, nil
 }
 
-// stale reports whether a name belongs to a folder whose gateway no longer runs. A folder with our
-// own process ID dates from before a restart, because in a container the ID is always the same.
+// stale reports whether a name belongs to a folder whose gateway no longer runs. A folder with our own
+// process ID is left over from before a restart, because in a container the ID is always the same.
 func stale(name string) bool {
 	text, random, ok := strings.Cut(strings.TrimPrefix(name, folderPrefix), "-")
 	pid, err := strconv.Atoi(text)

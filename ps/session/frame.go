@@ -48,7 +48,7 @@ var (
 	errCutFrame = errors.New("output ended inside a frame")
 )
 
-// parseHeader parses the bytes between 0x1E and LF. It accepts exactly what the prelude writes.
+// parseHeader parses the bytes between 0x1E and LF. It accepts only the exact form that the prelude writes.
 func parseHeader(header []byte) (id string, kind frameKind, size int64, err error) {
 	bad := func(what string) (string, frameKind, int64, error) {
 		return "", "", 0, fmt.Errorf("%w: %s", errHeader, what)

@@ -11,16 +11,15 @@ import (
 	"github.com/bhendo/go-powershell/backend"
 )
 
-// arguments are the arguments that a session needs instead of the library's. -NonInteractive
-// keeps prompts from consuming data lines and PSReadLine from loading (facts-5.1 K16);
-// -NoExit is omitted on purpose (facts-5.1 K11).
+// arguments are the arguments that replace those of the library. -NonInteractive keeps prompts from consuming
+// data lines and PSReadLine from loading (facts-5.1 K16). -NoExit is omitted on purpose (facts-5.1 K11).
 var arguments = []string{
 	"-NoLogo", "-NoProfile", "-NonInteractive", "-OutputFormat", "Text",
 	"-ExecutionPolicy", "Bypass", "-Command", "-",
 }
 
-// A link connects the library's Shell to the process. It is the Shell's Starter and gives it a
-// writer that converts line endings to LF, and two readers that return only the end markers.
+// A link connects the library's Shell to the process. It is the Shell's Starter, and gives the Shell a writer
+// that converts line endings to LF and two readers that return only the end markers.
 type link struct {
 	inner backend.Starter
 
@@ -88,8 +87,8 @@ func (l *link) errMarker() string {
 	return ""
 }
 
-// release gives the Shell both markers, so that its Execute returns whether or not the process wrote
-// them. If no command was sent, Execute returns because its write failed, so there is nothing to release.
+// release gives the Shell both markers, so that Execute returns even if the process did not write them. If no
+// command was sent, there are no markers, and Execute returns because its write failed.
 func (l *link) release() {
 	m := l.marks.Load()
 	if m == nil {

@@ -15,14 +15,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// inserted matches characters that the console host inserts at any place in a text: line
-// breaks and, in later versions, the margin of messages, and escape sequences for colours
-// and titles. The search for secrets skips them.
+// inserted matches characters that the console host may insert anywhere in a text. These are line breaks and,
+// in later versions, the margin of messages and escape sequences for colours and titles. The search for
+// secrets skips them.
 var inserted = regexp.MustCompile(`[\r\n |]+|\x1b(?:\[[0-?]*[ -/]*(?:[@-~]|$)|\][^\x07\x1b]*(?:\x07|\x1b\\|\x1b?$)|[ -/]*(?:[0-Z\\^-~]|$))`)
 
-// mask replaces every occurrence of every secret in text, which follows lead. It also finds
-// secrets that are wrapped over lines, contain escape sequences, are encoded in another code
-// page, overlap, or are cut off at the end of text.
+// mask replaces every occurrence of every secret in text. lead is the output before text. mask also finds
+// secrets that are wrapped over lines, contain escape sequences, are encoded in another code page, overlap,
+// or are cut off at the end of text.
 func mask(lead, text string, secrets []string) string {
 	text = lead + text
 	joined, at := make([]byte, 0, len(text)), make([]int, 0, len(text))
@@ -87,19 +87,20 @@ func shown(text string, from int, hidden []bool) string {
 	return shown.String()
 }
 
-// A codePage is a pattern that matches a secret in any single-byte code page. Windows writes text to a
-// pipe in the OEM code page, and replaces characters that the page lacks by '?' or by a similar character.
+// A codePage is a pattern that matches a secret in any single-byte code page. Windows writes text to a pipe
+// in the OEM code page, and replaces characters that the page lacks with '?' or a similar character.
 type codePage []character
 
 type character struct {
 	ascii byte // the character itself, or the base of its decomposition
-	other bool // not ASCII: any byte of the upper half or '?' may stand for it
+	other bool // the character is not ASCII; any byte of the upper half or '?' may represent it
 	any   bool // any byte at all may stand for it
 }
 
 const (
-	longestPattern = 1024 // in characters; longer secrets are found only in the encoding they were sent in
-	telling        = 4    // number of ASCII characters that make a match certain, whatever is between them
+	longestPattern = 1024 // in characters; longer secrets are found only in the encoding in which they were sent
+	// number of ASCII characters that make a match certain, regardless of the characters between them
+	telling = 4
 )
 
 // otherCodePages returns the patterns of a secret that is not ASCII. A character outside the
@@ -135,7 +136,7 @@ func otherCodePages(secret string) []codePage {
 	return []codePage{whole, halves}
 }
 
-// matches returns how many characters of the pattern match the beginning of text.
+// matches returns the number of characters of the pattern that match the beginning of text.
 func (p codePage) matches(text []byte) int {
 	for i, c := range p {
 		if i == len(text) || (!c.any && !c.likely(text[i])) {
@@ -188,8 +189,8 @@ func search(text []byte, secret string, found func(end int)) (begun int) {
 	return begun % len(secret)
 }
 
-// lineSecrets returns the secrets of a data line in several encodings: as sent, as text, as
-// our own JSON and that of Windows PowerShell, and as XML.
+// lineSecrets returns the secrets of a data line in several encodings: as sent, as text, as JSON (both ours
+// and that of Windows PowerShell), and as XML.
 func lineSecrets(line string) []string {
 	parts := strings.Split(line, " ")
 	var secrets []string

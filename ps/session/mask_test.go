@@ -86,7 +86,8 @@ func TestSecretsAreMaskedAsXMLAndAsWindowsPowerShellsJSON(t *testing.T) {
 	}
 }
 
-// Text that is not a secret stays, even if it has the length of one or contains some of its characters.
+// Text that is not a secret is not masked, even if it has the length of a secret or contains some of its
+// characters.
 func TestOtherTextIsNotMasked(t *testing.T) {
 	for secret, text := range map[string]string{
 		"пароль":   "ordinary text, what else?",

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Sessions that share a meter are counted together: their output and why each was
-// killed. A session that was closed cleanly does not count as killed.
+// A meter counts the output of all sessions that share it, and the reasons why they were killed. A session
+// that was closed cleanly does not count as killed.
 func TestMeter(t *testing.T) {
 	meter := &session.Meter{}
 	for script, cause := range map[string]session.Cause{

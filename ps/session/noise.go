@@ -24,8 +24,8 @@ type capture struct {
 	longest int      // maximum number of bytes that a secret may occupy in the output
 }
 
-// guard sets the secrets to mask in later output. The secrets of the previous call are still
-// masked; older ones are forgotten.
+// guard sets the secrets to mask in later output. The secrets of the previous call are still masked, and
+// older ones are forgotten.
 func (c *capture) guard(secrets []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,8 +35,8 @@ func (c *capture) guard(secrets []string) {
 	}
 }
 
-// growth returns by which factor a secret may grow because of line breaks and, unless it is
-// very long, escape sequences inserted into it.
+// growth returns the factor by which a secret may grow because of inserted line breaks and, unless it is very
+// long, inserted escape sequences.
 func growth(size int) int {
 	if size > 4<<10 {
 		return 2

@@ -87,7 +87,7 @@ func (c *capture) captured(text string) (string, int64) {
 	return c.take()
 }
 
-// Because masking shortens the text, more is kept, which may end inside a secret.
+// Because masking shortens the text, more text than the limit is kept, and that text may end inside a secret.
 func TestSecretsAreMaskedAtTheEndOfTheCapture(t *testing.T) {
 	var kept capture
 	kept.guard([]string{"password1"})

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A list is passed on frame by frame, so it may be much larger than a frame, and than an
-// answer that is kept in memory.
+// A list is passed on frame by frame, so it may be much larger than a frame or an answer that is kept in
+// memory.
 func TestAListMayBeLargerThanOtherAnswers(t *testing.T) {
 	const batches = 64
 	cases := []struct {

@@ -22,9 +22,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childVariable selects what the test binary runs as a child process: "serve" runs a
-// PowerShell of sessiontest; "hold" keeps a connection to the address in holdVariable open,
-// so that its end can be observed.
+// childVariable selects the role of the test binary in a child process. "serve" runs a PowerShell of
+// sessiontest. "hold" keeps a connection to the address in holdVariable open, so that the end of the process
+// can be observed.
 const (
 	childVariable = "SESSION_TEST_CHILD"
 	holdVariable  = "SESSION_TEST_HOLD"

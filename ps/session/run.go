@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	bootID   = "boot"
-	maxWords = 600 // bytes of PowerShell's output in a start error; the log contains all of it
+	bootID = "boot"
+	// maximum number of bytes of PowerShell's output in a start error; the log contains all output
+	maxWords = 600
 )
 
 // A run is a request in progress.
@@ -27,10 +28,10 @@ func newRun(id string) *run {
 	return &run{id: id, frames: make(chan frame), left: make(chan struct{})}
 }
 
-// Run sends one request and waits for its answer; [ps.Runner] defines ctx and the errors. A
-// session runs one request at a time; a concurrent one fails with an internal error. If a run
-// is interrupted (timeout, cancelled, died), Run returns after the process has ended, so that
-// there are no later effects. See [Session.Dead] for whether the session can still be used.
+// Run sends one request and waits for its answer. [ps.Runner] documents ctx and the errors. A session runs
+// one request at a time, and a concurrent request fails with an internal error. If a run is interrupted
+// (timeout, cancelled, died), Run returns after the process has ended, so the run has no later effects.
+// [Session.Dead] tells whether the session can still be used.
 func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	r, err := s.claim(ctx)
 	if err != nil {
@@ -98,7 +99,7 @@ func (s *Session) claim(ctx context.Context) (*run, error) {
 		return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeNone, Message: "the session has ended",
 			Cause: asCause(s.cause)}
 	}
-	r := newRun(rand.Text()) // random, so that no output of a module can pass for an answer
+	r := newRun(rand.Text()) // random, so that no output of a module can be mistaken for an answer
 	s.current, s.state = r, busy
 	return r, nil
 }
@@ -111,8 +112,9 @@ func asCause(e *ps.Error) error {
 	return e
 }
 
-// collect receives frames until the answer is complete or no more can arrive. Frames written before
-// the process was killed still count, because the steps in them settle a write that was interrupted.
+// collect receives frames until the answer is complete or no more frames can arrive. Frames that were written
+// before the process was killed still count, because their steps tell which changes an interrupted write has
+// made.
 func (s *Session) collect(r *run, a *answer) {
 	defer close(r.left)
 	for !a.done() {
@@ -141,9 +143,9 @@ const (
 	desist  = "-"
 )
 
-// announce passes an announcement to the request's hook and sends the script the answer that it
-// waits for. allowed reports whether the script may have been told to proceed, which is false if
-// the session broke before. If the request limits the time after that, announce sets the limit.
+// announce passes an announcement to the request's hook and sends the answer to the script, which waits for
+// it. allowed reports whether the script may have been told to proceed; it is false if the session broke
+// earlier. If the request has a time limit for the changes, announce starts it.
 func (s *Session) announce(
 	req ps.Request, intent *ps.Intent, setLimit func(time.Duration),
 ) (allowed bool, err error) {
@@ -202,8 +204,8 @@ func (s *Session) cutOff(a *answer) error {
 	e, whole := *s.cause, s.whole && !s.foreign && !a.garbled
 	s.mu.Unlock()
 	e.Steps, e.Intent, e.Outcome = a.steps, a.intent, ps.OutcomeNone
-	// Scripts announce a write before they start it. The process has ended and its output was
-	// read completely, so without an announcement nothing was changed.
+	// Scripts announce a write before they start it. The process has ended and its output was read completely,
+	// so if there is no announcement, nothing was changed.
 	if a.write && a.sent && (a.intent != nil || len(a.steps) > 0 || !whole) {
 		e.Outcome = ps.OutcomeUnknown
 	}
@@ -267,7 +269,7 @@ func (s *Session) handshake(ctx context.Context, boot *run) error {
 	return s.prove(ctx, time.Until(deadline))
 }
 
-// prove checks that text arrives unaltered by the encodings on the way.
+// prove checks that the encodings between the gateway and the script do not alter text.
 func (s *Session) prove(ctx context.Context, limit time.Duration) error {
 	whole, err := s.echo(ctx, max(limit, time.Millisecond))
 	e := ps.AsError(err)
@@ -291,8 +293,8 @@ const (
 	rehearsalTime = 3 * time.Second
 )
 
-// rehearse runs the rehearsal until PowerShell has compiled it, for at most a part of the
-// time that the start may take.
+// rehearse runs the rehearsal repeatedly until PowerShell has compiled it, but uses only a part of the time
+// limit of the start.
 func (s *Session) rehearse(ctx context.Context, deadline time.Time) {
 	if s.cfg.Rehearsal == "" {
 		return

@@ -128,8 +128,8 @@ func TestTheRealPreludeOnTheSandboxEngine(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-// PowerShell 7 loads a module made for Windows PowerShell as a proxy, which is recognisable
-// by the mark of implicit remoting.
+// PowerShell 7 loads a module made for Windows PowerShell as a proxy. The mark of implicit remoting
+// identifies a proxy.
 func TestAProxyModuleIsRejected(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	eng := engine.NewEngine(engine.Options{Aliases: sandbox.Aliases,
@@ -187,7 +187,7 @@ func TestAnEndlessLoopIsStoppedOnTheSandboxEngine(t *testing.T) {
 	}
 }
 
-// BenchmarkSandbox runs a request with one record through prelude and engine.
+// BenchmarkSandbox runs a request with one record through the prelude and the engine.
 func BenchmarkSandbox(b *testing.B) {
 	s := newSandbox(b)
 	defer s.Kill()

@@ -45,7 +45,7 @@ type Session struct {
 	mu      sync.Mutex
 	state   state
 	current *run      // receives the frames; nil if none
-	cause   *ps.Error // why the session broke; nil if it was closed
+	cause   *ps.Error // reason why the session broke; nil if it was closed
 	ready   Ready
 	started bool // Start has returned the session
 	ended   bool // the end marker arrived on stdout
@@ -198,7 +198,7 @@ func (s *Session) killFor(why Cause) {
 	<-s.gone
 }
 
-// brokenError returns the reason why the session broke, or nil if it was closed normally.
+// brokenError returns the reason why the session was broken off, or nil if it was closed normally.
 func (s *Session) brokenError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +208,7 @@ func (s *Session) brokenError() error {
 	return s.cause
 }
 
-// fail ends the session with a cause, unless it already has one.
+// fail ends the session with a cause, unless the session already has one.
 func (s *Session) fail(why Cause, cause *ps.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,8 +243,8 @@ func (s *Session) failRun(r *run, why Cause, cause *ps.Error) {
 	}
 }
 
-// execute runs the single command of the session. Its output is useless, because the Shell
-// sees only its markers, and its error would quote the whole command.
+// execute runs the single command of the session. The result of Execute is ignored, because the output
+// contains only the Shell's markers and the error would quote the whole command.
 func (s *Session) execute(line string) {
 	defer close(s.executed)
 	if _, _, err := s.shell.Execute(line); err != nil {
@@ -252,8 +252,8 @@ func (s *Session) execute(line string) {
 	}
 }
 
-// write sends data lines, and '#' at the end. It runs in a separate goroutine, because a
-// process that does not read blocks it until the process is killed.
+// write sends data lines, and '#' at the end. It runs in a separate goroutine, because a process that does
+// not read its input blocks write until the process is killed.
 func (s *Session) write() {
 	send := func(text string) bool {
 		if _, err := io.WriteString(s.link.stdin, text); err != nil {
@@ -301,8 +301,8 @@ func (s *Session) readOut() {
 	}
 }
 
-// endOfLoop is called when the end marker has arrived on stdout, which means that the boot
-// line has finished. That is expected only after '#'.
+// endOfLoop is called when the end marker has arrived on stdout. The boot line has then finished, which is
+// expected only after '#'.
 func (s *Session) endOfLoop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -333,8 +333,8 @@ func (s *Session) endOfOutput() {
 	s.failLocked(CauseDied, &ps.Error{Kind: ps.KindDied, Message: "PowerShell ended"})
 }
 
-// deliver passes a frame to the current run. A frame with another id breaks the session. Of
-// later frames only intents and steps still count, because the run must be settled.
+// deliver passes a frame to the current run. A frame with another id breaks the session. After that, only
+// intents and steps still count, because they determine the outcome of the run.
 func (s *Session) deliver(f frame) {
 	s.cfg.Meter.frames.Add(1)
 	s.cfg.Meter.bytes.Add(int64(len(f.payload)))
@@ -399,7 +399,7 @@ func (s *Session) tooMuch() {
 		Cause: errTooMuch})
 }
 
-// readErr keeps stderr for the log. Nothing else depends on it.
+// readErr keeps stderr for the log. Nothing else uses stderr.
 func (s *Session) readErr() {
 	defer close(s.errDone)
 	in := bufio.NewReaderSize(s.link.stderr, 16<<10)
@@ -418,13 +418,13 @@ func (s *Session) readErr() {
 	}
 }
 
-// supervise waits for the end of the session and cleans up.
+// supervise waits for the session to end and cleans up.
 func (s *Session) supervise() {
 	defer close(s.gone)
 	select {
 	case <-s.executed:
-		// The loop has ended. If that was expected, the Shell sends exit, closes stdin and waits.
-		// If necessary, a kill ends its wait.
+		// The request loop has ended. If that was expected, the Shell sends exit, closes stdin and waits. A kill
+		// ends the wait if necessary.
 		left := make(chan struct{})
 		if s.brokenError() == nil {
 			go func() { defer close(left); s.shell.Exit() }()
@@ -438,8 +438,8 @@ func (s *Session) supervise() {
 		}
 		s.kill()
 	case <-s.link.exited:
-		// The last frames may still be in the pipe, but processes that the session left behind
-		// must not keep its outputs open for long.
+		// The last frames may still be in the pipe, but processes that the session left behind must not keep the
+		// pipe open for long.
 		select {
 		case <-s.outDone:
 		case <-time.After(drainWait):

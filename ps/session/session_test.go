@@ -179,7 +179,8 @@ var faultCases = []faultCase{
 }
 
 func TestEveryFaultGivesATypedErrorAndLeavesNothing(t *testing.T) {
-	// The clock of a bubble stops while anything runs, and the bubble waits for every goroutine at its end.
+	// The clock of a synctest bubble stops while any goroutine runs, and at its end the bubble waits for all
+	// goroutines.
 	for _, c := range faultCases {
 		t.Run(c.name(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

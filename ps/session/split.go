@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// A splitter splits the standard output of a session. next returns the frames, and errMarker
-// for the Shell's marker; all other output is noise. Only payloads are allocated, and they
-// grow as bytes arrive, so that a header alone cannot allocate memory.
+// A splitter splits the standard output of a session. Its method next returns the frames, and errMarker for
+// the Shell's marker. All other output is noise. Only payloads are allocated, and they grow as bytes arrive,
+// so that a header alone cannot allocate much memory.
 type splitter struct {
 	in     io.Reader
 	noise  func([]byte)       // receives each piece of noise; must not keep the bytes
@@ -37,9 +37,9 @@ func newSplitter(in io.Reader, marker func() string, noise func([]byte), budget 
 	}
 }
 
-// next returns the next frame. The error is errMarker after a line that ends with
-// the marker, io.EOF if the output ended between frames, or describes a malformed
-// frame. After any error but errMarker the splitter must not be used again.
+// next returns the next frame. The error is errMarker after a line that ends with the marker, and io.EOF if
+// the output ended between frames. Any other error describes a malformed frame. After an error other than
+// errMarker, the splitter must not be used again.
 func (s *splitter) next() (frame, error) {
 	for {
 		if s.start == s.end {
@@ -142,7 +142,7 @@ func (s *splitter) header() ([]byte, error) {
 			s.start += lf + 1
 			return chunk[:lf], nil
 		}
-		// The header is incomplete: move it to the front and read more.
+		// The header is incomplete, so move it to the front and read more.
 		copy(s.buf, chunk)
 		s.start, s.end = 0, len(chunk)
 		if err := s.more(); err != nil {

@@ -139,8 +139,8 @@ func FuzzSplitter(f *testing.F) {
 		if marks == 0 {
 			require.Equal(t, noise, noise2)
 		}
-		// Nothing is lost: noise, frames and markers add up to the input if it was
-		// read to the end, and to at most the input otherwise.
+		// Nothing is lost. If the input was read to the end, noise, frames and markers add up to its length, and
+		// otherwise to at most its length.
 		total := len(noise)
 		for _, fr := range frames {
 			total += len(fmt.Sprintf("\x1e%s %s %d\n\n", fr.id, fr.kind, len(fr.payload))) + len(fr.payload)

@@ -25,8 +25,8 @@ func (group) kill(leader *os.Process) error {
 	return syscall.Kill(-leader.Pid, syscall.SIGKILL)
 }
 
-// end is called right after the leader was waited for. While the group has members, its id
-// is not reused. If it has none, there is most probably no group with that id.
+// end is called immediately after the leader has been reaped. While the group has members, its id is not
+// reused. If it has none, there is most probably no group with that id yet.
 func (group) end(leader *os.Process) {
 	_ = syscall.Kill(-leader.Pid, syscall.SIGKILL)
 }

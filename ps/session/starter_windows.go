@@ -17,12 +17,12 @@ func defaultPath() string {
 	return filepath.Join(systemRoot(os.Environ()), `System32\WindowsPowerShell\v1.0\powershell.exe`)
 }
 
-// A group is a job object that ends with its last handle. Only the gateway has a handle, so
-// no process outlives a gateway that crashed (facts A51).
+// A group is a job object that ends when its last handle is closed. Only the gateway has a handle, so no
+// process outlives a gateway that crashed (facts A51).
 type group struct{ job windows.Handle }
 
-// startInGroup starts the process and assigns it to its job. No child can escape
-// in between: PowerShell starts nothing before it receives a line.
+// startInGroup starts the process and assigns it to its job. No child can escape in between, because
+// PowerShell starts nothing before it receives a line.
 func startInGroup(cmd *exec.Cmd) (group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -63,9 +63,9 @@ func (g group) kill(*os.Process) error { return windows.TerminateJobObject(g.job
 // end closes the job, which kills the processes that remain in it.
 func (g group) end(*os.Process) { _ = windows.CloseHandle(g.job) }
 
-// notInherited are the variables that children do not inherit, in upper case. If the gateway
-// is started from PowerShell 7, Windows PowerShell would find the modules of version 7 first
-// and fail to load them. Without the variable, each version builds its own path.
+// notInherited are the variables that children do not inherit, in upper case. If the gateway was started from
+// PowerShell 7, Windows PowerShell would find the modules of version 7 first and fail to load them. Without
+// PSModulePath, each version builds its own path.
 var notInherited = []string{"PSMODULEPATH"}
 
 // platformEnvironment sets SystemRoot, without which protected event logging

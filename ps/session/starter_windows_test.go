@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Windows PowerShell may hang on an overlapped pipe (facts-5.1 K2), so the pipes
-// that os/exec gives a child must be synchronous. That is Go's choice and may
-// change with a new version.
+// Windows PowerShell may hang on an overlapped pipe (facts-5.1 K2), so the pipes that os/exec gives a child
+// must be synchronous. A new version of Go might change that.
 func TestThePipesOfAChildAreSynchronous(t *testing.T) {
 	const fileModeInformation = 16
 	const synchronousIO = 0x10 | 0x20 // FILE_SYNCHRONOUS_IO_ALERT, _NONALERT

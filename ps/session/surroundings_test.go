@@ -81,7 +81,7 @@ func TestTheEnvironmentOfAProcess(t *testing.T) {
 	assert.JSONEq(t, "["+want+"]", got)
 }
 
-// No output of a module can pass for an answer, because the id of an answer cannot be guessed.
+// Output of a module cannot be mistaken for an answer, because the id of an answer cannot be guessed.
 func TestTheIDsOfRequestsAreRandom(t *testing.T) {
 	s := start(t, config(realProcess(t)))
 	seen := map[string]bool{}

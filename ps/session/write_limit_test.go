@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAScriptThatMayWriteHasALimitOfItsOwn: when a script is allowed to write, its own write
-// limit starts, whatever remains of the limit of the whole run.
+// TestAScriptThatMayWriteHasALimitOfItsOwn: when a script is allowed to write, a separate limit for the write
+// starts, regardless of the rest of the limit of the whole run.
 func TestAScriptThatMayWriteHasALimitOfItsOwn(t *testing.T) {
 	const whole, prepares = 10 * time.Second, 9 * time.Second
 	for _, c := range []struct {

@@ -9,11 +9,11 @@ import (
 	"slices"
 )
 
-// File keeps blocks of records. Only one goroutine uses it at a time.
+// File keeps blocks of records. It need not be safe for concurrent use.
 type File interface {
 	// Put appends a block. After an error it may be called again.
 	Put(block []byte) error
-	// Get returns a block by its number, and may use buffer. The blocks of successful calls of Put are
+	// Get returns a block by its number, and may return it in buffer. The blocks of successful calls of Put are
 	// numbered from 0.
 	Get(number int, buffer []byte) ([]byte, error)
 	// Close discards all blocks.
@@ -30,10 +30,10 @@ const (
 // BatchSize is the maximum number of records in a batch.
 const BatchSize = 500
 
-// Records are records to be sorted. Only one goroutine may use them at a time.
+// Records is a list of records to be sorted. It is not safe for concurrent use.
 type Records struct {
 	file   File
-	memory int // bytes of records that are kept in memory before they go to the file
+	memory int // number of bytes of records to keep in memory before they are written to the file
 
 	items  []item
 	size   int // of the items, in bytes
@@ -50,9 +50,9 @@ type item struct {
 // run is a range of blocks with sorted items.
 type run struct{ first, end int }
 
-// New returns an empty list. The caller must call [Records.Close]. file may be nil, so all records
-// are kept in memory. So are records for which the file has no room. memory is the number of bytes
-// that are kept in memory otherwise; zero means 16 MiB.
+// New returns an empty list. The caller must call [Records.Close]. memory is the number of bytes of records
+// to keep in memory; zero means 16 MiB. The other records are written to file. If file is nil or has no room,
+// all records are kept in memory.
 func New(file File, memory int) *Records {
 	if memory == 0 {
 		memory = standardMemory
@@ -60,8 +60,7 @@ func New(file File, memory int) *Records {
 	return &Records{file: file, memory: memory}
 }
 
-// Add adds records, each with its key. It keeps the records, and may be called until [Records.Each]
-// is called.
+// Add adds records, each with its key. It retains the records. It must not be called after [Records.Each].
 func (r *Records) Add(keys []string, records []json.RawMessage) error {
 	if len(keys) != len(records) {
 		return fmt.Errorf("%d keys for %d records", len(keys), len(records))
@@ -151,12 +150,11 @@ func (r *Records) Close() {
 	r.items = nil
 }
 
-// source is a sorted sequence of items: those of a run that are still to be read, or those that
-// stayed in memory.
+// source is a sorted sequence of items: the rest of a run in the file, or the items that stayed in memory.
 type source struct {
-	items  []item // read, but not merged yet; empty only at the end
+	items  []item // already read but not merged yet; empty only at the end
 	next   run    // blocks to be read
-	number int    // the order of sources in which equal keys were added
+	number int    // position in the order of addition, for sources with equal keys
 	buffer []byte // of the block that the items refer to
 }
 
@@ -179,13 +177,13 @@ func (s *source) fill(r *Records) (err error) {
 	return nil
 }
 
-// cut cuts a text with its length off a block.
+// cut returns the first text of a block, which follows its length, and the rest of the block.
 func cut(from []byte) (text, rest []byte) {
 	size, n := binary.Uvarint(from)
 	return from[n : n+int(size)], from[n+int(size):]
 }
 
-// merge merges sources. It is a heap of the sources that are not at their end, by their first item.
+// merge merges sources. It is a heap of the sources that are not exhausted, ordered by their first items.
 type merge struct {
 	r       *Records
 	sources []*source
@@ -228,7 +226,7 @@ func (m *merge) Less(i, j int) bool {
 
 func (m *merge) Swap(i, j int) { m.sources[i], m.sources[j] = m.sources[j], m.sources[i] }
 
-// Push implements [heap.Interface]. No source is added to a merge.
+// Push implements [heap.Interface]. It is never called, because no source is added to a merge.
 func (m *merge) Push(any) { panic("a source is added to a merge") }
 
 // Pop implements [heap.Interface].
@@ -268,8 +266,8 @@ func (b *batch) end() error {
 	return b.emit(b.text)
 }
 
-// Compare compares two texts by their UTF-16 code units, as .NET's ordinal comparison does. Both
-// must be valid UTF-8.
+// Compare compares two texts by their UTF-16 code units, like .NET's ordinal comparison. Both must be valid
+// UTF-8.
 func Compare(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
@@ -279,8 +277,8 @@ func Compare(a, b string) int {
 	return len(a) - len(b)
 }
 
-// rank orders the first bytes of characters by their first code units. Those of characters beyond
-// U+FFFF are surrogates, which are less than U+E000.
+// rank returns a number that orders the first bytes of characters by the first UTF-16 code units of the
+// characters. The code units of characters beyond U+FFFF are surrogates, which are less than U+E000.
 func rank(c byte) int {
 	switch {
 	case c >= 0xF0:

@@ -80,7 +80,7 @@ func read(t *testing.T, r *Records) (keys []string) {
 	return keys
 }
 
-// TestRecordsAreSorted: the order does not depend on how many records the file has room for.
+// TestRecordsAreSorted: the order does not depend on the number of records that fit into the file.
 func TestRecordsAreSorted(t *testing.T) {
 	keys := names(20000)
 	want := inUnits(keys)

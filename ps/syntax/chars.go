@@ -58,8 +58,8 @@ func isSingleQuote(c rune) bool { return c == '\'' || c >= 0x2018 && c <= 0x201B
 
 func isDoubleQuote(c rune) bool { return c == '"' || c >= 0x201C && c <= 0x201E }
 
-// isLetter implements Char.IsLetter. Characters outside the basic plane are two units there,
-// so they are not letters.
+// isLetter implements Char.IsLetter of .NET. A character outside the basic plane consists of two UTF-16
+// units, neither of which is a letter.
 func isLetter(c rune) bool {
 	if c < utf8.RuneSelf {
 		return c|0x20 >= 'a' && c|0x20 <= 'z'
@@ -105,6 +105,6 @@ func endsNumber(c rune) bool {
 	return isDash(c)
 }
 
-// escapes are the letters with a special meaning after a backtick. The letters e and u have
-// one only in version 7 and are refused.
+// escapes maps the letters that have a special meaning after a backtick. The letters e and u have one only in
+// version 7 and are refused.
 var escapes = map[rune]rune{'0': 0, 'a': 7, 'b': 8, 'f': 12, 'n': 10, 'r': 13, 't': 9, 'v': 11}

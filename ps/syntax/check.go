@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// check reports faults in a tree that was parsed without errors. PowerShell also finds these
-// before it runs anything.
+// check reports faults in a tree that was parsed without errors. PowerShell also finds these faults before it
+// runs anything.
 func (p *parser) check(script *Script) {
 	c := &checker{p: p, splats: map[*Variable]bool{}}
 	c.walk(script)
@@ -118,7 +118,8 @@ func (c *checker) stepTarget(n *Unary) {
 	}
 }
 
-// replacement checks the replacement of -replace, because engines disagree about script blocks.
+// replacement checks the right operand of -replace, because versions of PowerShell disagree about script
+// blocks there.
 func (c *checker) replacement(e *Binary) {
 	operands, ok := e.Right.(*ArrayLiteral)
 	if !ok || e.Op != Replace || len(operands.Items) != 2 {

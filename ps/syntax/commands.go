@@ -1,7 +1,7 @@
 package syntax
 
-// pipeline reads a pipeline or an assignment. It returns nil if there is none, and never a
-// nil pointer in an interface.
+// pipeline reads a pipeline or an assignment. It returns nil, never an interface that contains a nil pointer,
+// if there is none.
 func (p *parser) pipeline() Statement {
 	line := &Pipeline{}
 	var pipe token
@@ -101,7 +101,8 @@ func (p *parser) singleArgument() Expr {
 	return p.argument(p.next(), false)
 }
 
-// argument reads an argument that starts with t. list allows several, separated by commas.
+// argument reads an argument that starts with t. If list is set, it may be a list of arguments separated by
+// commas.
 func (p *parser) argument(t token, list bool) Expr {
 	var items []Expr
 	var comma token

@@ -5,7 +5,7 @@
 // defined in grammar.txt. Text that is PowerShell but outside the subset is refused with [Error.Outside]
 // set; the message names what was found and what to write instead. Nothing is ever skipped.
 //
-// The text is read as PowerShell reads it: lexer.go holds the two modes (arguments of a command,
-// expressions), numbers.go and strings.go the literals, parser.go and its siblings the grammar.
-// Positions count columns in UTF-16 units.
+// The package reads a text in the same way as PowerShell. The file lexer.go contains the two modes (arguments
+// of a command, expressions), numbers.go and strings.go contain the literals, and the remaining files contain
+// the grammar. Columns of positions are counted in UTF-16 units.
 package syntax

@@ -5,13 +5,14 @@ import "fmt"
 // Error is one fault found in a text.
 type Error struct {
 	// PowerShell's id of a parse error, such as "MissingEndCurlyBrace"; "OutsideSubset" if Outside
-	ID      string
-	Message string // in the engine's wording; if Outside: what was found and what to write instead
+	ID string
+	// in the engine's wording, or, if Outside is set, the construct that was found and what to write instead
+	Message string
 	File    string // the name given to [Parse]
 	Pos     Pos
 
-	// Incomplete reports whether more text could make the text valid. A host that reads line by
-	// line then waits for more.
+	// Incomplete reports whether the text could become valid if more text followed. A host that reads line by
+	// line then waits for the next line.
 	Incomplete bool
 
 	// Outside means that the text is PowerShell, at least in some version, but not part of the

@@ -252,7 +252,7 @@ func (p *parser) member(e Expr, op token) Expr {
 	return &Member{Span: between(e, name), Target: e, Name: name, Static: static}
 }
 
-// simpleName reads an identifier in any mode, even one that is a keyword.
+// simpleName reads an identifier in any mode, even if it is a keyword.
 func (p *parser) simpleName() *String {
 	if p.has && p.tok.kind != tNewLine {
 		p.rewind(p.tok.start)
@@ -318,7 +318,7 @@ func (p *parser) methodArgs(open token) ([]Expr, token) {
 	return args, end
 }
 
-// inner reads content of brackets. In command mode, the comma is an operator there.
+// inner reads the content of brackets with read. Inside them, the comma is an operator.
 func (p *parser) inner(read func()) {
 	comma := p.noComma
 	p.noComma = false

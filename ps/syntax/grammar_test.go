@@ -179,7 +179,7 @@ func startsWithComma(p *production) bool {
 	return p.text == ","
 }
 
-// choose takes one alternative. Near the end it takes the last one, which ends the recursion.
+// choose selects an alternative. Near the end it selects the last one, which ends the recursion.
 func (s *sentence) choose(parts []*production) *production {
 	if s.enough() {
 		return parts[len(parts)-1]
@@ -218,7 +218,7 @@ func (s *sentence) word(name string) {
 	s.noComma = noComma
 }
 
-// semantic are the errors that a sentence of the grammar may nevertheless have.
+// semantic contains the ids of errors that even a text derived from the grammar may have.
 var semantic = map[string]bool{
 	"DuplicateKeyInHashLiteral": true, "DuplicateFormalParameter": true, "DuplicateNamedArgument": true,
 	"ControlLeavingFinally": true,

@@ -22,7 +22,7 @@ type lexer struct {
 	start  int // offset of the token being read
 	mode   mode
 	signed bool // a sign before digits belongs to the number
-	simple bool // read an identifier, even where a keyword or a longer word would be read
+	simple bool // whether to read an identifier even where a keyword or a longer word would be read
 }
 
 // peek returns the next character without consuming it.
@@ -105,7 +105,7 @@ func (l *lexer) skipBlank() {
 	}
 }
 
-// punctuation are the single-character tokens that are the same in every mode.
+// punctuation contains the single-character tokens that are the same in every mode.
 var punctuation = map[rune]kind{
 	'(': tLParen, ')': tRParen, ']': tRBracket, '{': tLCurly, '}': tRCurly, ';': tSemi, ',': tComma,
 }
@@ -258,7 +258,7 @@ func (l *lexer) dash(c rune) token {
 	return l.operatorOrWord(l.symbol("-"))
 }
 
-// parameter reads a parameter in command mode, otherwise an operator that is spelt as a word.
+// parameter reads a parameter in command mode, and otherwise an operator that is spelt as a word.
 func (l *lexer) parameter() token {
 	from, colon := l.at, false
 	end := from
@@ -406,8 +406,8 @@ func (l *lexer) memberAccess(bracket bool) (token, bool) {
 	return token{}, false
 }
 
-// leftBracket reads a [ after white space and comments, at the beginning of an attribute or
-// a type. Without a [ it consumes nothing.
+// leftBracket reads a [ after white space and comments, at the beginning of an attribute or a type. If there
+// is no [, it consumes nothing.
 func (l *lexer) leftBracket() (token, bool) {
 	back := l.at
 	for {

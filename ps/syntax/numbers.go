@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// number reads a whole number, decimal or hexadecimal. Its first character, which may be a minus, has
-// already been consumed. Among arguments, text that only starts like a number, such as 30d, is a word.
+// number reads a decimal or hexadecimal whole number. Its first character, which may be a minus sign, has
+// already been consumed. In an argument, text that only starts like a number, such as 30d, is a word.
 func (l *lexer) number(first rune) token {
 	negative := isDash(first)
 	from, digits, base := l.start, isDigit, 10
@@ -40,8 +40,8 @@ func (l *lexer) number(first rune) token {
 	return t
 }
 
-// wholeNumber returns an int32 if the number fits, otherwise an int64, otherwise nil. Eight
-// hexadecimal digits are an Int32 including its sign bit.
+// wholeNumber returns an int32 or, if the number does not fit, an int64. It returns nil if the number does
+// not fit into an int64 either. Eight hexadecimal digits are an Int32 including its sign bit.
 func wholeNumber(digits string, base int, negative bool) any {
 	v, err := strconv.ParseInt(digits, base, 64)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOutside: every text in outside.txt is refused for the reason in its line.
+// TestOutside: every text in outside.txt is refused for the reason given on its line.
 func TestOutside(t *testing.T) {
 	data, err := os.ReadFile("outside.txt")
 	require.NoError(t, err)

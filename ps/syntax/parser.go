@@ -48,15 +48,15 @@ type parser struct {
 	depth  int
 	quiet  bool // looking ahead: an error ends that without being reported
 
-	// noComma is set where the comma is a separator and not an operator: in arguments of
-	// methods and attributes, defaults of parameters, and keys.
+	// noComma is set where the comma is a separator and not an operator, which is in arguments of methods and
+	// attributes, in defaults of parameters, and in keys.
 	noComma bool
 }
 
 // stop ends parsing after an error from which the parser cannot recover.
 type stop struct{}
 
-// run runs a part of the parsing, which ends with the first error from which it cannot recover.
+// run runs work, a part of the parsing, which ends at the first error from which the parser cannot recover.
 func (p *parser) run(work func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -71,7 +71,7 @@ func (p *parser) run(work func()) {
 // maxErrors is the maximum number of reported errors for a text.
 const maxErrors = 50
 
-// report records an error. The same error, found twice in a text that was read twice, counts once.
+// report records an error. An error that is found again because the text is read again is recorded only once.
 func (p *parser) report(e *Error) {
 	if p.quiet {
 		panic(stop{})
@@ -112,8 +112,8 @@ func (p *parser) incomplete(at, end int, id string, args ...string) {
 	panic(stop{})
 }
 
-// outside reports a construct of PowerShell that is not in the subset, at an offset of the
-// source. instead, unless empty, names what to write.
+// outside reports a construct of PowerShell that is not in the subset, at an offset of the source. instead,
+// if it is not empty, is the construct to use instead.
 func (p *parser) outside(at int, what, instead string) {
 	if instead != "" {
 		what += "; " + instead
@@ -212,8 +212,8 @@ func (p *parser) rewind(at int) {
 	p.l.at = at
 }
 
-// setMode changes the mode of the lexer and returns the previous mode. A token that was only
-// looked at is read again.
+// setMode changes the mode of the lexer and returns the previous mode. A token that was looked at but not
+// consumed is read again.
 func (p *parser) setMode(m mode) mode {
 	old := p.l.mode
 	if old != m {
@@ -237,7 +237,8 @@ func (p *parser) skipNewlines() {
 	p.l.skipBlank()
 }
 
-// skipLines is skipNewlines for places where a token that was looked at may be read again in another mode.
+// skipLines is like skipNewlines, for places where a token that was looked at may be read again in another
+// mode.
 func (p *parser) skipLines() {
 	if p.has {
 		p.rewind(p.tok.start)
@@ -380,7 +381,8 @@ func (p *parser) paramAhead() (found bool) {
 	return p.keyword("param") && p.parenAfterParam(first)
 }
 
-// parenAfterParam reports whether a parenthesis follows the keyword param. It goes back to first.
+// parenAfterParam reports whether a parenthesis follows the keyword param. It then goes back to the offset
+// first.
 func (p *parser) parenAfterParam(first int) bool {
 	p.next()
 	p.skipNewlines()

@@ -34,7 +34,7 @@ func newPositions(text string) *positions {
 	return p
 }
 
-// ascii returns how many bytes at the beginning of a text are ASCII. It looks at eight at a time.
+// ascii returns the number of ASCII bytes at the beginning of a text. It looks at eight bytes at a time.
 func ascii(text string) int {
 	at := 0
 	for ; at+8 <= len(text); at += 8 {
@@ -56,7 +56,7 @@ func (p *positions) measure() {
 			p.units = append(p.units, total)
 		}
 		c, n := decode(p.text[i:])
-		for k := 1; k < n; k++ { // an offset inside a character counts as the offset of its first byte
+		for k := 1; k < n; k++ { // an offset inside a character is treated as the offset of its first byte
 			if (i+k)%256 == 0 {
 				p.units = append(p.units, total)
 			}
@@ -95,7 +95,8 @@ func (p *positions) unitsBefore(offset int) int {
 	return total
 }
 
-// startsCharacter reports whether no character that starts before at extends past it.
+// startsCharacter reports whether at is the start of a character. It returns false if at is inside a
+// character.
 func startsCharacter(text string, at int) bool {
 	for back := 1; back <= 3 && at-back >= 0; back++ {
 		if text[at-back] < utf8.RuneSelf {

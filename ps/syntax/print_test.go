@@ -55,7 +55,7 @@ func (p *printer) node(n Node) {
 	}
 }
 
-// part writes the nodes that are only parts of others.
+// part writes a node that is only part of another node.
 func (p *printer) part(n Node) {
 	switch n := n.(type) {
 	case *NamedArg:

@@ -62,8 +62,8 @@ func (p *parser) statement() Statement {
 	return p.pipeline()
 }
 
-// statementRule returns the rule for a statement that starts with a keyword, or nil if the
-// word is only the name of a command at this place.
+// statementRule returns the rule for a statement that starts with a keyword, or nil if the word is the name
+// of a command here.
 func (p *parser) statementRule(t token) func(token) Statement {
 	switch t.value {
 	case "if":
@@ -93,8 +93,7 @@ func (p *parser) statementRule(t token) func(token) Statement {
 	return nil
 }
 
-// refusedStatements are the keywords of statements outside the subset, with what
-// to write instead.
+// refusedStatements maps the keywords of statements outside the subset to the constructs to use instead.
 var refusedStatements = map[string]string{
 	"class":         "use an ordered dictionary, and functions",
 	"enum":          "use strings and ValidateSet",

@@ -24,16 +24,17 @@ func (l *lexer) singleQuoted() token {
 			t.value, t.quote = b.String()+last, SingleQuoted
 			return t
 		}
-		// Of two quotes, the second one is part of the string.
+		// Two quotes stand for one, so the second one is part of the string.
 		b.WriteString(last)
 		l.next()
 	}
 }
 
-// skipPlain skips ASCII characters other than the single quote. A session starts with
-// strings of many thousand such characters.
+// skipPlain skips ASCII characters other than the single quote. It is fast because the strings at the start
+// of a session have many thousands of such characters.
 func (l *lexer) skipPlain() {
-	for step := 64; ; step *= 2 { // a short string costs no look at what is far behind it
+	// search in growing steps, so that a short string does not cost a scan of the text far behind it
+	for step := 64; ; step *= 2 {
 		part := l.text[l.at:min(l.at+step, len(l.text))]
 		plain := part[:ascii(part)]
 		if quote := strings.IndexByte(plain, '\''); quote >= 0 {
@@ -116,8 +117,8 @@ func (l *lexer) dollar() (part, bool) {
 	return part{}, false
 }
 
-// subText finds the end of a sub-expression inside a string. Like PowerShell, it counts
-// parentheses and ignores quotes. Of two double quotes, the second is omitted.
+// subText finds the end of a sub-expression inside a string. Like PowerShell, it counts parentheses and
+// ignores quotes. It replaces two double quotes with one.
 func (l *lexer) subText(from int) part {
 	p := part{kind: partSub, start: from}
 	for depth := 1; depth > 0; {

@@ -60,14 +60,15 @@ type Script struct {
 // Extent returns the span of the whole script.
 func (s *Script) Extent() Span { return s.Block.Span }
 
-// ScriptBlock is a script, the body of a function, or a block in braces as a value. Its span excludes
-// the braces, so Source.Slice of the span returns the text that ToString of a script block returns.
+// ScriptBlock is a script, the body of a function, or a block in braces that is a value. Its span excludes
+// the braces, so Source.Slice of the span returns the same text as ToString of the script block in
+// PowerShell.
 type ScriptBlock struct {
 	Span
 	Source  *Source
 	Param   *ParamBlock // may be nil
-	Begin   *Block      // nil if there is none; otherwise a process block follows it
-	End     *Block      // nil if there is none; otherwise a process block precedes it
+	Begin   *Block      // nil if there is no begin block; a process block follows a begin block
+	End     *Block      // nil if there is no end block; a process block precedes an end block
 	Body    *Block
 	Process bool // the body has the form process { }
 }
@@ -83,7 +84,7 @@ type ParamBlock struct {
 type Param struct {
 	Span
 	Attributes []*Attribute // [Parameter(...)], [ValidateSet(...)], [Alias(...)] and others, in written order
-	Types      []*TypeName  // type constraints in written order; the first is the parameter's type
+	Types      []*TypeName  // type constraints in source order; the first one is the parameter's type
 	Name       *Variable
 	Default    Expr // may be nil
 }
@@ -103,8 +104,8 @@ type NamedArg struct {
 	Value Expr
 }
 
-// TypeName is the content of the brackets of a type literal, as written but without white
-// space: int, string[], System.Collections.Generic.List[object], Nullable[bool].
+// TypeName is the content of the brackets of a type literal, without white space, such as int, string[],
+// System.Collections.Generic.List[object] or Nullable[bool].
 type TypeName struct {
 	Span
 	Name  string    // without type argument and array brackets
@@ -134,8 +135,9 @@ type ExprElement struct {
 type Command struct {
 	Span
 	Operator CallOperator
-	Name     Expr   // a [*String] of kind BareWord for a plain name
-	Args     []Node // [*CommandParam] or an Expr, in written order; a splat is a [*Variable] with Splat set
+	Name     Expr // a [*String] of kind BareWord for a plain name
+	// each a [*CommandParam] or an Expr, in source order; a splat is a [*Variable] with Splat set
+	Args []Node
 }
 
 // CallOperator is the operator with which a command is called.
@@ -309,7 +311,9 @@ const (
 // Variable is $Name, ${Name}, $Scope:Name or @Name.
 type Variable struct {
 	Span
-	Scope string // global, local, script, private, or a drive: env, function, variable; as written; may be empty
+	// global, local, script or private, or the drive env, function or variable, spelt as in the source; may be
+	// empty
+	Scope string
 	Name  string // as written
 	Splat bool
 }
@@ -338,7 +342,7 @@ type Paren struct {
 	Inner Statement
 }
 
-// Hash is @{ }. [ordered]@{ } is a [Cast] of one.
+// Hash is @{ }. [ordered]@{ } is a [Cast] of a Hash.
 type Hash struct {
 	Span
 	Entries []*HashEntry
@@ -397,7 +401,7 @@ type Binary struct {
 	Left, Right Expr
 }
 
-// BinaryOp is an operator with two operands, without the letter for case.
+// BinaryOp is an operator with two operands, without the letter c or i for case.
 type BinaryOp uint8
 
 // The binary operators.

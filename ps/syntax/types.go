@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// String returns the type as in a type literal, without the outer brackets.
+// String returns the type in the form of a type literal without the outer brackets.
 func (t *TypeName) String() string {
 	var b strings.Builder
 	b.WriteString(t.Name)
@@ -40,7 +40,8 @@ func (p *parser) attributes(inExpression bool) ([]*Attribute, []*TypeName) {
 	}
 }
 
-// attribute reads one pair of brackets: an attribute if arguments follow the name, otherwise a type.
+// attribute reads one pair of brackets, which contain an attribute if arguments follow the name, and
+// otherwise a type.
 func (p *parser) attribute(open token) (*Attribute, *TypeName) {
 	p.enter()
 	defer p.leave()

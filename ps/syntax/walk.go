@@ -1,7 +1,7 @@
 package syntax
 
-// Walk calls visit for n and, if it returns true, for all nodes below, in the order of the
-// text. A nil node is not visited.
+// Walk calls visit for n and, if visit returns true, walks the children of n in the order of the text. A nil
+// node is not visited.
 func Walk(n Node, visit func(Node) bool) {
 	if n == nil || !visit(n) {
 		return
@@ -34,7 +34,8 @@ func each[N Node](list []N, do func(Node)) {
 	}
 }
 
-// maybe calls do for nodes that may be absent. In a typed field, an absent node is a nil pointer.
+// maybe calls do for the blocks that are present. An absent block is a nil pointer, which must not be
+// converted to a Node.
 func maybe(do func(Node), blocks ...*Block) {
 	for _, b := range blocks {
 		if b != nil {
@@ -97,7 +98,7 @@ func children(n Node, do func(Node)) {
 	}
 }
 
-// partChildren is children for the parts of statements and of hash literals.
+// partChildren is like children, for the parts of statements and of hash literals.
 func partChildren(n Node, do func(Node)) {
 	switch n := n.(type) {
 	case *IfClause:

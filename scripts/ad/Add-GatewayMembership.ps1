@@ -20,8 +20,8 @@ $memberDn = [string]$member.DistinguishedName
 $groupGuid = [string]$group.ObjectGUID
 $groupDn = [string]$group.DistinguishedName
 
-# Guard. The directory itself allows cycles (facts E29), which would give every group in one the members of
-# all the others. It checks the nesting rules of scopes, and reports a violation by its error number.
+# Guard. The directory itself allows cycles (facts E29), in which every group would get the members of all the
+# others. It checks the nesting rules of scopes, and reports a violation with an error number.
 Assert-GatewayPrivilege -Object $group -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'GroupName'
 Set-GatewayStep -Label 'read membership' -Arg 'GroupName'
 $kind = Get-GatewayMembershipKind -Member $member -Group $group -Server $Server
@@ -56,7 +56,7 @@ if ($absent) {
         }
         Complete-GatewayStep -Label 'add member' -Guid $groupGuid -Dn $groupDn
     } catch {
-        # A member already: another writer was faster (facts D18).
+        # It is a member already, because another writer was faster (facts D18).
         if (@('1320', '1378') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
         $absent = $false
     }

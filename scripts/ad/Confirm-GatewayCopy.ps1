@@ -1,5 +1,5 @@
-# Returns which of some groups a user is a member of, to settle a write that was cut off. The second GUID is that of
-# the user, or the only one.
+# Returns which of the given groups a user is a member of, to settle a write that was cut off. The second GUID, or
+# the only one, is that of the user.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $Guids,

@@ -1,5 +1,6 @@
-# Returns which objects are members of a group, with the record of a change of its members, to settle a write that was
-# cut off. The first GUID is that of the group, the others are those of the members that were to be added or removed.
+# Returns which objects are members of a group, with the record of a change of its members, to settle a write that
+# was cut off. The first GUID is that of the group. The others are those of the members that were to be added or
+# removed.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $Guids,

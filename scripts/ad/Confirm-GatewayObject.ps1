@@ -1,5 +1,5 @@
-# Returns the state of one object with its record, to settle a write that was cut off. The object is found
-# by GUID if known, otherwise by account or name in the container where it was to be created.
+# Returns the state of one object with its record, to settle a write that was cut off. The object is found by its
+# GUID, or, if that is unknown, by its account or name in the container where it was to be created.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [ValidateSet('user', 'group', 'computer', 'ou')] [string] $Class,

@@ -1,4 +1,5 @@
-# Returns which of several deleted objects are back, in the given order, to settle a restore that was cut off.
+# Returns which of several deleted objects have been restored, in the given order, to settle a restore that was cut
+# off.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $Guids,

@@ -1,6 +1,6 @@
-# Adds a user to the groups that another user is a direct member of; with Remove also takes it out of those that
-# the other one lacks, except its primary group. Guarded groups are skipped unless the caller asks for them. What
-# fails does not stop the rest.
+# Adds a user to the groups of which another user is a direct member. With Remove, it also removes the user from the
+# groups in which the other user is not, except the primary group. Guarded groups are skipped unless the caller asks
+# for them. If a change fails, the script continues with the others.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
@@ -35,7 +35,7 @@ $stored = @(Get-GatewayObject -Filter ('(member=' + (Get-GatewayLdapEscaped -Val
 $stored = @(Get-GatewayAllowedGroup -Group $stored @limits)
 $primary = Get-GatewayPrimaryGroupDn -Member $user -Server $Server
 
-# Guard. Each group is one decision; guarded ones are skipped, not refused.
+# Guard. Each group is decided separately. Guarded groups are skipped instead of refused.
 $has = @{}
 foreach ($group in $stored) { $has[[string]$group.ObjectGUID] = $true }
 $keeps = @{}
@@ -66,7 +66,7 @@ if ($Remove) {
 }
 $changes = @(foreach ($entry in $plan) { if (@('added', 'removed') -contains $entry.action) { $entry } })
 
-# Announce: the member comes second, as with one membership.
+# Announce. The member is the second object, as in a change of one membership.
 $told = $false
 foreach ($entry in $changes) {
     $adds = $entry.action -eq 'added'
@@ -99,7 +99,7 @@ foreach ($entry in $changes) {
             Add-GatewayChange -Guid $groupGuid -Dn $groupDn -Before ([ordered]@{ member = [string]$userDn }) -After $null
         }
     } catch {
-        # A member already, or none any more: another writer was faster (facts D18).
+        # It is a member already, or no longer one, because another writer was faster (facts D18).
         if (@('1320', '1377', '1378') -contains (Get-GatewayErrorCode -Record $_)) {
             $entry['action'] = 'present'
         } else {

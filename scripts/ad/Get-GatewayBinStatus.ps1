@@ -9,7 +9,7 @@ if (-not $enabled) {
 }
 Set-GatewayStep -Label 'read lifetimes'
 $life = Get-GatewayLifetime -Server $Server
-# Who may not see the container gets an empty list, not an error (facts R12).
+# An account that may not see the container gets an empty list, not an error (facts R12).
 Set-GatewayStep -Label 'read deleted objects'
 $domain = Get-GatewayDomain -Server $Server
 $search = @{ LDAPFilter = '(objectClass=*)'; SearchBase = $domain.deleted; SearchScope = 'Base'; ResultSetSize = 1; Server = $Server }

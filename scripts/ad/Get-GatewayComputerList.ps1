@@ -1,5 +1,5 @@
-# Lists the computers of the domain, or of one OU or container: all, or those that match a text or a filter, whole
-# or in pages.
+# Lists the computers of the domain, or of one OU or container. The list has all computers, or those that match a
+# text or a filter. It is sent as a whole or in pages.
 [CmdletBinding()]
 param(
     [AllowNull()] [string] $OUPath,

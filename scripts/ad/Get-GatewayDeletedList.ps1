@@ -1,4 +1,4 @@
-# Lists the deleted users, groups, computers and OUs, the latest first.
+# Lists the deleted users, groups, computers and OUs, the last deleted first.
 [CmdletBinding()]
 param(
     [AllowNull()] [string] $Type,

@@ -1,4 +1,4 @@
-# Reads one deleted object with its memberships and what lay directly below it.
+# Reads one deleted object with its memberships and the objects that were directly below it.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Guid,

@@ -1,15 +1,15 @@
-# Reads what the announcement of a change does not tell: which attributes of objects the gateway's account may write
-# and what it may create in containers, for how long what is removed can be restored, whether names in other domains of
-# the forest are known, and the policy for a password.
+# Reads facts about a change that its announcement does not contain: the attributes of objects that the gateway's
+# account may write, the classes that it may create in containers, the time for which removed objects can be
+# restored, whether names in other domains of the forest are known, and the policy for a password.
 [CmdletBinding()]
 param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Written, # GUIDs
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Container, # distinguished names
-    [AllowNull()] [AllowEmptyCollection()] [string[]] $Listed, # GUIDs; whose access lists are written
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Listed, # GUIDs of objects whose access lists are written
     [bool] $Removal = $false,
     [bool] $Forest = $false,
     [bool] $Password = $false,
-    [AllowNull()] [string] $Guid, # whose password is set; none for a new user
+    [AllowNull()] [string] $Guid, # of the user whose password is set; absent for a new user
     [Parameter(Mandatory)] [string] $Server
 )
 
@@ -17,14 +17,15 @@ $root = (Get-GatewayDomain -Server $Server).dn
 Set-GatewayStep -Label 'read rights'
 if ($null -ne $Written -and $Written.Length -gt 0) {
     foreach ($object in @(Get-GatewayObjectAgain -Guid $Written -Property @('allowedAttributesEffective') -Base $root -Server $Server)) {
-        # The attribute is absent without any right (facts P12).
+        # Without any right, the attribute is absent (facts P12).
         $allowed = @(foreach ($attribute in @($object.allowedAttributesEffective)) { if ($null -ne $attribute) { [string]$attribute } })
         [ordered]@{ about = 'object'; name = [string]$object.ObjectGUID; allowed = [string[]]$allowed }
     }
 }
 if ($null -ne $Listed -and $Listed.Length -gt 0) {
     foreach ($object in @(Get-GatewayObjectAgain -Guid $Listed -Property @('sDRightsEffective') -Base $root -Server $Server)) {
-        # A protection is an entry of the object's access list and one of its parent's (facts E37).
+        # A protection consists of an entry in the object's access list and one in the list of its parent
+        # (facts E37).
         $parent = Get-GatewayParentDn -Dn ([string]$object.DistinguishedName)
         $search = @{ Class = 'any'; Filter = '(objectClass=*)'; Scope = 'Base'; Property = @('sDRightsEffective'); Server = $Server }
         $above = @(Get-GatewayObject -Base $parent @search)[0]

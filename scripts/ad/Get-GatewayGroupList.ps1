@@ -1,5 +1,5 @@
-# Lists groups: all or those of one category, of the domain or of one OU or container; all, or those that match a
-# text or a filter, whole or in pages.
+# Lists groups of the domain, or of one OU or container: all groups, or those of one category. The list has all of
+# these, or those that match a text or a filter. It is sent as a whole or in pages.
 [CmdletBinding()]
 param(
     [AllowNull()] [string] $OUPath,

@@ -1,4 +1,4 @@
-# Tells why only callers with the scope 'privileged' may change a user, a group or a computer.
+# Returns the reason why only callers with the scope 'privileged' may change a user, a group or a computer.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ObjectGuid,

@@ -1,4 +1,4 @@
-# Reports whether LAPS keeps the password of a computer's local administrator, and when it expires.
+# Reports whether LAPS manages the password of a computer's local administrator, and when the password expires.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Identity,

@@ -1,5 +1,5 @@
-# Reads the password of a computer's local administrator that LAPS keeps. It leaves as a secret: no parameter of a
-# command has it in clear.
+# Reads the password of a computer's local administrator that LAPS manages. The password is sent as a secret,
+# because no parameter of a command may contain it in clear text.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Identity,

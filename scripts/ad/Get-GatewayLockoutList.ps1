@@ -1,6 +1,6 @@
-# Lists when and from where a user was locked out in the last hours: by the log of the PDC emulator, which all domain
-# controllers tell of lockouts, or else by what the controllers count of wrong passwords. DomainController lists those that can be
-# reached, Unreached the others.
+# Lists when and from where a user was locked out in the last hours. The source is the log of the PDC emulator, to
+# which all domain controllers report lockouts, or, if it cannot be read, the counters of wrong passwords on the
+# controllers. DomainController lists the controllers that can be reached, and Unreached the others.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,

@@ -1,4 +1,5 @@
-# Returns why a user can or cannot log on, the most serious reason first. What cannot be read is named as unknown.
+# Returns the reasons why a user can or cannot log on, the most serious one first. A fact that cannot be read is
+# reported as unknown.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
@@ -64,7 +65,7 @@ if ([long]$user.pwdLastSet -eq 0 -and -not $neverExpires -and -not $card) {
 }
 $hours = $user.logonHours
 if ($null -ne $hours -and $hours.Length -eq 21) {
-    # A bit for each hour of the week in UTC, which begins on Sunday.
+    # There is a bit for each hour of the week in UTC. The week begins on Sunday.
     $ticks = [long]0 # the first day of 1601, a Monday
     $seconds = [long]($now - [DateTime]::FromFileTimeUtc($ticks)).TotalSeconds
     $bit = ([long](Get-GatewayQuotient -Number $seconds -By 3600) + 24) % 168

@@ -1,6 +1,6 @@
-# Lists the members of a group: the direct ones and those whose primary group it is, with Recursive also those of
-# the groups in it, each once, by the shortest way. It reads the links of groups and never resolves members one by
-# one (facts E23, E24).
+# Lists the members of a group, including those whose primary group it is. With Recursive, it also lists the members
+# of nested groups, each once, with the shortest path. It reads the links of groups and never resolves members one
+# by one (facts E23, E24).
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $GroupName,
@@ -15,7 +15,7 @@ param(
     [Parameter(Mandatory)] [string] $Server
 )
 
-# The most levels and objects that are followed.
+# The maximum numbers of levels and objects to follow.
 $maxDepth = 20
 $maxMembers = 100000
 

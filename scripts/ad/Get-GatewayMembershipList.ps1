@@ -1,4 +1,4 @@
-# Lists the groups of a user: the direct ones and the primary group; with Recursive also the nested ones.
+# Lists the groups of a user: the direct groups and the primary group, and with Recursive also the nested groups.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $MemberName,
@@ -17,7 +17,7 @@ $memberDn = Get-GatewayLdapEscaped -Value ([string]$member.DistinguishedName)
 $primaryDn = Get-GatewayPrimaryGroupDn -Member $member -Server $Server
 $primaryEscaped = Get-GatewayLdapEscaped -Value $primaryDn
 
-# Each group once: a direct membership takes precedence over a nested one.
+# Each group is listed once. A direct membership takes precedence over a nested one.
 $direct = '(member=' + $memberDn + ')'
 if ($primaryDn -ne '') { $direct = '(|' + $direct + '(distinguishedName=' + $primaryEscaped + '))' }
 $kinds = @{}

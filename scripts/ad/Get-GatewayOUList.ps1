@@ -1,5 +1,5 @@
-# Lists the OUs of the domain; with ListContainers also all else that is there to hold objects, hidden
-# and system objects included.
+# Lists the OUs of the domain. With ListContainers, it also lists all other objects whose purpose is to contain
+# objects, including hidden and system objects.
 [CmdletBinding()]
 param(
     [bool] $ListContainers = $false,

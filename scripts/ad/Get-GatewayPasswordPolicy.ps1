@@ -1,5 +1,5 @@
-# Returns the password policy that applies to a user: ages in days, the lockout's window and duration in minutes;
-# 0 stands for none.
+# Returns the password policy that applies to a user. Ages are in days, and the window and the duration of a lockout
+# in minutes. 0 means none.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,

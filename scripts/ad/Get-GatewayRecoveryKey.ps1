@@ -1,4 +1,5 @@
-# Reads a BitLocker key of a computer. It leaves as a secret: no parameter of a command has it in clear.
+# Reads a BitLocker key of a computer. The key is sent as a secret, because no parameter of a command may contain it
+# in clear text.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Identity,

@@ -1,4 +1,5 @@
-# Lists BitLocker keys without the keys themselves: those of a computer (Identity), or those whose id begins so (KeyId).
+# Lists BitLocker keys without the keys themselves: the keys of a computer (Identity), or those whose id begins with
+# KeyId.
 [CmdletBinding()]
 param(
     [AllowNull()] [string] $Identity,

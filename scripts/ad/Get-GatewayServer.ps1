@@ -1,5 +1,6 @@
-# Finds the domain controllers: the one Windows would choose first, then the others. Those are read from their
-# computer accounts, so that an object that only looks like a domain controller hides none of them (facts G13).
+# Finds the domain controllers: first the one that Windows would choose, then the others. The others are read from
+# their computer accounts, so that an object that only looks like a domain controller does not hide any of them
+# (facts G13).
 [CmdletBinding()]
 param([bool] $Force = $false)
 
@@ -8,7 +9,7 @@ $discovered = Get-ADDomainController -Discover -Writable -Service 'ADWS' -NextCl
 $first = [string]@($discovered.HostName)[0]
 [ordered]@{ hostName = $first; site = [string]$discovered.Site; writable = $true }
 
-# The first one serves even if the others cannot be listed.
+# The first controller is used even if the others cannot be listed.
 Set-GatewayStep -Label 'list domain controllers'
 $controllers = @()
 try {

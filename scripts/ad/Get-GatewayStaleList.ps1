@@ -1,6 +1,6 @@
-# Lists the accounts of some classes that were last seen before a time, given as a file time and as a generalized time,
-# each with the reason and the date. An account that never logged on counts from its creation. Exclusions are by OU, by
-# group with the groups in it, and by name.
+# Lists the accounts of some classes that were last seen before a time, each with the reason and the date. The time
+# is given as a file time and as a generalized time. For an account that has never logged on, the time of its
+# creation counts. Accounts are excluded by OU, by group (including nested groups), and by name.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $Class,

@@ -1,4 +1,4 @@
-# Reads one user; with OnlyGuid never by its common name.
+# Reads one user. With OnlyGuid, the user is never found by its common name.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,

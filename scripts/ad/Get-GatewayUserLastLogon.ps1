@@ -1,5 +1,5 @@
-# Returns when a user last logged on: the latest time that any domain controller has, because each
-# keeps its own (facts E17a). DomainController lists those that can be reached, Unreached the others.
+# Returns the time of a user's last logon. It is the latest time on any domain controller, because each controller
+# stores its own (facts E17a). DomainController lists the controllers that can be reached, and Unreached the others.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
@@ -28,7 +28,7 @@ $source = ''
 foreach ($controller in $controllers) {
     Set-GatewayStep -Label 'read last logon' -Arg 'UserName'
     try {
-        # A controller to which the user has not been replicated has no logon.
+        # A controller to which the user has not been replicated has recorded no logon.
         foreach ($found in @(Get-GatewayObject -Class 'user' -Filter $filter -Property @('lastLogon') -Base $base -Server $controller)) {
             $ticks = [long]$found.lastLogon
             if ($ticks -gt $latest) {

@@ -35,7 +35,7 @@ foreach ($name in @($attributes.Keys)) { $also[$name] = [string]$attributes[$nam
 New-GatewayIntent -Creates -Account $GroupName -Name $GroupName -Parent $parent -Also $also
 Write-GatewayIntent -Effect 'created'
 
-# Act. One call, so a failure leaves nothing behind.
+# Act. There is only one call, so a failure leaves nothing behind.
 Set-GatewayStep -Label 'create group' -Arg 'GroupName'
 $create = @{
     Name = $GroupName; SamAccountName = $GroupName; GroupCategory = $Category; GroupScope = $GroupScope

@@ -21,7 +21,7 @@ New-GatewayIntent -Creates -Name $OUName -Parent $parent -Also $also
 Add-GatewayIntent -Name 'protected' -Before 'False' -After ([string]$IsProtected)
 Write-GatewayIntent -Effect 'created'
 
-# Act. Protection is a separate step: if it failed, the cmdlet would leave an unprotected OU (facts E36).
+# Act. Protection is a separate step, because the cmdlet would leave an unprotected OU if it failed (facts E36).
 Set-GatewayStep -Label 'create OU' -Arg 'OUName'
 $create = @{ Name = $OUName; Path = $parent; ProtectedFromAccidentalDeletion = $false; Server = $Server; PassThru = $true; Confirm = $false }
 if ($OUDescription) { $create['Description'] = $OUDescription }
@@ -29,7 +29,8 @@ $remove = { param($Guid, $Server) Remove-ADOrganizationalUnit -Identity $Guid -S
 try {
     $ou = New-ADOrganizationalUnit @create
 } catch {
-    # The module reads access lists once the OU exists (facts E73): it is this OU, as the name was free.
+    # The module reads access lists after the OU has been created (facts E73). The name was free, so the OU with
+    # this name is the new one.
     if (-not (Test-GatewayRefusal -Record $_)) { throw }
     $ou = Find-GatewayNewOU -Name $OUName -Parent $parent -Server $Server
     if ($null -eq $ou) { throw }

@@ -1,4 +1,5 @@
-# Creates a user: disabled first, then password and flags, enabled last. If a step fails, the user is removed.
+# Creates a user. The user is disabled first, then gets the password and flags, and is enabled last. If a step
+# fails, the user is removed.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
@@ -60,7 +61,7 @@ $further = @(ConvertFrom-GatewayAttribute -Line $Attribute)
 $place = Find-GatewayAccountPlace -OUPath $OUPath -Default 'users' -AllowedOU $AllowedOU -Server $Server
 $parent = [string]$place.DistinguishedName
 
-# Guard. What the caller may not see is left out before names are compared.
+# Guard. Objects that the caller may not see are left out before names are compared.
 Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 Assert-GatewayPlace -Dn $parent -Privileged $Privileged -Server $Server -Arg 'OUPath'
 $managerDn = ''
@@ -97,7 +98,7 @@ $ignoresChange = $PasswordNeverExpired -and $ChangePasswordNextLogon -and $PSBou
 
 Add-GatewayOddPrincipal -Principal $principal -Dn ('CN=' + (Get-GatewayRdnEscaped -Value $common) + ',' + $parent)
 
-# Announce. An account without a password has pwdLastSet 0; setting one changes that.
+# Announce. An account without a password has pwdLastSet 0, and setting a password changes that.
 New-GatewayIntent -Creates -Account $UserName -Name $common -Parent $parent -Also $also
 if ($rdsText.Length -gt 0) {
     Add-GatewayIntent -Name 'userParameters' -Before '' -After ([Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($rdsText)))
@@ -143,7 +144,7 @@ if ($null -ne $Password) {
     Enable-ADAccount -Identity $guid -Server $Server -Confirm:$false
     Complete-GatewayStep -Label 'enable user' -Guid $guid -Dn $dn -Undo $withUser
 }
-# A new account must change its password; setting one counts as a change.
+# A new account must change its password, so setting one counts as a change.
 if ($forceChange -and $null -ne $Password) {
     Set-GatewayStep -Label 'force password change' -Arg 'ChangePasswordNextLogon'
     Set-ADUser -Identity $guid -ChangePasswordAtLogon $true -Server $Server -Confirm:$false

@@ -1,5 +1,5 @@
-# Removes a computer with its connection points and print queues, and with Recursive all else that is below it. Force
-# lifts protections first.
+# Removes a computer with its connection points and print queues, and with Recursive also all other objects below
+# it. Force lifts protections first.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Identity,

@@ -1,4 +1,5 @@
-# Removes the computers whose names match a pattern, in a container or its subtree. Others are skipped and listed.
+# Removes the computers in a container or its subtree whose names match a pattern. Computers that cannot be removed
+# are skipped and listed.
 [CmdletBinding()]
 param(
     [AllowNull()] [string] $OUPath,
@@ -75,8 +76,8 @@ foreach ($item in $removable) { New-GatewayRemovalIntent -Computer $item.compute
 $script:GatewayCounts['computers'] = [int]$removable.Count
 Write-GatewayIntent -Effect 'removed'
 
-# Act and report. Removals are not undone. A failure is reported along with the computers that were
-# removed; once the server stops answering, the remaining ones fail with the same error.
+# Act and report. Removals are not undone. A failure is reported along with the computers that were removed. If the
+# server stops answering, the remaining computers fail with the same error.
 $removed = 0
 $down = $null
 foreach ($item in $removable) {

@@ -1,4 +1,4 @@
-# Removes a group and returns its last record. Force lifts its protection first.
+# Removes a group and returns its last record. Force lifts the group's protection first.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $GroupName,

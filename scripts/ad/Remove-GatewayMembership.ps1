@@ -47,7 +47,7 @@ if ($present) {
         }
         Complete-GatewayStep -Label 'remove member' -Guid $groupGuid -Dn $groupDn
     } catch {
-        # No member any more: another writer was faster (facts D18).
+        # It is no longer a member, because another writer was faster (facts D18).
         if (@('1321', '1377') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
         $present = $false
     }

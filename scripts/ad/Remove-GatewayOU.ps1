@@ -1,4 +1,4 @@
-# Removes an OU: an empty one, or with Recursive the whole tree. Force lifts protections first.
+# Removes an empty OU, or with Recursive an OU and everything below it. Force lifts protections first.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $OUPath,
@@ -18,7 +18,7 @@ $guid = [string]$ou.ObjectGUID
 $dn = [string]$ou.DistinguishedName
 $record = ConvertTo-GatewayContainer -Container @($ou)
 
-# Guard: the OU itself, and its contents.
+# Guard. Check the OU itself and its contents.
 $what = "The OU '$dn'"
 Assert-GatewayNoDefaultPlace -Dn $dn -Server $Server -Arg 'OUPath'
 Assert-GatewayUnprotected -What $what -Object $ou -Force $Force -Arg 'OUPath'

@@ -1,5 +1,5 @@
-# Removes the incomplete object of a create that was cut off: the one with the GUID that its first step
-# reported, and only if it is not older than the request by the clock of the domain controller.
+# Removes the incomplete object of a creation that was cut off. This is the object with the GUID that the first step
+# reported. It is removed only if it is not older than the request by the clock of the domain controller.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [ValidateSet('user', 'ou')] [string] $Class,

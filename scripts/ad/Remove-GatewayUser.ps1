@@ -1,4 +1,5 @@
-# Removes a user and returns its last record: with Recursive also what is below it. Force lifts protections first.
+# Removes a user, with Recursive also all objects below it, and returns its last record. Force lifts protections
+# first.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,

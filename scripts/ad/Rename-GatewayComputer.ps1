@@ -1,5 +1,5 @@
-# Renames the directory object of a computer: account, DNS name, service principal names, common name;
-# all or nothing. The machine itself is not renamed (facts E48).
+# Renames the directory object of a computer. The account, DNS name, service principal names and common name change
+# together or not at all. The machine itself is not renamed (facts E48).
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Identity,
@@ -27,9 +27,9 @@ Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -GuardedGroup 
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
 Assert-GatewayNameFree -Account ($NewName + '$') -Name $NewName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Arg 'NewName' @limits
 
-# A service principal name belongs to the machine if its host part is the old name, short or full.
-# Keys are in upper case: hashtable keys compare by the current culture, and in a Turkish one
-# FILE1 does not equal file1.
+# A service principal name belongs to the machine if its host part is the old name, short or full. Keys are in upper
+# case, because hashtable keys are compared by the current culture, and in a Turkish culture FILE1 does not equal
+# file1.
 $suffix = [string](Get-GatewayDomain -Server $Server).dns
 if ($oldDns.Contains('.')) { $suffix = $oldDns.Substring($oldDns.IndexOf([char]'.') + 1) }
 $newDns = ''

@@ -1,4 +1,5 @@
-# Renames a group: sAMAccountName and common name, both or neither. They are the same unless a common name is given.
+# Renames a group. Either both the sAMAccountName and the common name change, or neither does. They become the same
+# unless a common name is given.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $GroupName,
@@ -39,7 +40,7 @@ Add-GatewayIntent -Name 'sAMAccountName' -Before $oldAccount -After $NewGroupNam
 Add-GatewayIntent -Name 'name' -Before $oldName -After $newName
 Write-GatewayIntent -Effect 'changed'
 
-# Act. A name that is already the new one is not written; Equals compares code units and case.
+# Act. A name that already has the new value is not written. Equals compares code units, including their case.
 $changed = $false
 if (-not $oldAccount.Equals($NewGroupName)) {
     Set-GatewayStep -Label 'set account name' -Arg 'NewGroupName'

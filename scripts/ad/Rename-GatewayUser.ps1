@@ -1,5 +1,5 @@
-# Renames a user: sAMAccountName and UPN prefix; display name, and the common name if none is given, each only if
-# they were equal to the old username. All or nothing.
+# Renames a user: the sAMAccountName, the prefix of the UPN, the display name and, if none is given, the common
+# name. Each of the last three changes only if it was equal to the old username. Either all of them change or none.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
@@ -23,14 +23,14 @@ $oldSam = [string]$user.SamAccountName
 $oldUpn = [string]$user.UserPrincipalName
 $oldName = [string]$user.Name
 $oldDisplay = [string]$user.displayName
-# A UPN with another prefix was given for itself, as a mail address or for Entra, and stays.
+# A UPN with another prefix was chosen deliberately, as a mail address or for Entra, and remains unchanged.
 $newUpn = $oldUpn
 $ownUpn = $oldUpn.StartsWith($oldSam + '@', [System.StringComparison]::OrdinalIgnoreCase) -and
     [int]$oldUpn.LastIndexOf([char]'@') -eq [int]$oldSam.Length
 if ($ownUpn) { $newUpn = $NewUserName + $oldUpn.Substring($oldSam.Length) }
 $takenUpn = ''
 if (-not $oldUpn.Equals($newUpn, [System.StringComparison]::OrdinalIgnoreCase)) { $takenUpn = $newUpn }
-# Equals compares code units; without a second argument it is case-sensitive.
+# Equals compares code units. Without a second argument it is case-sensitive.
 $newCn = $oldName
 if ($oldName.Equals($oldSam, [System.StringComparison]::OrdinalIgnoreCase)) { $newCn = $NewUserName }
 if ($CommonName) { $newCn = $CommonName }
@@ -63,7 +63,7 @@ if ($renameDisplay) { Add-GatewayIntent -Name 'displayName' -Before $oldDisplay 
 if ($renameCn) { Add-GatewayIntent -Name 'name' -Before $oldName -After $newCn }
 Write-GatewayIntent -Effect 'changed'
 
-# Act. All attributes change in one write; the common name is the second.
+# Act. All attributes change in one write, and the common name in a second one.
 $changed = $false
 $new = @{}
 $old = @{}

@@ -1,4 +1,4 @@
-# Sets a new password for a user, and whether it must be changed at the next logon.
+# Sets a new password for a user, and determines whether it must be changed at the next logon.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
@@ -29,7 +29,7 @@ if ($forceChange) { $lastSet = '0' }
 Add-GatewayIntent -Name 'pwdLastSet' -Before ([string][long]$user.pwdLastSet) -After $lastSet -Renewed -Step 'set password'
 Write-GatewayIntent -Effect 'changed'
 
-# Act. A password cannot be undone: if a later step fails, it is reported as remaining.
+# Act. A new password cannot be undone. If a later step fails, the password is reported as remaining.
 Set-GatewayStep -Label 'set password' -Arg 'Password'
 Set-ADAccountPassword -Identity $guid -Reset -NewPassword $Password -Server $Server -Confirm:$false
 Complete-GatewayStep -Label 'set password' -Guid $guid -Dn $dn

@@ -1,4 +1,5 @@
-# Restores a deleted object from the Recycle Bin; with Recursive also what was deleted with it from below it.
+# Restores a deleted object from the Recycle Bin, with Recursive also the objects below it that were deleted with
+# it.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Guid,
@@ -7,8 +8,8 @@ param(
     [bool] $Recursive = $false,
     [bool] $Disabled = $true,
     [bool] $Protect = $false,
-    [AllowNull()] [AllowEmptyCollection()] [string[]] $RemovedTogether, # GUIDs; none: what was deleted at about the same time
-    [AllowNull()] [AllowEmptyCollection()] [string[]] $ProtectedTogether, # GUIDs; those that are protected again
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $RemovedTogether, # GUIDs; empty: those deleted at the same time
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $ProtectedTogether, # GUIDs of objects to protect again
     [Parameter(Mandatory)] [int] $BulkLimit,
     [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $CreatableType,
     [Parameter(Mandatory)] [string[]] $UserField,
@@ -64,7 +65,7 @@ foreach ($item in $below) {
 $script:GatewayCounts['objects'] = [int](1 + $below.Length)
 Write-GatewayIntent -Effect 'changed'
 
-# Act: the object itself. It has its old state until the step after (facts R4).
+# Act: restore the object itself. It has its old state until the next step (facts R4).
 $renamed = @{}
 if (-not $name.Equals($former, [System.StringComparison]::Ordinal)) { $renamed['NewName'] = $name }
 Set-GatewayStep -Label 'restore object' -Arg 'Guid'
@@ -80,7 +81,8 @@ if (Test-GatewayListed -Value $guid -List $protects) {
 }
 Complete-GatewayChange -Effect 'changed'
 
-# Act: what lay below it, parents first. One that cannot come back is reported; the others go on.
+# Act: restore the objects below it, parents first. If one cannot be restored, the failure is reported and the
+# script continues.
 $restored = [System.Collections.Generic.List[string]]::new()
 $restored.Add($guid)
 $places = @{}

@@ -1,7 +1,7 @@
-# Finds users, groups and computers by a text: the best hits first, at most Limit of them. The gateway made the other
-# parameters of Text: TextUser, TextGroup and TextComputer are filters for the beginnings of names, TextInsideUser and so
-# on for what has the text anywhere. These make the directory read every object of the class, so they are used only
-# where nothing begins with the text, or if Anywhere asks for it.
+# Finds at most Limit users, groups and computers by a text, the best hits first. The gateway derives the other
+# parameters from Text. TextUser, TextGroup and TextComputer are filters for the beginnings of names. TextInsideUser
+# and similar ones are filters for objects that contain the text anywhere. With these, the directory must read every
+# object of the class, so they are used only if no name begins with the text, or if Anywhere is set.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Text,
@@ -25,7 +25,8 @@ param(
 
 $domain = Get-GatewayDomain -Server $Server
 $base = $domain.dn
-# DOMAIN\name of another domain is no account of this one that has the same name. Only what begins with the whole text is.
+# DOMAIN\name with another domain does not mean an account of the same name in this domain. Only a name that begins
+# with the whole text matches.
 $whole = ''
 if ($TextDomain) {
     $same = [System.StringComparison]::OrdinalIgnoreCase
@@ -40,7 +41,7 @@ $needed = @(
     'physicalDeliveryOfficeName', 'employeeID', 'proxyAddresses', 'lockoutTime'
 )
 $scanned = @('department', 'title', 'telephoneNumber', 'mobile', 'dNSHostName')
-# More than are shown, since the directory returns any of them, and the best are to be first.
+# Request more objects than are shown, because the directory returns them in any order and the best must come first.
 $most = $Limit * 10 + 1
 $begins = @{ user = $TextUser; group = $TextGroup; computer = $TextComputer }
 $contains = @{ user = $TextInsideUser; group = $TextInsideGroup; computer = $TextInsideComputer }
@@ -68,7 +69,8 @@ foreach ($inside in @($false, $true)) {
             $found = @(Get-GatewayObject -Filter $filter -Base $spot @search)
             if ($found.Length -ge $most) {
                 $cut = $true
-                # What the text identifies is shown, whichever of the others were returned.
+                # The object that the text identifies is shown, no matter which of the others were
+                # returned.
                 $others = @(foreach ($item in $found) { if ((Get-GatewayBestMatch -Item $item @match).rank -ne '0') { $item } })
                 $found = @(Get-GatewayObject -Filter ('(&' + $filter + $equal + ')') -Base $spot @search) + $others
             }

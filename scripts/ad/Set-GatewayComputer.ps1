@@ -1,4 +1,4 @@
-# Changes the description of a computer; an empty one clears it, an absent one leaves it alone.
+# Changes the description of a computer. An empty description clears it, and an absent one leaves it unchanged.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Identity,

@@ -1,4 +1,4 @@
-# Enables or disables a computer account. Nothing is written if it is already in that state.
+# Enables or disables a computer account. Nothing is written if the account is already in that state.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Identity,

@@ -1,6 +1,6 @@
-# Changes a group: description, mail address, display name, manager, scope and place. An absent input leaves the
-# stored value, an empty one clears it. Everything is checked before the first write; if a step fails, the earlier
-# ones are undone.
+# Changes the description, mail address, display name, manager, scope or place of a group. An absent input leaves
+# the stored value unchanged, and an empty input clears it. Everything is checked before the first write. If a step
+# fails, the earlier ones are undone.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $GroupName,
@@ -53,7 +53,7 @@ if ($rescopes -and [string]$group.SID -match '^S-1-5-32-') {
 }
 if ($moves) {
     Assert-GatewayPlace -Dn $target -Privileged $Privileged -Server $Server -Arg 'OUPath'
-    # A caller whose limit is the group's distinguished name would lose it.
+    # A caller whose limit is the group's distinguished name would lose access to the group.
     $named = @{ Name = [string]$group.SamAccountName; Guid = $guid; Sid = (Get-GatewaySid -Object $group) }
     Assert-GatewayGroupName -AllowedGroup $AllowedGroup -Arg 'OUPath' @named
     Assert-GatewayMovable -Object $group -Target $target -Arg 'OUPath' @limits
@@ -90,7 +90,7 @@ if ($texts.Count -gt 0) {
     $steps++
 }
 if ($rescopes) {
-    # Between global and domain local the way leads through universal (facts E31).
+    # A change between global and domain local must go through universal (facts E31).
     $way = @($scope)
     if ($scope -ne 'Universal' -and $oldScope -ne 'Universal') { $way = @('Universal', $scope) }
     $was = $oldScope

@@ -1,5 +1,6 @@
-# Sets when the password of a computer's local administrator expires; now without ExpiresAt. ExpiresAt is the time for
-# people, ExpiresAtTicks the file time to store. The computer sets another password once it has expired.
+# Sets the time when the password of a computer's local administrator expires. Without ExpiresAt it expires now.
+# ExpiresAt is the time for people, and ExpiresAtTicks the file time to store. The computer sets a new password once
+# the old one has expired.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Identity,

@@ -1,5 +1,5 @@
-# Adds members of any class to a group, removes them, or makes the group have exactly these. It is one change of the
-# group, which is made whole or not at all.
+# Adds members of any class to a group, removes them, or replaces all members of the group with the given ones. It
+# is one change of the group, which is made completely or not at all.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [ValidateSet('Add', 'Remove', 'Set')] [string] $Mode,
@@ -88,7 +88,7 @@ if ($new.Length + $old.Length -gt 0) {
         }
         Complete-GatewayStep -Label 'change members' -Guid $groupGuid -Dn $groupDn
     } catch {
-        # A member already, or none any more: another writer was faster (facts D18).
+        # It is a member already, or no longer one, because another writer was faster (facts D18).
         if (@('1320', '1321', '1377', '1378') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
         $message = "The members of the group '$groupDn' were changed meanwhile, and nothing was changed. Try again."
         Stop-Gateway -Code 'conflict' -Arg 'GroupName' -Message $message

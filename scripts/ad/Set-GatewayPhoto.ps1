@@ -1,4 +1,4 @@
-# Sets or removes the photo of a user. Attribute is one line: the photo in base64, or no value.
+# Sets or removes the photo of a user. Attribute is one line, with the photo in base64 or without a value.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
@@ -28,7 +28,7 @@ New-GatewayIntent -Guid $guid -Dn $dn -Of $user
 Add-GatewayIntent -Name $photo.name -Before $old -After $new
 Write-GatewayIntent -Effect 'changed'
 
-# Act. The audit says how large a photo is, and nothing else about it.
+# Act. The audit contains the size of a photo, and nothing else about it.
 if (-not $old.Equals($new)) {
     Set-GatewayStep -Label 'set photo' -Arg 'Attribute'
     if ($new -eq '') {

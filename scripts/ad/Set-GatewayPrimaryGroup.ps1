@@ -1,5 +1,5 @@
-# Makes a group that a user or a computer is a direct member of its primary group. The account stays a member of the
-# group that was its primary one.
+# Makes a group of which a user or a computer is a direct member the account's primary group. The account remains a
+# member of its earlier primary group.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [ValidateSet('user', 'computer')] [string] $Class,

@@ -1,6 +1,7 @@
-# Updates a user. An absent input leaves the stored value, an empty one clears it. Everything is resolved
-# and checked before the first write; if a step fails, the earlier ones are undone. The password is set
-# late because it cannot be undone, and the change at next logon after it (facts H10).
+# Updates a user. An absent input leaves the stored value unchanged, and an empty input clears it. Everything is
+# resolved and checked before the first write. If a step fails, the earlier ones are undone. The password is set
+# late, because it cannot be undone, and the flag for a change at the next logon is set after the password (facts
+# H10).
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
@@ -89,7 +90,7 @@ $oldUpn = [string]$user.UserPrincipalName
 $newUpn = $oldUpn
 if ($UserPrincipalName -or $UserPrincipalNameBack) { $newUpn = [string]$UserPrincipalName }
 
-# Guard. A name that nobody may give may stay where it is.
+# Guard. A name that may not be given any more may remain unchanged.
 if ($renames -and $CommonNameOdd) { Stop-Gateway -Code 'invalid_request' -Arg 'CommonName' -Message "Name $CommonNameOdd." }
 if ($UserPrincipalNameOdd -and -not $oldUpn.Equals($newUpn)) {
     Stop-Gateway -Code 'invalid_request' -Arg 'UserPrincipalName' -Message "UserPrincipalName $UserPrincipalNameOdd."
@@ -133,7 +134,7 @@ if (-not $oldUpn.Equals($newUpn)) {
 }
 $before = $change.before
 $after = $change.after
-# Setting a password counts as a change, whatever the state before.
+# Setting a password counts as a change, regardless of the state before.
 $mustChange = [long]$user.pwdLastSet -eq 0 -and $null -eq $Password
 $setsChange = $PSBoundParameters.ContainsKey('ChangePasswordNextLogon') -and -not $ignoresChange -and $ChangePasswordNextLogon -ne $mustChange
 $steps = 0

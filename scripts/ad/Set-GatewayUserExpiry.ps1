@@ -1,5 +1,6 @@
-# Sets when a user's account expires. AccountExpires is the time for people, '' for never; AccountExpiresTicks is
-# the file time to store. It is written as it is, because the parameters of the module take local times.
+# Sets the time when a user's account expires. AccountExpires is the time for people, or '' for never.
+# AccountExpiresTicks is the file time to store. It is written directly, because the parameters of the module take
+# local times.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
@@ -28,7 +29,7 @@ New-GatewayIntent -Guid $guid -Dn $dn -Of $user
 Add-GatewayIntent -Name 'accountExpires' -Before $old -After $AccountExpires
 Write-GatewayIntent -Effect 'changed'
 
-# Act. Both 0 and the largest number stand for never (facts E9).
+# Act. Both 0 and the largest number mean never (facts E9).
 $changed = -not $old.Equals($AccountExpires, [System.StringComparison]::Ordinal)
 if ($changed) {
     Set-GatewayStep -Label 'set expiry' -Arg 'AccountExpires'

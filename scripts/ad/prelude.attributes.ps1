@@ -1,10 +1,10 @@
-# The further attributes of users. The gateway has a table of them; a script gets a line for each that it is to
-# read or write: its name, form, rules, field and values, with a control character between them.
+# The further attributes of users. The gateway has a table of them. For each attribute to be read or written, a
+# script gets a line with its name, form, rules, field and values, separated by control characters.
 
 $GatewayAttributeMark = [string][char]29
 
-# The parts of the lines. What is no such line is left out. Lines that begin with + are about the entity tag of a record;
-# Tagged selects those.
+# Returns the parts of the lines, and skips other texts. Lines that begin with + concern the entity tag of a record.
+# Tagged selects these lines.
 function ConvertFrom-GatewayAttribute {
     [CmdletBinding()]
     param([AllowNull()] [AllowEmptyCollection()] [string[]] $Line, [switch] $Tagged)
@@ -23,7 +23,8 @@ function ConvertFrom-GatewayAttribute {
     }
 }
 
-# Texts in an order that does not depend on the domain controller, as one text with a line for each.
+# Sorts texts in an order that does not depend on the domain controller, and joins them to one text with a line for
+# each.
 function Get-GatewayAttributeText {
     [CmdletBinding()]
     param([AllowNull()] [AllowEmptyCollection()] [string[]] $Value)
@@ -33,7 +34,7 @@ function Get-GatewayAttributeText {
     $sorted -join $GatewayLineFeed
 }
 
-# The stored values of an attribute, as texts. Bytes are one text: in base64, or their number.
+# Returns the stored values of an attribute as texts. Bytes become one text, which is base64 or the number of bytes.
 function Get-GatewayAttributeValue {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object, [Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $Form)
@@ -50,7 +51,7 @@ function Get-GatewayAttributeValue {
     }
 }
 
-# Values in the type to write: numbers as numbers.
+# Returns the values in the type in which they are written, for example numbers as numbers.
 function ConvertTo-GatewayAttributeValue {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Form, [Parameter(Mandatory)] [string[]] $Value)
@@ -58,7 +59,7 @@ function ConvertTo-GatewayAttributeValue {
     , $Value
 }
 
-# Refuses a value that only one object may have and another one has. Except is the GUID of the object that may
+# Refuses a value that only one object may have if another object has it. Except is the GUID of an object that may
 # have it.
 function Assert-GatewayAttribute {
     [CmdletBinding()]
@@ -90,7 +91,7 @@ function Assert-GatewayAttribute {
     }
 }
 
-# Adds what differs to the changes that Compare-GatewayUserText found.
+# Adds the attributes that differ to the changes that Compare-GatewayUserText found.
 function Compare-GatewayAttribute {
     [CmdletBinding()]
     param(
@@ -114,7 +115,8 @@ function Compare-GatewayAttribute {
     }
 }
 
-# The UPN suffixes of the forest: the DNS names of its domains, and those that an administrator added.
+# Returns the UPN suffixes of the forest: the DNS names of its domains, and the suffixes that an administrator
+# added.
 function Get-GatewaySuffix {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
@@ -125,9 +127,9 @@ function Get-GatewaySuffix {
     foreach ($domain in @(Get-GatewayOtherDomain -Server $Server)) { [string]$domain.dns }
 }
 
-# Refuses a UPN whose suffix the forest lacks, and one that is the implicit UPN of another account: its account name,
-# with or without a final $, and the DNS name of the domain. Certificates are mapped by it. One that was stored before
-# comes back with any suffix.
+# Refuses a UPN whose suffix the forest lacks, and one that is the implicit UPN of another account. An implicit UPN
+# consists of the account name, with or without a final $, and the DNS name of the domain. Certificates are mapped
+# by it. A UPN that was stored before may be restored with any suffix.
 function Assert-GatewayPrincipal {
     [CmdletBinding()]
     param(

@@ -6,11 +6,11 @@ $GatewayDeletedProperties = @(
     'isCriticalSystemObject', 'userAccountControl', 'primaryGroupID', 'msDS-SecondaryKrbTgtNumber'
 )
 
-# The records' names of the classes that can be restored.
+# The classes that can be restored, with their names in records.
 $GatewayDeletedTypes = @{ user = 'user'; inetOrgPerson = 'user'; group = 'group'; computer = 'computer'; organizationalUnit = 'ou' }
 
-# Returns whether the Recycle Bin is enabled. It is asked for each time, because it can be enabled at any time
-# (facts R1), and isDeleted says nothing about it (facts R18).
+# Returns whether the Recycle Bin is enabled. The domain is asked each time, because the bin can be enabled at any
+# time (facts R1), and isDeleted says nothing about it (facts R18).
 function Test-GatewayBin {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
@@ -18,7 +18,7 @@ function Test-GatewayBin {
     @($feature.EnabledScopes).Length -gt 0
 }
 
-# Whether what is removed now can be restored: 'True' or 'False', or '' if that cannot be read.
+# Returns whether an object removed now can be restored: 'True' or 'False', or '' if that cannot be read.
 function Get-GatewayRestorable {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
@@ -30,8 +30,8 @@ function Get-GatewayRestorable {
     }
 }
 
-# How many days a deleted object stays restorable, and a tombstone or recycled object stays at all; $null if the
-# account may not read it (facts R2).
+# Returns the number of days for which a deleted object can be restored, and for which a tombstone or recycled
+# object exists at all. $null if the account may not read it (facts R2).
 function Get-GatewayLifetime {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
@@ -55,7 +55,7 @@ function Get-GatewayLifetime {
     $life
 }
 
-# Deleted objects that match an LDAP filter, which the caller has built from escaped values.
+# Returns the deleted objects that match an LDAP filter, which the caller has built from escaped values.
 function Get-GatewayDeleted {
     [CmdletBinding()]
     param(
@@ -70,7 +70,8 @@ function Get-GatewayDeleted {
     Get-ADObject -IncludeDeletedObjects @search
 }
 
-# The name that a deleted object had. Its present one may be cut (facts R10); a tombstone has no other (facts R18).
+# Returns the name that a deleted object had. Its present name may be truncated (facts R10). A tombstone has no
+# other (facts R18).
 function Get-GatewayFormerName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object)
@@ -80,8 +81,8 @@ function Get-GatewayFormerName {
     ([string]$Object.Name).Split([char]10)[0]
 }
 
-# The name that a deleted object can come back with: that of a conflict object without what the directory added to it,
-# because no request may give a name with a line feed (facts C23).
+# Returns the name with which a deleted object can be restored. For a conflict object this is the name without the
+# text that the directory added to it, because no request may set a name with a line feed (facts C23).
 function Get-GatewayReturnName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object)
@@ -95,7 +96,7 @@ function Test-GatewayDeletedDn {
     Test-GatewayWithin -Dn $Dn -Base @((Get-GatewayDomain -Server $Server).deleted)
 }
 
-# The GUID of a deleted object from its name, '' if it is none.
+# Returns the GUID of a deleted object from its name, or '' if it is not the name of one.
 function Get-GatewayDeletedGuid {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Dn)
@@ -103,8 +104,9 @@ function Get-GatewayDeletedGuid {
     $Dn -replace '^.*?\\0ADEL:([0-9A-Fa-f-]{36}),.*$', '$1'
 }
 
-# The distinguished name that a container had: of a deleted one it is put together from the names of those that it
-# lay in. '' if one of them cannot be read any more. Known holds what was found before.
+# Returns the distinguished name that a container had. For a deleted container it is composed of the names of the
+# containers in which it was. It is '' if one of them can no longer be read. Known contains the results of earlier
+# calls.
 function Get-GatewayFormerDn {
     [CmdletBinding()]
     param(
@@ -133,7 +135,7 @@ function Get-GatewayFormerDn {
     $former
 }
 
-# Returns whether a text is in a list, in any case.
+# Returns whether a text is in a list, ignoring case.
 function Test-GatewayListed {
     [CmdletBinding()]
     param(
@@ -146,7 +148,8 @@ function Test-GatewayListed {
     $false
 }
 
-# The deleted objects among those found that the caller may see: what lay outside the caller's limits is not there.
+# Returns those of the deleted objects found that the caller may see. Objects that were outside the caller's limits
+# are treated as missing.
 function Select-GatewayDeleted {
     [CmdletBinding()]
     param(
@@ -172,8 +175,8 @@ function Select-GatewayDeleted {
     }
 }
 
-# Finds a deleted object by its GUID, or ends the request: with not_found if there is none within the caller's
-# limits, with not_undoable if it cannot be restored.
+# Finds a deleted object by its GUID. Ends the request with not_found if there is none within the caller's limits,
+# and with not_undoable if it cannot be restored.
 function Find-GatewayDeleted {
     [CmdletBinding()]
     param(
@@ -195,8 +198,9 @@ function Find-GatewayDeleted {
     $found[0]
 }
 
-# Which of the account names, and which of the names in containers, live objects have: a table of the names in
-# upper case, an account's by itself, another's before a zero character and the container.
+# Returns which of the account names, and of the names in containers, live objects have. The result is a table of
+# the names in upper case. An account name is a key by itself, and another name is followed by a zero character and
+# the container.
 function Get-GatewayTaken {
     [CmdletBinding()]
     param(
@@ -252,7 +256,7 @@ function ConvertTo-GatewayDeleted {
             $changed = ([datetime]$changed).ToUniversalTime()
             $deleted = $changed.ToString($GatewayDateFormat, $GatewayInvariant)
             if ($null -ne $life['deleted'] -and [int]$life['deleted'] -lt 1000000) {
-                # File times begin in the year 1601, ticks in the year 1.
+                # File times begin in the year 1601, and ticks in the year 1.
                 $end = [long]$changed.Ticks - 504911232000000000 + [long]$life['deleted'] * 864000000000
                 $expires = Get-GatewayFileTime -Value $end
             }
@@ -274,8 +278,8 @@ function ConvertTo-GatewayDeleted {
     }
 }
 
-# Returns why only privileged callers may restore a deleted object; '' if others may. Its memberships are those
-# that come back with it.
+# Returns the reason why only privileged callers may restore a deleted object, or '' if others may. Its memberships
+# are those that are restored with it.
 function Get-GatewayDeletedReason {
     [CmdletBinding()]
     param(
@@ -311,8 +315,8 @@ function Get-GatewayDeletedReason {
     ''
 }
 
-# Writes the records of objects that were restored, by their GUIDs: those of their classes, with the type as the
-# member restoredAs, for the gateway. Fields are all those of a user's record.
+# Writes the records of restored objects, given by their GUIDs. A record is that of the object's class, with the
+# type as the member restoredAs for the gateway. Fields contains all fields of a user's record.
 function ConvertTo-GatewayRestored {
     [CmdletBinding()]
     param(

@@ -49,8 +49,8 @@ function ConvertTo-GatewayComputer {
     }
 }
 
-# Returns whether an object is a domain controller, judged by its primary group (Domain Controllers, Read-only
-# Domain Controllers) or by the flags of its account (SERVER_TRUST, PARTIAL_SECRETS).
+# Returns whether an object is a domain controller. This is decided by its primary group (Domain Controllers,
+# Read-only Domain Controllers) or by the flags of its account (SERVER_TRUST, PARTIAL_SECRETS).
 function Test-GatewayController {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Computer)
@@ -58,7 +58,7 @@ function Test-GatewayController {
     ([long]$Computer.userAccountControl -band 0x04002000) -ne 0
 }
 
-# Finds one computer within the caller's limits, by name with or without its $.
+# Finds one computer within the caller's limits by its name, with or without the final $.
 function Find-GatewayComputer {
     [CmdletBinding()]
     param(
@@ -75,8 +75,8 @@ function Find-GatewayComputer {
     Find-GatewayAccount -Class 'computer' -Identity $Identity -Property $Property -Arg $Arg -Write:$Write -Quiet:$Quiet @limits
 }
 
-# The computers whose names match a pattern. The directory ignores diacritics (KB 938447), so it finds
-# others too, which must not be removed. Only '*' is special in the pattern.
+# Returns the computers whose names match a pattern. The directory ignores diacritics (KB 938447), so it also finds
+# other computers, which must not be removed. Only '*' is special in the pattern.
 function Get-GatewayMatchingComputer {
     [CmdletBinding()]
     param(
@@ -89,13 +89,13 @@ function Get-GatewayMatchingComputer {
     $pattern = '*'
     if ($WildCard) { $pattern = ($WildCard -replace '[\[\]?`]', '`$0').ToUpperInvariant() }
     foreach ($computer in @(Get-GatewayObject -Class 'computer' -Filter $Filter -Base $Base -Scope $Scope -Server $Server)) {
-        # -like compares by culture: in a Turkish one the dotless i equals I.
+        # -like compares by culture, and in a Turkish culture the dotless i equals I.
         if (([string]$computer.Name).ToUpperInvariant() -clike $pattern) { $computer }
     }
 }
 
-# The objects below a computer, sorted into those removed with it and those that block its removal because
-# they would be lost, above all recovery information (facts E50), or because they are protected.
+# Returns the objects below a computer, divided into those that are removed with it and those that block its
+# removal, because they would be lost (above all recovery information, facts E50) or because they are protected.
 function Get-GatewayComputerChild {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Dn, [Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Server)
@@ -117,7 +117,8 @@ function Get-GatewayComputerChild {
     @{ going = $going.ToArray(); blocking = $blocking.ToArray(); guarded = $guarded.ToArray() }
 }
 
-# Returns why a computer may not be removed: an error code of the API and a sentence; code '' if it may be.
+# Returns the reason why a computer may not be removed, as an error code of the API and a sentence. The code is ''
+# if it may be removed.
 function Get-GatewayComputerBar {
     [CmdletBinding()]
     param(

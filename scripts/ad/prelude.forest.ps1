@@ -1,6 +1,7 @@
-# Functions about the other domains of the forest. The pinned server knows their objects as a global catalog.
+# Functions for the other domains of the forest. The pinned server knows the objects of these domains if it is a
+# global catalog.
 
-# The container of the names of the forest's domains; $null if the account may not read it.
+# Returns the container with the names of the forest's domains, or $null if the account may not read it.
 function Get-GatewayPartition {
     [CmdletBinding()]
     param([string[]] $Property = @(), [Parameter(Mandatory)] [string] $Server)
@@ -12,8 +13,8 @@ function Get-GatewayPartition {
     }
 }
 
-# The other domains of the forest, each with its dn, dns and netBios; read once per session, as
-# Get-GatewayDomain is.
+# Returns the other domains of the forest, each with its dn, dns and netBios. They are read once per session, like
+# the result of Get-GatewayDomain.
 function Get-GatewayOtherDomain {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
@@ -34,7 +35,8 @@ function Get-GatewayOtherDomain {
     $own.others
 }
 
-# The domain of the forest that a distinguished name lies in: the one with the longest name, as domains lie below others.
+# Returns the domain of the forest that contains a distinguished name. It is the one with the longest name, because
+# domains may be below others.
 function Get-GatewayDomainAround {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Dn, [Parameter(Mandatory)] [string] $Server)
@@ -50,7 +52,7 @@ function Get-GatewayDomainAround {
     $around
 }
 
-# Returns whether an object is of another domain of the forest.
+# Returns whether an object is in another domain of the forest.
 function Test-GatewayForeign {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Dn, [Parameter(Mandatory)] [string] $Server)
@@ -58,8 +60,8 @@ function Test-GatewayForeign {
     -not $around.dn.Equals((Get-GatewayDomain -Server $Server).dn, [System.StringComparison]::OrdinalIgnoreCase)
 }
 
-# Objects of one domain of the forest that match an LDAP filter: those of another one as the global catalog has them
-# (facts G14). Below a domain there may be others; what lies in those is left out.
+# Returns the objects of one domain of the forest that match an LDAP filter. Objects of other domains are read from
+# the global catalog (facts G14). Objects in domains below the given one are left out.
 function Get-GatewayDomainObject {
     [CmdletBinding()]
     param(
@@ -85,15 +87,15 @@ function Get-GatewayDomainObject {
     }
 }
 
-# Returns whether the server has a global catalog, which is asked only where the forest has other domains.
+# Returns whether the server has a global catalog. It is asked only if the forest has other domains.
 function Test-GatewayCatalog {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
     [bool](Get-ADDomainController -Identity $Server -Server $Server).IsGlobalCatalog
 }
 
-# Finds objects of one domain by names of members: GUID, SID, distinguished name, account name with or without the $ of
-# computers, or DOMAIN\name. Returns a table with the objects of each name.
+# Finds objects of one domain by names of members: GUID, SID, distinguished name, account name with or without the $
+# of computers, or DOMAIN\name. Returns a table with the objects of each name.
 function Find-GatewayInDomain {
     [CmdletBinding()]
     param(
@@ -137,8 +139,8 @@ function Find-GatewayInDomain {
     $found
 }
 
-# Finds objects of other domains by such names; a name without a domain means none. Returns a table of those that were
-# found.
+# Finds objects of other domains by such names. A name without a domain does not match any. Returns a table of the
+# objects that were found.
 function Find-GatewayForeign {
     [CmdletBinding()]
     param(
@@ -159,7 +161,7 @@ function Find-GatewayForeign {
     $found
 }
 
-# The account name that a name of a member gives in a domain; '' if the name is of another domain.
+# Returns the account name that a name of a member has in a domain, or '' if the name belongs to another domain.
 function Get-GatewayAccountOf {
     [CmdletBinding()]
     param(
@@ -178,8 +180,8 @@ function Get-GatewayAccountOf {
     ''
 }
 
-# A group with the names of its members. Of groups of other domains the catalog has the members of universal ones only
-# (facts G15); of others it warns and returns nothing.
+# Returns a group with the names of its members. For groups of other domains, the catalog has only the members of
+# universal groups (facts G15). For other groups, a warning is added and nothing is returned.
 function Get-GatewayLinked {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Group, [Parameter(Mandatory)] [string] $Server)
@@ -195,8 +197,8 @@ function Get-GatewayLinked {
     Add-GatewayWarning -Code 'no_catalog' -Target $dn -Message $message
 }
 
-# The members of a group that are of other domains. The link table of the domain has their names; the catalog has the
-# objects. Without a catalog it warns, and with All ends the request.
+# Returns the members of a group that are in other domains. The link table of the domain has their names, and the
+# catalog has the objects. Without a catalog it adds a warning, or with All ends the request.
 function Get-GatewayForeignMember {
     [CmdletBinding()]
     param(
@@ -222,7 +224,7 @@ function Get-GatewayForeignMember {
     foreach ($name in $names) { if ($found.ContainsKey($name)) { $found[$name] } }
 }
 
-# Refuses a value that an object of another domain has and only one in the forest may have.
+# Refuses a value that must be unique in the forest if an object of another domain has it.
 function Assert-GatewayForestFree {
     [CmdletBinding()]
     param(

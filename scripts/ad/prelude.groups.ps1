@@ -11,7 +11,7 @@ $GatewayInChain = '1.2.840.113556.1.4.1941'
 
 #region Groups
 
-# Writes the records of groups. Who manages a group is left out if it lies outside the caller's limits.
+# Writes the records of groups. The manager of a group is left out if it is outside the caller's limits.
 function ConvertTo-GatewayGroup {
     [CmdletBinding()]
     param(
@@ -47,8 +47,8 @@ function ConvertTo-GatewayGroup {
     }
 }
 
-# Returns the groups that the caller may see and change. A token that names groups is limited to those,
-# wherever they are; one that names none is limited to the groups in its allowed OUs.
+# Returns the groups that the caller may see and change. A token that names groups is limited to these groups,
+# wherever they are. A token that names no groups is limited to the groups in its allowed OUs.
 function Get-GatewayAllowedGroup {
     [CmdletBinding()]
     param(
@@ -72,7 +72,7 @@ function Get-GatewayAllowedGroup {
     foreach ($item in $Group) { if (Test-GatewayNamedGroup -Group $item -List $allowed) { $item } }
 }
 
-# Returns whether a list has a group by its account name, distinguished name, GUID or SID.
+# Returns whether a list contains a group by its account name, distinguished name, GUID or SID.
 function Test-GatewayNamedGroup {
     [CmdletBinding()]
     param(
@@ -87,7 +87,7 @@ function Test-GatewayNamedGroup {
     $false
 }
 
-# Adds those of the groups that the caller may see to a list.
+# Adds the groups that the caller may see to a list.
 function Add-GatewayGroupListing {
     [CmdletBinding()]
     param(
@@ -102,8 +102,8 @@ function Add-GatewayGroupListing {
     Add-GatewayListing -Listing $Listing -Item $allowed -Record $records
 }
 
-# Refuses a new name for a group that is not among those the token is limited to. Guid and Sid are those of
-# an existing group: a token that names the group by one of them allows any name.
+# Refuses a new name for a group if it is not among those to which the token is limited. Guid and Sid are those of
+# an existing group. A token that names the group by one of them allows any name.
 function Assert-GatewayGroupName {
     [CmdletBinding()]
     param(
@@ -175,8 +175,8 @@ function Find-GatewayMember {
     Find-GatewayAccount -Class 'user' -Write:$Write @search
 }
 
-# Finds a member of another domain within the caller's limits: a user or a group, by all that names it in the forest.
-# $null if it is none.
+# Finds a member of another domain, a user or a group, within the caller's limits, by every name that identifies it
+# in the forest. $null if there is none.
 function Find-GatewayForeignMember {
     [CmdletBinding()]
     param(
@@ -199,7 +199,7 @@ function Find-GatewayForeignMember {
     $seen[0]
 }
 
-# The distinguished name of an account's primary group, '' if it has none or is of another domain.
+# Returns the distinguished name of an account's primary group, or '' if it has none or is in another domain.
 function Get-GatewayPrimaryGroupDn {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Member, [Parameter(Mandatory)] [string] $Server)
@@ -210,8 +210,8 @@ function Get-GatewayPrimaryGroupDn {
     [string]@(Get-GatewayObject -Class 'group' -Filter $filter -Base $domain.dn -Server $Server)[0].DistinguishedName
 }
 
-# Returns whether an object is a member of a group; with Chain also through nested groups. It queries the
-# object itself, so the cost does not depend on the number of members.
+# Returns whether an object is a member of a group, with Chain also through nested groups. It queries the object
+# itself, so the cost does not depend on the number of members.
 function Test-GatewayMemberOf {
     [CmdletBinding()]
     param(
@@ -222,7 +222,7 @@ function Test-GatewayMemberOf {
     )
     $rule = '='
     if ($Chain) { $rule = ':' + $GatewayInChain + ':=' }
-    if (Test-GatewayForeign -Dn $MemberDn -Server $Server) { # the group has the link, the server not the member
+    if (Test-GatewayForeign -Dn $MemberDn -Server $Server) { # the group has the link, the server lacks the member
         $filter = '(member' + $rule + (Get-GatewayLdapEscaped -Value $MemberDn) + ')'
         return @(Get-GatewayObject -Class 'any' -Filter $filter -Base $GroupDn -Scope 'Base' -Server $Server).Length -gt 0
     }
@@ -230,8 +230,8 @@ function Test-GatewayMemberOf {
     @(Get-GatewayObject -Class 'any' -Filter $filter -Base $MemberDn -Scope 'Base' -Server $Server).Length -gt 0
 }
 
-# How an object belongs to a group: not at all, direct, by its primary group (which memberOf omits,
-# facts E18), or, with Recursive, by nesting.
+# Returns how an object belongs to a group: not at all, directly, by its primary group (which memberOf omits, facts
+# E18), or, with Recursive, by nesting.
 function Get-GatewayMembershipKind {
     [CmdletBinding()]
     param(

@@ -1,7 +1,7 @@
 # Functions of the search over types.
 
-# Where a text is found in an object, and how good a hit that is: '0' equal to what identifies it, '1' the
-# beginning of a name, '2' anything else. The field is that of the record.
+# Returns the field of the record in which a text is found in an object, and the quality of the hit: '0' if the text
+# equals a value that identifies the object, '1' if a name begins with it, '2' otherwise.
 function Get-GatewayMatch {
     [CmdletBinding()]
     param(
@@ -31,8 +31,8 @@ function Get-GatewayMatch {
     @{ rank = '2'; field = '' }
 }
 
-# The best match of an object with one of the ways to write a text, or with a text inside of words: rank '3'. The rank
-# is empty where neither is found, nor the digits in a phone number.
+# Returns the best match of an object with one of the ways to write a text, or, with rank '3', with a text inside of
+# words. The rank is empty if neither is found and a phone number does not contain the digits.
 function Get-GatewayBestMatch {
     [CmdletBinding()]
     param(
@@ -48,7 +48,7 @@ function Get-GatewayBestMatch {
         if ($match.field -ne '' -and [int]$match.rank -lt [int]$best.rank) { $best = $match }
     }
     if ($best.field -ne '') { return $best }
-    # The directory compares names without accents and knows further attributes.
+    # The directory compares names without accents, and searches further attributes.
     if (-not $Inside) { return @{ rank = '2'; field = 'name' } }
     $places = [ordered]@{
         name = 'Name'; displayName = 'displayName'; username = 'sAMAccountName'; emailAddress = 'mail'; userPrincipalName = 'userPrincipalName'
@@ -67,8 +67,8 @@ function Get-GatewayBestMatch {
     @{ rank = ''; field = '' }
 }
 
-# Which of the users are locked out now, by GUID. The time of a lock stays when the lock is over, so the domain controller
-# decides; it is asked about those alone that have a time (facts H12, S20).
+# Returns which of the users are locked out now, by GUID. The time of a lockout remains after its end, so the domain
+# controller is asked, but only about users that have such a time (facts H12, S20).
 function Get-GatewayLocked {
     [CmdletBinding()]
     param(

@@ -1,9 +1,9 @@
-# Functions shared by the scripts about logons and password policies.
+# Functions shared by the scripts for logons and password policies.
 
-# A minute in ticks of 100 ns.
+# The number of ticks of 100 ns in a minute.
 $GatewayTicksOfMinute = [long]600000000
 
-# Ages in the directory are negative numbers of 100 ns; 0 and the smallest number stand for none.
+# Converts an age. Ages in the directory are negative numbers of 100 ns. 0 and the smallest number mean none.
 function Get-GatewayAgeIn {
     [CmdletBinding()]
     param([AllowNull()] [object] $Value, [Parameter(Mandatory)] [long] $Ticks)
@@ -12,8 +12,9 @@ function Get-GatewayAgeIn {
     [int](Get-GatewayQuotient -Number (0 - $age) -By $Ticks)
 }
 
-# The password policy of a user: that of a password settings object, or of the domain, as for users to be created
-# (User is null). Source is 'unknown' if one applies that the service account may not read (facts S23).
+# Returns the password policy of a user. It is that of a password settings object or of the domain. If User is null,
+# it is the one for users to be created. Source is 'unknown' if a policy applies that the service account may not
+# read (facts S23).
 function Get-GatewayPolicy {
     [CmdletBinding()]
     param([AllowNull()] [object] $User, [Parameter(Mandatory)] [string] $Server)
@@ -72,7 +73,7 @@ function Add-GatewayUnreadable {
     Add-GatewayWarning -Code 'policy_unreadable' -Target ([string]$Policy['name']) -Message $message
 }
 
-# One reason for or against a logon.
+# Returns one reason for or against a logon.
 function New-GatewayVerdict {
     [CmdletBinding()]
     param(
@@ -87,7 +88,7 @@ function New-GatewayVerdict {
     $verdict
 }
 
-# One record about where a user was locked out, or used wrong passwords.
+# Returns a record about the place where a user was locked out or used wrong passwords.
 function New-GatewayLockout {
     [CmdletBinding()]
     param(
@@ -104,8 +105,9 @@ function New-GatewayLockout {
     $record
 }
 
-# The lockouts of an account in the last hours by the log of the PDC emulator, the newest first: event 4740, whose second
-# value is the computer that the wrong passwords came from (facts S43). $null, with a warning, if the log cannot be read.
+# Returns the lockouts of an account in the last hours from the log of the PDC emulator, the newest first. They are
+# events 4740, whose second value is the computer that sent the wrong passwords (facts S43). $null, with a warning,
+# if the log cannot be read.
 function Get-GatewayLockoutEvent {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Sid, [Parameter(Mandatory)] [int] $Hours, [Parameter(Mandatory)] [string] $Pdc)
@@ -119,7 +121,7 @@ function Get-GatewayLockoutEvent {
             $records.Add((New-GatewayLockout -Kind 'lockout' -Time $time -Source ([string]$entry.Properties[1].Value) -Controller $Pdc))
         }
     } catch {
-        # That no event matches is an error, too (facts S44).
+        # If no event matches, that is an error, too (facts S44).
         if (-not ([string]$_.FullyQualifiedErrorId).StartsWith('NoMatchingEventsFound', [System.StringComparison]::Ordinal)) {
             $message = "The log of the PDC emulator '$Pdc', which has the lockouts, cannot be read: the gateway's account must be a " +
                 'member of Event Log Readers there, and the firewall must allow it.'

@@ -3,8 +3,9 @@
 # The properties of the record of a member.
 $GatewayMemberProperties = @('sAMAccountName', 'objectSid', 'userAccountControl', 'primaryGroupID')
 
-# The members of a group, of any class, and the accounts whose primary group it is (facts E18). The directory
-# answers from the link table, in pages, however many there are. All refuses to leave members out.
+# Returns the members of a group, of any class, and the accounts whose primary group it is (facts E18). The
+# directory answers from the link table, in pages, regardless of the number of members. All ends the request if
+# members would be left out.
 function Get-GatewayMember {
     [CmdletBinding()]
     param(
@@ -18,14 +19,14 @@ function Get-GatewayMember {
     $rid = [long]($sid -replace '^.*-', '')
     $dn = [string]$Group.DistinguishedName
     $filter = '(memberOf=' + (Get-GatewayLdapEscaped -Value $dn) + ')'
-    # A group of another domain is nobody's primary group here, though others have its RID.
+    # A group of another domain is never a primary group here, although a group of this domain may have its RID.
     if (-not (Test-GatewayForeign -Dn $dn -Server $Server)) { $filter = '(|' + $filter + '(primaryGroupID=' + $rid + '))' }
     $search = @{ Class = 'any'; Property = $Property; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
     Get-GatewayObject -Filter $filter @search
     Get-GatewayForeignMember -Group $Group -Property $Property -Server $Server -All:$All
 }
 
-# Returns whether a group, by its SID, is the primary group of an object.
+# Returns whether a group, given by its SID, is the primary group of an object.
 function Test-GatewayPrimary {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Sid, [Parameter(Mandatory)] [object] $Member)
@@ -34,7 +35,8 @@ function Test-GatewayPrimary {
     $Sid.Equals($domain + '-' + [string]$Member.primaryGroupID, [System.StringComparison]::OrdinalIgnoreCase)
 }
 
-# Those of the objects that the caller may see: groups by the limits for groups, other objects by those for OUs.
+# Returns the objects that the caller may see. The limits for groups apply to groups, and those for OUs to other
+# objects.
 function Select-GatewaySeen {
     [CmdletBinding()]
     param(
@@ -49,7 +51,7 @@ function Select-GatewaySeen {
     Select-GatewayAllowed -Found $others -AllowedOU $AllowedOU -Server $Server
 }
 
-# The type of an object as records of members and hits show it.
+# Returns the type of an object as shown in records of members and hits.
 function Get-GatewayObjectType {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Class)
@@ -66,7 +68,7 @@ function Get-GatewayObjectType {
     'other'
 }
 
-# Writes the records of members of a group. Those of other domains have a SID and no account name here.
+# Writes the records of members of a group. Members of other domains have a SID, but no account name here.
 function ConvertTo-GatewayMember {
     [CmdletBinding()]
     param(
@@ -100,7 +102,7 @@ function ConvertTo-GatewayMember {
     }
 }
 
-# Sends a list that was collected in memory, or the page of it that begins after a GUID.
+# Sends a list that was collected in memory, or its page that begins after a GUID.
 function Write-GatewayListingPage {
     [CmdletBinding()]
     param(
@@ -115,7 +117,7 @@ function Write-GatewayListingPage {
     }
     $page = $Listing
     if ($After) {
-        # What sorts behind a key that is shorter than that of the same GUID.
+        # A key with a suffix sorts after the shorter key of the same GUID.
         $keys = @(foreach ($key in $Listing['keys']) { $key + 'x' }) + @($After.ToUpperInvariant())
         $texts = @(foreach ($text in $Listing['texts']) { $text }) + @('')
         $order = [string[]]$keys
@@ -136,7 +138,7 @@ function Write-GatewayListingPage {
     Write-GatewayListing -Listing $page -Most $Limit
 }
 
-# Writes the record of what became of one group of a copy.
+# Writes the record of the result for one group of a copy.
 function ConvertTo-GatewayCopied {
     [CmdletBinding()]
     param(

@@ -19,9 +19,8 @@ function Find-GatewayContainerByGuid {
     Stop-Gateway -Code 'not_found' -Arg $Arg -Message $message
 }
 
-# Finds the OU that a request changes. Containers and the domain root cannot be changed;
-# the OU of Windows itself (Domain Controllers) can be changed by privileged callers only, and cannot be
-# moved or renamed.
+# Finds the OU that a request changes. Containers and the domain root cannot be changed. The OU of Windows itself
+# (Domain Controllers) can be changed only by privileged callers, and cannot be moved or renamed.
 function Find-GatewayOU {
     [CmdletBinding()]
     param(
@@ -68,8 +67,8 @@ function Find-GatewayOUPlace {
     $found
 }
 
-# The OU that a failed step of this request has created all the same, or $null. One that is older than any
-# request is another's.
+# Returns the OU that a step of this request has created although it failed, or $null. An OU that is older than any
+# request was created by somebody else.
 function Find-GatewayNewOU {
     [CmdletBinding()]
     param(

@@ -1,20 +1,20 @@
-# Guards of what only callers with the scope 'privileged' may change; the list is in prelude.guards.ps1.
+# Guards for the changes that need the scope 'privileged'. The list is in prelude.guards.ps1.
 
 # The properties that the guards need.
 $GatewayGuardProperties = @(
     'adminCount', 'isCriticalSystemObject', 'primaryGroupID', 'sAMAccountName', 'msDS-SecondaryKrbTgtNumber', 'msDS-KrbTgtLinkBl'
 )
 
-# The primary groups that everybody has and that give nothing.
+# The primary groups that everybody has and that give no rights.
 $GatewayCommonGroups = @('513', '514', '515')
 
-# How long what Get-GatewayGuard has found is used, in milliseconds.
+# The time for which results of Get-GatewayGuard are used, in milliseconds.
 $GatewayGuardAge = 60000
 
 $script:GatewayGuardsFound = @{}
 
-# The accounts that are the gateway: the user or gMSA that it runs as, and the computer that it runs on, which is
-# its account in the network if it runs as a virtual account, LocalSystem or NetworkService.
+# Returns the gateway's own accounts: the user or gMSA that runs it, and the computer that it runs on. In the
+# network, that computer's account is the gateway's if it runs as a virtual account, LocalSystem or NetworkService.
 function Get-GatewayOwnAccount {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
@@ -33,8 +33,8 @@ function Get-GatewayOwnAccount {
     }
 }
 
-# The groups that give rights in one way: those of GuardedGroup whose entry begins with Kind and a colon, before a
-# SID, a GUID, a distinguished name or an account name.
+# Returns the groups that give rights in one way. Their entries in GuardedGroup begin with Kind and a colon,
+# followed by a SID, a GUID, a distinguished name or an account name.
 function Find-GatewayGranting {
     [CmdletBinding()]
     param(
@@ -62,7 +62,7 @@ function Find-GatewayGranting {
     if ($terms.Count -gt 0) { Get-GatewayObject -Filter ('(|' + ($terms -join '') + ')') @search }
 }
 
-# The groups that the gateway's own accounts are in.
+# Returns the groups of the gateway's own accounts.
 function Find-GatewayOwnGroup {
     [CmdletBinding()]
     param(
@@ -82,7 +82,7 @@ function Find-GatewayOwnGroup {
     Get-GatewayObject -Class 'group' -Filter ('(|' + $filter + ')') -Base (Get-GatewayDomain -Server $Server).dn -Server $Server
 }
 
-# Returns whether everybody is in a group, so that being in it gives nothing.
+# Returns whether everybody is in a group, so that a membership gives no rights.
 function Test-GatewayCommonGroup {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Group, [Parameter(Mandatory)] [string] $Server)
@@ -97,8 +97,8 @@ function Test-GatewayCommonGroup {
     $false
 }
 
-# The groups that Windows guards, and those whose members $GatewayGuardedGroups guards: each with its reason, '' if
-# only the group itself is guarded.
+# Returns the groups that Windows guards, and those whose members $GatewayGuardedGroups guards. Each has a reason,
+# which is '' if only the group itself is guarded.
 function Find-GatewayBuiltInGroup {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
@@ -121,8 +121,9 @@ function Find-GatewayBuiltInGroup {
     }
 }
 
-# All guarded groups, each with its reason, and whether its members are guarded with it, and the groups nested in it.
-# A limit is about the group alone that it names. A group is there more than once if it is guarded in more than one way.
+# Returns all guarded groups with their reasons. For each it tells whether its members, and the groups nested in it,
+# are guarded as well. If a limit names a group, only the group itself is guarded. A group occurs more than once if
+# it is guarded in more than one way.
 function Find-GatewayGuardedGroup {
     [CmdletBinding()]
     param(
@@ -153,10 +154,10 @@ function Find-GatewayGuardedGroup {
     }
 }
 
-# What the guards need to know of the domain, read again after a minute: groups has the reasons of the guarded
-# groups whose members are guarded, by GUID, alone those of the other ones, own those of the gateway's accounts;
-# members has the names of the first, nested those of the groups whose nested groups are guarded, objects the GUIDs
-# of groups and accounts.
+# Returns the facts about the domain that the guards need, which are read again after a minute. groups has the
+# reasons of the guarded groups whose members are guarded, by GUID, alone those of the other guarded groups, and own
+# those of the gateway's accounts. members has the names of the groups in groups, nested those of the groups whose
+# nested groups are guarded, and objects the GUIDs of groups and accounts.
 function Get-GatewayGuard {
     [CmdletBinding()]
     param(
@@ -192,12 +193,13 @@ function Get-GatewayGuard {
     $guard['members'] = $members.ToArray()
     $guard['nested'] = $nested.ToArray()
     $guard['objects'] = $objects.ToArray()
-    if ($script:GatewayGuardsFound.Count -ge 8) { $script:GatewayGuardsFound = @{} } # of groups that were given before
+    if ($script:GatewayGuardsFound.Count -ge 8) { $script:GatewayGuardsFound = @{} } # of groups that gave rights before
     $script:GatewayGuardsFound[$key] = $guard
     $guard
 }
 
-# Returns why a group is guarded that GuardedGroup names, also if it is deleted; '' if it is not.
+# Returns the reason why a group is guarded that GuardedGroup names, even if the group is deleted, or '' if it is
+# not guarded.
 function Get-GatewayGrantingReason {
     [CmdletBinding()]
     param(
@@ -213,7 +215,7 @@ function Get-GatewayGrantingReason {
     ''
 }
 
-# Returns whether an object is in one of the groups, directly or through others, as memberOf shows it. It queries
+# Returns whether an object is in one of the groups, directly or through others, according to memberOf. It queries
 # the object itself, so the cost does not depend on the number of objects (facts E19).
 function Test-GatewayAmong {
     [CmdletBinding()]
@@ -233,7 +235,7 @@ function Test-GatewayAmong {
     @(Get-GatewayObject -Class 'any' -Filter ('(|' + $chains + ')') -Base $Dn -Scope 'Base' -Server $Server).Length -gt 0
 }
 
-# Returns why an object is in a guarded group, directly or through others; '' if it is not.
+# Returns the reason why an object is in a guarded group, directly or through others, or '' if it is not in one.
 function Get-GatewayMemberReason {
     [CmdletBinding()]
     param(
@@ -250,7 +252,7 @@ function Get-GatewayMemberReason {
     'it is in a guarded group'
 }
 
-# The SID of an object; '' if it has none.
+# Returns the SID of an object, or '' if it has none.
 function Get-GatewaySid {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object)
@@ -259,8 +261,8 @@ function Get-GatewaySid {
     $sid
 }
 
-# Returns whether an account holds the key of a read-only domain controller, or that of Microsoft Entra Kerberos. Such
-# accounts look like ordinary users, and any of their marks is enough.
+# Returns whether an account has the key of a read-only domain controller or of Microsoft Entra Kerberos. Such
+# accounts look like ordinary users. Any one of their characteristics is enough.
 function Test-GatewayTicketKey {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object)
@@ -271,7 +273,7 @@ function Test-GatewayTicketKey {
     $false
 }
 
-# Returns why an object is guarded whatever it is a member of; '' if it is not.
+# Returns the reason why an object is guarded regardless of its memberships, or '' if it is not.
 function Get-GatewayOwnReason {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object)
@@ -284,8 +286,8 @@ function Get-GatewayOwnReason {
     ''
 }
 
-# Returns why only privileged callers may change an object; '' if others may. It is read with
-# $GatewayGuardProperties.
+# Returns the reason why only privileged callers may change an object, or '' if others may. The object must have
+# been read with $GatewayGuardProperties.
 function Get-GatewayGuardReason {
     [CmdletBinding()]
     param(
@@ -311,7 +313,7 @@ function Get-GatewayGuardReason {
         if ($guard.alone.ContainsKey($guid)) { return 'it is ' + $guard.alone[$guid] }
         return ''
     }
-    # memberOf omits the primary group (facts E18). It is common to many accounts, so the answer is kept.
+    # memberOf omits the primary group (facts E18). Many accounts have the same one, so the result is cached.
     $primary = [string]$Object.primaryGroupID
     if ($primary -eq '' -or (Test-GatewayForeign -Dn $dn -Server $Server)) { return '' }
     if (-not $guard.primary.ContainsKey($primary)) {
@@ -382,15 +384,16 @@ function Assert-GatewayTree {
     $found = @(Get-ADObject -LDAPFilter $filter -SearchBase $Dn -SearchScope Subtree -ResultSetSize 1 -Server $Server)
     if ($found.Length -gt 0) {
         $why = $GatewayGuards.tree.why
-        # A group may lie outside the groups that the caller is limited to.
+        # A group may be outside the groups to which the caller is limited.
         if ([string]$found[0].ObjectClass -ne 'group') { $why += ", '" + [string]$found[0].DistinguishedName + "' for one" }
         Stop-GatewayGuarded -Target $Dn -Why $why -Arg $Arg
     }
 }
 
-# Refuses a user's name that looks like another account's: that of a computer without its $ (the first step of
-# CVE-2021-42278), or one that differs from a guarded account by blanks, width or invisible characters only.
-# Plain is the name without those, if it has any. What the name itself is taken by is not checked here.
+# Refuses a user's name that looks like that of another account. This is a computer's name without its $ (the first
+# step of CVE-2021-42278), or a name that differs from a guarded account only by blanks, width or invisible
+# characters. Plain is the name without these, if it has any. This function does not check whether the name itself
+# is taken.
 function Assert-GatewayUserName {
     [CmdletBinding()]
     param(

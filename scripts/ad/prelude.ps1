@@ -1,9 +1,10 @@
-# Functions shared by the scripts of the directory: domain, lookups, limits, projections.
-# Loaded after the common prelude, in sessions with the ActiveDirectory module.
+# Functions shared by the scripts of the directory: domain, lookups, limits, projections. They are loaded after the
+# common prelude, in sessions with the ActiveDirectory module.
 
 #region Domain and limits
 
-# The domain of the pinned server: read once per session, since it does not change while the gateway runs.
+# Returns the domain of the pinned server. It is read once per session, because it does not change while the gateway
+# runs.
 function Get-GatewayDomain {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
@@ -21,8 +22,8 @@ function Get-GatewayDomain {
     $GatewayDomains[$Server]
 }
 
-# The containers in which accounts are created that name none: that of users and groups, and that of computers. They
-# can be renamed, moved and replaced (redirusr, redircmp), so they are read whenever they are needed.
+# Returns the default containers for new accounts: that of users and groups, and that of computers. They can be
+# renamed, moved and replaced (redirusr, redircmp), so they are read each time they are needed.
 function Get-GatewayDefaultPlace {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
@@ -30,7 +31,8 @@ function Get-GatewayDefaultPlace {
     @{ users = [string]$domain.UsersContainer; computers = [string]$domain.ComputersContainer }
 }
 
-# Finds the container in which an account is created: the given one, else the default one of the domain.
+# Finds the container in which an account is created, which is the given one or, if none is given, the default one
+# of the domain.
 function Find-GatewayAccountPlace {
     [CmdletBinding()]
     param(
@@ -52,8 +54,8 @@ function Find-GatewayAccountPlace {
     Stop-Gateway -Code 'unprocessable' -Arg 'OUPath' -Message $message
 }
 
-# Refuses to remove a tree with a default container of the domain: accounts that name no container could not be
-# created any more.
+# Refuses to remove a tree with a default container of the domain, because accounts could then be created only in a
+# named container.
 function Assert-GatewayNoDefaultPlace {
     [CmdletBinding()]
     param(
@@ -76,8 +78,8 @@ function Assert-GatewayNoDefaultPlace {
     }
 }
 
-# Returns whether an object is one of the containers or below one. All names come from the directory
-# itself, so they differ in case at most.
+# Returns whether an object is one of the containers or below one. All names come from the directory itself, so they
+# can differ only in case.
 function Test-GatewayWithin {
     [CmdletBinding()]
     param(
@@ -91,8 +93,8 @@ function Test-GatewayWithin {
     return $false
 }
 
-# The caller's allowed OUs as the directory spells them, read once per request; one that does not exist allows
-# nothing. $null means no limit.
+# Returns the caller's allowed OUs in the directory's spelling. They are read once per request. An OU that does not
+# exist allows nothing. $null means no limit.
 function Get-GatewayAllowedDn {
     [CmdletBinding()]
     param(
@@ -111,7 +113,7 @@ function Get-GatewayAllowedDn {
     , $script:GatewayAllowed[$key]
 }
 
-# Returns whether an object lies in the caller's allowed OUs.
+# Returns whether an object is in the caller's allowed OUs.
 function Test-GatewayAllowed {
     [CmdletBinding()]
     param(
@@ -123,8 +125,8 @@ function Test-GatewayAllowed {
     $null -eq $bases -or (Test-GatewayWithin -Dn $Dn -Base $bases)
 }
 
-# Refuses a parent outside the caller's allowed OUs. The gateway refuses one that is outside by its own
-# text before the script runs, so this is about the containers that are used when none is given.
+# Refuses a parent outside the caller's allowed OUs. If the text of a given parent already shows that it is outside,
+# the gateway refuses it before the script runs. This function is therefore needed mainly for default containers.
 function Assert-GatewayAllowed {
     [CmdletBinding()]
     param(
@@ -138,8 +140,8 @@ function Assert-GatewayAllowed {
     }
 }
 
-# Refuses to rename, move or remove the OU of a limit itself, or to change its protection: what it is called and
-# where it lies is for those who gave the limit.
+# Refuses to rename, move or remove the OU of a limit itself, or to change its protection. Only those who set the
+# limit should decide about its name and place.
 function Assert-GatewayNoLimit {
     [CmdletBinding()]
     param(
@@ -159,7 +161,8 @@ function Assert-GatewayNoLimit {
     }
 }
 
-# Those of the found objects that the caller may see: what lies outside the caller's limits is not there.
+# Returns those of the objects found that the caller may see. Objects outside the caller's limits are treated as
+# missing.
 function Select-GatewayAllowed {
     [CmdletBinding()]
     param(
@@ -178,8 +181,8 @@ function Select-GatewayAllowed {
     }
 }
 
-# Completes a sentence that says that something was not found: with limits it reads the same whether it does not
-# exist or lies outside.
+# Completes the sentence that something was not found. For a caller with limits, the text is the same whether the
+# object does not exist or is outside the limits.
 function Get-GatewayScopeText {
     [CmdletBinding()]
     param(
@@ -196,7 +199,7 @@ function Get-GatewayScopeText {
 
 #region Lookups
 
-# The classes whose purpose is to hold other objects (facts C30). The classes derived from them, such as
+# Matches the classes whose purpose is to contain other objects (facts C30). Classes derived from them, such as
 # those of group policies, match too.
 $GatewayContainerFilter = '(|(objectClass=organizationalUnit)(objectClass=container)(objectClass=domainDNS)(objectClass=builtinDomain)' +
     '(objectClass=lostAndFound)(objectClass=msDS-QuotaContainer)(objectClass=msTPM-InformationObjectsContainer)' +
@@ -205,7 +208,7 @@ $GatewayContainerFilter = '(|(objectClass=organizationalUnit)(objectClass=contai
     '(objectClass=linkTrackObjectMoveTable)(objectClass=linkTrackVolumeTable)(objectClass=msDFSR-GlobalSettings)' +
     '(objectClass=msDFSR-ReplicationGroup)(objectClass=msDFSR-Content)(objectClass=msDFSR-Topology))'
 
-# Objects of one class that match an LDAP filter, which the caller has built from escaped values.
+# Returns the objects of one class that match an LDAP filter, which the caller has built from escaped values.
 function Get-GatewayObject {
     [CmdletBinding()]
     param(
@@ -232,8 +235,8 @@ function Get-GatewayObject {
 }
 
 # Reads the objects of a search again by their GUIDs, in searches of less than a page. The module computes
-# ProtectedFromAccidentalDeletion from the parent, too, and reads that on a second connection while a search of
-# several pages runs (facts D19). Objects that are gone meanwhile are left out.
+# ProtectedFromAccidentalDeletion from the parent, too, and reads the parent on a second connection while a search
+# of several pages runs (facts D19). Objects that no longer exist are left out.
 function Get-GatewayObjectAgain {
     [CmdletBinding()]
     param(
@@ -254,17 +257,17 @@ function Get-GatewayObjectAgain {
     if ($terms.Count -gt 0) { Get-GatewayObject -Filter ('(|' + ($terms -join '') + ')') @search }
 }
 
-# Returns whether a text is a SID, as texts show it.
+# Returns whether a text is the text form of a SID.
 function Test-GatewaySid {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Text)
     $Text -match '^S-1-[0-9]{1,15}(-[0-9]{1,10}){1,15}$'
 }
 
-# Finds one account by GUID, SID, distinguished name or sAMAccountName, in this order, and for reads by
-# its common name last (facts C16-C22). Ends the request with not_found or ambiguous. The directory
-# ignores diacritics (KB 938447), so an account that is to be changed must be named exactly, except
-# for case. What lies outside the caller's limits is passed over as if it did not exist.
+# Finds one account by GUID, SID, distinguished name or sAMAccountName, in this order, and for reads finally by its
+# common name (facts C16-C22). Ends the request with not_found or ambiguous. The directory ignores diacritics (KB
+# 938447), so an account that is to be changed must be named exactly, except for case. Accounts outside the caller's
+# limits are treated as missing.
 function Find-GatewayAccount {
     [CmdletBinding()]
     param(
@@ -326,8 +329,8 @@ function Find-GatewayAccount {
     Stop-Gateway -Code 'not_found' -Arg $Arg -Message $message
 }
 
-# Finds an OU, a container or the domain root by its distinguished name, or ends the request with Code
-# if there is none within the caller's limits.
+# Finds an OU, a container or the domain root by its distinguished name. Ends the request with Code if there is none
+# within the caller's limits.
 function Find-GatewayContainer {
     [CmdletBinding()]
     param(
@@ -348,8 +351,8 @@ function Find-GatewayContainer {
     Stop-Gateway -Code $Code -Arg $Arg -Message ("There is no OU or container '$Dn'" + (Get-GatewayScopeText -AllowedOU $AllowedOU) + '.')
 }
 
-# The distinguished name of the place where a request searches: a container, or any other object that
-# holds objects. Ends the request with not_found if there is none.
+# Returns the distinguished name of the place where a request searches, which is a container or another object that
+# contains objects. Ends the request with not_found if there is none.
 function Find-GatewaySearchBase {
     [CmdletBinding()]
     param(
@@ -379,10 +382,9 @@ function Test-GatewayChild {
     @(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase $Dn -SearchScope OneLevel -ResultSetSize 1 -Server $Server).Length -gt 0
 }
 
-# Refuses names that another object already has: the account name in the domain, the UPN in the forest,
-# the name in the container, whatever the class of its holder (facts C32).
-# Except is the GUID of an object that may have them. By what a name is taken outside the caller's limits is
-# not said.
+# Refuses names that another object already has: the account name in the domain, the UPN in the forest, and the name
+# in the container, regardless of the class of the other object (facts C32). Except is the GUID of an object that
+# may have the names. If the other object is outside the caller's limits, the refusal does not name it.
 function Assert-GatewayNameFree {
     [CmdletBinding()]
     param(
@@ -438,7 +440,7 @@ function Set-GatewayText {
     }
 }
 
-# Sorts objects of the directory by name, upper-cased, then by distinguished name, compared by code unit.
+# Sorts objects of the directory by their upper-case names, then by distinguished name, both compared by code unit.
 function Get-GatewaySorted {
     [CmdletBinding()]
     param(
@@ -463,9 +465,9 @@ function Get-GatewaySorted {
     , $sorted
 }
 
-# Collects the records of a long list. It keeps the JSON text of each record and its key for the order of
+# Creates a list for the records of a long list. It keeps the JSON text of each record and its key for the order of
 # Get-GatewaySorted, because an object of the directory takes several times as much memory. The records of a whole
-# list leave in batches, in the order in which they are read: the gateway sorts them by their keys.
+# list are sent in batches, in the order in which they are read, and the gateway sorts them by their keys.
 function New-GatewayListing {
     [CmdletBinding()]
     param([switch] $Whole)
@@ -490,7 +492,7 @@ function Write-GatewayKeyed {
     $texts.Clear()
 }
 
-# Adds objects of the directory to a list, each with its record. With ByGuid the order is that of the octets of
+# Adds objects of the directory to a list, each with its record. With ByGuid, the order is that of the octets of
 # their GUIDs.
 function Add-GatewayListing {
     [CmdletBinding()]
@@ -514,8 +516,8 @@ function Add-GatewayListing {
     }
 }
 
-# Ends a list: sorts it and sends it, or the first Most of its records. It is complete by then, so nothing is sent
-# if reading fails.
+# Ends a list. It sorts the list and sends it, or the first Most records of it. The list is complete by then, so
+# nothing is sent if reading fails.
 function Write-GatewayListing {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Listing, [int] $Most = 0)
@@ -550,8 +552,8 @@ function Write-GatewayListing {
 
 $GatewayMaxFileTime = 2650467743999999999
 
-# A file time as RFC 3339, '' if it stands for "not set" or "never" (facts E9), or
-# is later than the last DateTime, the end of the year 9999.
+# Returns a file time as RFC 3339. It is '' if the time means "not set" or "never" (facts E9), or is later than the
+# last DateTime, the end of the year 9999.
 function Get-GatewayFileTime {
     [CmdletBinding()]
     param([AllowNull()] [object] $Value)

@@ -1,9 +1,9 @@
-# The Remote Desktop settings of a user, which are packed in userParameters (MS-TSTS 2.3; facts F.2).
-# The attribute is a sequence of UTF-16 code units: 48 reserved ones, 'P', the number of properties,
-# the properties, then foreign trailing data. Everything foreign is kept unchanged, unit by
-# unit. Names and values are compared and cut by code unit, never by culture.
+# The Remote Desktop settings of a user, which are packed in userParameters (MS-TSTS 2.3; facts F.2). The attribute
+# is a sequence of UTF-16 code units: 48 reserved ones, 'P', the number of properties, the properties, and then data
+# of other programs. All data of other programs is kept exactly. Names and values are compared and cut by code unit,
+# never by culture.
 
-# The inputs, the property in which each text is stored, and the bits of CtxCfgFlags1.
+# The inputs, with the property in which each text is stored, and the bits of CtxCfgFlags1.
 $GatewayRdsTexts = [ordered]@{
     RdsProfilePath     = 'CtxWFProfilePath'
     RdsHomeFolderPath  = 'CtxWFHomeDir'
@@ -12,7 +12,7 @@ $GatewayRdsTexts = [ordered]@{
 $GatewayRdsInputs = @('RdsProfilePath', 'RdsHomeFolderPath', 'RdsHomeFolderDrive', 'RdsConnectDrive', 'RdsAllowLogon')
 $GatewayRdsConnect = [long]0x8000
 $GatewayRdsDeny = [long]0x10000
-# The initial flags of a new value: no drives connected, logon allowed (facts F18).
+# The initial flags of a new value, with which no drives are connected and logon is allowed (facts F18).
 $GatewayRdsFlags = [long]2418044928
 
 # Ends the request because the stored value cannot be changed without loss.
@@ -22,7 +22,7 @@ function Stop-GatewayRds {
     Stop-Gateway -Code 'unprocessable' -Arg $Arg -Message "The Remote Desktop settings cannot be changed: $Reason."
 }
 
-# The first of the inputs that is given, '' if none is.
+# Returns the first of the inputs that is given, or '' if none is.
 function Get-GatewayRdsGiven {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [System.Collections.IDictionary] $Given)
@@ -32,7 +32,7 @@ function Get-GatewayRdsGiven {
     return ''
 }
 
-# Parses the attribute. Without Remote Desktop data in it there are no items.
+# Parses the attribute. If it contains no Remote Desktop data, there are no items.
 function Split-GatewayUserParameters {
     [CmdletBinding()]
     param(
@@ -66,7 +66,7 @@ function Split-GatewayUserParameters {
     @{ reserved = $Text.Substring(0, 48); items = $items; trailing = $Text.Substring($at) }
 }
 
-# The first property of a name, ignoring case; $null if there is none.
+# Returns the first property with a name, ignoring case, or $null if there is none.
 function Find-GatewayRdsItem {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Data, [Parameter(Mandatory)] [string] $Name)
@@ -76,8 +76,8 @@ function Find-GatewayRdsItem {
     return $null
 }
 
-# Replaces a property in place, or adds it at the end. A value is stored as two digits of
-# hexadecimal per byte, two digits in one code unit.
+# Replaces a property in place, or adds it at the end. A value is stored as two hexadecimal digits per byte, both in
+# one code unit.
 function Set-GatewayRdsItem {
     [CmdletBinding()]
     param(
@@ -95,7 +95,7 @@ function Set-GatewayRdsItem {
     }
 }
 
-# The stored flags, or the initial ones.
+# Returns the stored flags, or the initial ones if there are none.
 function Get-GatewayRdsFlags {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Data, [Parameter(Mandatory)] [string] $Arg)
@@ -123,7 +123,7 @@ function ConvertTo-GatewayUserParameters {
     if ($arg.Length -eq 0) { return $Text }
     $data = Split-GatewayUserParameters -Text $Text -Arg $arg
     $count = $data.items.Count
-    # Without this property the others are ignored (facts F9).
+    # Without this property, Windows ignores the others (facts F9).
     Set-GatewayRdsItem -Data $data -Name 'CtxCfgPresent' -Bytes ([byte[]](0x55, 0x1e, 0x0b, 0xb0))
     $changed = $count -gt 0
     if ($Given.ContainsKey('RdsConnectDrive') -or $Given.ContainsKey('RdsAllowLogon')) {
@@ -145,7 +145,8 @@ function ConvertTo-GatewayUserParameters {
         $narrow = [string]$GatewayRdsTexts[$name]
         $stored = $null -ne (Find-GatewayRdsItem -Data $data -Name $narrow) -or $null -ne (Find-GatewayRdsItem -Data $data -Name ($narrow + 'W'))
         if ($path.Length -eq 0 -and -not $stored) { continue }
-        # Both forms are written: the narrow one in ASCII with ? for other characters, the wide one exactly.
+        # Both forms are written: the narrow one in ASCII, with ? for other characters, and the wide one
+        # exactly.
         $ended = $path + [string][char]0
         Set-GatewayRdsItem -Data $data -Name $narrow -Bytes ([System.Text.Encoding]::ASCII.GetBytes($ended))
         Set-GatewayRdsItem -Data $data -Name ($narrow + 'W') -Bytes ([System.Text.Encoding]::Unicode.GetBytes($ended))
@@ -163,8 +164,8 @@ function ConvertTo-GatewayUserParameters {
     $out.ToString()
 }
 
-# Opens a user over LDAP, which transfers the attribute intact: the web service of the module uses XML,
-# and the value contains characters that XML forbids (facts F20).
+# Opens a user over LDAP, which transfers the attribute unchanged. The web service of the module uses XML, and the
+# value contains characters that XML forbids (facts F20).
 function Open-GatewayEntry {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Server)
@@ -173,7 +174,7 @@ function Open-GatewayEntry {
     $entry
 }
 
-# The text of a user's userParameters, '' if absent.
+# Returns the text of a user's userParameters, or '' if it is absent.
 function Get-GatewayUserParameters {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Server)

@@ -1,5 +1,5 @@
-# What the gateway runs some forty times before a session is ready: the projections, on made-up objects,
-# so that PowerShell has compiled them before the first caller comes. It reads and changes nothing.
+# The gateway runs this function some forty times before a session is ready. It calls the projections with made-up
+# objects, so that PowerShell has compiled them before the first request. It reads and changes nothing.
 function Test-GatewayRehearsal {
     [CmdletBinding()]
     param()

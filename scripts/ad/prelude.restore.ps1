@@ -1,6 +1,6 @@
 # Functions of the script that restores deleted objects.
 
-# Where a deleted object comes back: where the request says, or where it lay.
+# Returns the place where a deleted object is restored, which is the one in the request or its old place.
 function Find-GatewayRestorePlace {
     [CmdletBinding()]
     param(
@@ -35,7 +35,7 @@ function Find-GatewayRestorePlace {
     $parent
 }
 
-# Escapes a name for a distinguished name (RFC 4514), as the directory does.
+# Escapes a name for a distinguished name (RFC 4514) in the same way as the directory.
 function Get-GatewayRdnEscaped {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Value)
@@ -57,7 +57,7 @@ function Get-GatewayRestoredDn {
     $rdn + (Get-GatewayRdnEscaped -Value $Name) + ',' + $Parent
 }
 
-# Adds a deleted object that comes back to the intent, with all the names that it has again.
+# Adds a deleted object that is to be restored to the intent, with all the names that it will have.
 function New-GatewayRestoreIntent {
     [CmdletBinding()]
     param(
@@ -72,9 +72,9 @@ function New-GatewayRestoreIntent {
     if (Test-GatewayDisabling -Object $Object -Disabled $Disabled) { Add-GatewayIntent -Name 'enabled' -Before 'True' -After 'False' }
 }
 
-# What was deleted with an object from below it, parents first: level by level the objects whose last parent it is,
-# if they are Among some GUIDs, or without those were deleted within ten minutes of it. Ends the request if they are
-# more than Most.
+# Returns the objects below a deleted object that were deleted with it, parents first. It goes from level to level,
+# to the objects whose last parent is the object. They must be in Among or, if that is not given, must have been
+# deleted within ten minutes of the object. Ends the request if there are more than Most.
 function Get-GatewayDeletedBelow {
     [CmdletBinding()]
     param(
@@ -134,7 +134,7 @@ function Assert-GatewayRestorable {
     if ($why -ne '') { Stop-GatewayGuarded -Target $name -Why $why -Arg 'Guid' }
 }
 
-# Returns whether an account has to be disabled once it is back.
+# Returns whether an account must be disabled after it is restored.
 function Test-GatewayDisabling {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object, [Parameter(Mandatory)] [bool] $Disabled)

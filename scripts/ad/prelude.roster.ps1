@@ -1,10 +1,10 @@
 # Functions shared by the scripts that change several members of a group at once.
 
-# The properties by which members are checked and shown.
+# The properties that are needed to check and show members.
 $GatewayMemberChecked = $GatewayGuardProperties + @('objectSid', 'userAccountControl', 'groupType', 'userPrincipalName')
 
-# Finds objects by names of members, in the domain, and those that it lacks in the other domains of the forest. Returns
-# a table with the objects of each name.
+# Finds objects by names of members, first in the domain, and those that the domain lacks in the other domains of
+# the forest. Returns a table with the objects of each name.
 function Find-GatewayNamed {
     [CmdletBinding()]
     param(
@@ -21,8 +21,9 @@ function Find-GatewayNamed {
     $found
 }
 
-# Those of some objects that have a name, with Account as the account name in it. The directory ignores diacritics (KB 938447), so an account is named
-# exactly, except for case; one that has the name itself goes before one that has it with a $.
+# Returns those of the objects that have a name, in which Account is the account name. The directory ignores
+# diacritics (KB 938447), so an account must be named exactly, except for case. An account with exactly this name
+# takes precedence over one that has it with a final $.
 function Select-GatewayNamed {
     [CmdletBinding()]
     param(
@@ -46,8 +47,8 @@ function Select-GatewayNamed {
     $short
 }
 
-# Finds the members that a request names, each once, within the caller's limits. Ends the request with all names that
-# mean nothing, or more than one object, or something that no group holds.
+# Finds the members that a request names, each once, within the caller's limits. Ends the request with all names
+# that match no object, more than one object, or an object that cannot be a member.
 function Find-GatewayMembers {
     [CmdletBinding()]
     param(
@@ -92,7 +93,7 @@ function Find-GatewayMembers {
     $members.ToArray()
 }
 
-# Ends the request if there are problems with members, with all of them.
+# Ends the request with all problems with members, if there are any.
 function Stop-GatewayProblem {
     [CmdletBinding()]
     param(
@@ -105,7 +106,8 @@ function Stop-GatewayProblem {
     Stop-Gateway -Code $Code -Arg 'Members' -Message $message -Detail $Problem
 }
 
-# Those of some objects that are members of a group, by its links or because it is their primary group (facts E18).
+# Returns those of the objects that are members of a group, by its links or because it is their primary group (facts
+# E18).
 function Select-GatewayPresent {
     [CmdletBinding()]
     param(
@@ -137,7 +139,7 @@ $GatewayGroupLocal = 4
 $GatewayGroupUniversal = 8
 $GatewayGroupBuiltIn = 1
 
-# Returns which rule of scopes keeps an object out of a group (facts E.2); '' if none does.
+# Returns the rule of scopes that keeps an object out of a group (facts E.2), or '' if there is none.
 function Get-GatewayNestingBar {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Group, [Parameter(Mandatory)] [object] $Member, [Parameter(Mandatory)] [string] $Server)
@@ -161,8 +163,8 @@ function Get-GatewayNestingBar {
     ''
 }
 
-# Refuses members that a group cannot get: by the rules of scopes, or because it would contain itself. The directory
-# allows cycles (facts E29), which would give every group in one the members of all the others.
+# Refuses members that a group cannot have because of the rules of scopes, or because the group would contain
+# itself. The directory allows cycles (facts E29), in which every group would get the members of all the others.
 function Assert-GatewayNesting {
     [CmdletBinding()]
     param(
@@ -209,7 +211,8 @@ function Assert-GatewayMembersPrivilege {
     Stop-GatewayProblem -Code 'forbidden' -Problem $problems.ToArray()
 }
 
-# The DNS name of the domain of an object; '' for a foreign principal, whose domain only its SID tells.
+# Returns the DNS name of the domain of an object. It is '' for a foreign principal, whose domain can be found only
+# from its SID.
 function Get-GatewayDomainOf {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object)

@@ -10,7 +10,7 @@ function Get-GatewayOctetsEscaped {
     $Hex -replace '(..)', '\$1'
 }
 
-# A number below 2^24 as three octets in hexadecimal digits, the highest one first.
+# Returns a number below 2^24 as three octets in hexadecimal digits, the highest one first.
 function Get-GatewayThreeOctets {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [int] $Number)
@@ -25,9 +25,9 @@ function Get-GatewayQuotient {
     ($Number - $Number % $By) / $By
 }
 
-# The shortest maximum age of a password in the domain, in ticks of 100 ns; 0 if one policy cannot be read, so
-# that it may be any, and -1 if no password expires. The policies of groups and users lie in a container that
-# only administrators can read by default (facts S23).
+# Returns the shortest maximum age of a password in the domain, in ticks of 100 ns. It is 0 if a policy cannot be
+# read, so that every age is possible, and -1 if no password expires. The policies for groups and users are in a
+# container that only administrators can read by default (facts S23).
 function Get-GatewayShortestAge {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
@@ -74,8 +74,8 @@ function Find-GatewayReferred {
     Stop-Gateway -Code 'unprocessable' -Arg 'Filter' -Message $message
 }
 
-# The filter for the members of a group, whose primary group it may be (facts E18); with Chain also for those of
-# the groups in it.
+# Returns the filter for the members of a group, including those whose primary group it is (facts E18). With Chain
+# it also matches the members of nested groups.
 function Get-GatewayMemberFilter {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Group, [Parameter(Mandatory)] [string] $Server, [switch] $Chain)
@@ -93,8 +93,8 @@ function Get-GatewayMemberFilter {
     '(|(memberOf' + $rule + $dn + ')' + $terms + ')'
 }
 
-# The filter for objects that refer to another one by an attribute, as far as the caller may know: one outside
-# its OUs is as if there were none.
+# Returns the filter for objects that refer to another object with an attribute, as far as the caller may know. An
+# object outside the caller's OUs is treated as missing.
 function Get-GatewayPresentFilter {
     [CmdletBinding()]
     param(
@@ -121,7 +121,7 @@ function Get-GatewayPresentFilter {
     '(|' + ($terms -join '') + ')'
 }
 
-# What a segment of a filter that is no text stands for.
+# Returns the filter that a segment represents which is not text.
 function Resolve-GatewaySegment {
     [CmdletBinding()]
     param(
@@ -156,8 +156,8 @@ function Resolve-GatewaySegment {
     }
 }
 
-# The filter of a list: what the gateway made of a text and of a filter, and the groups that the caller is
-# limited to. The gateway escapes the values (RFC 4515), so that they stay values.
+# Returns the filter of a list. It consists of the parts that the gateway derived from a text and from a filter, and
+# of the groups to which the caller is limited. The gateway escapes the values (RFC 4515).
 function Resolve-GatewayFilter {
     [CmdletBinding()]
     param(
@@ -207,8 +207,8 @@ function Add-GatewaySlowFilter {
     Add-GatewayWarning -Code 'slow_filter' -Target $Field -Message $message
 }
 
-# The places where a list searches: the base, or with limits the caller's OUs, those in others left out. A caller
-# that is limited to groups may see them wherever they are.
+# Returns the places where a list searches: the base or, for a caller with limits, the caller's OUs, without those
+# that are inside others. A caller that is limited to groups may see these groups wherever they are.
 function Get-GatewaySearchPlace {
     [CmdletBinding()]
     param(
@@ -234,7 +234,7 @@ function Get-GatewaySearchPlace {
 
 #endregion
 
-#region Checks that no filter can have
+#region Checks that a filter cannot express
 
 # The properties that the checks need.
 function Get-GatewayCheckProperty {
@@ -246,7 +246,7 @@ function Get-GatewayCheckProperty {
     }
 }
 
-# Those of the objects of which all checks hold.
+# Returns the objects for which all checks succeed.
 function Select-GatewayChecked {
     [CmdletBinding()]
     param(
@@ -274,7 +274,7 @@ function Select-GatewayChecked {
     }
 }
 
-# Which of the groups are the primary group of an account, by their relative identifiers.
+# Returns which of the groups are primary groups of accounts, by their relative identifiers.
 function Get-GatewayPrimaryUse {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Group, [Parameter(Mandatory)] [string] $Server)
@@ -309,7 +309,7 @@ function ConvertTo-GatewayFound {
     }
 }
 
-# Those of the objects found that belong to the list.
+# Returns those of the objects found that belong to the list.
 function Select-GatewayListed {
     [CmdletBinding()]
     param(
@@ -335,8 +335,9 @@ function Add-GatewayFound {
     Add-GatewayListing -Listing $Listing -Item $kept -Record @(ConvertTo-GatewayFound -Search $Search -Item $kept) -ByGuid:([bool]$Search['Paged'])
 }
 
-# Reads all objects that match, or gives up after Most of them. Returns how many it has read. Objects are added
-# in batches, of which only the records' texts are kept, because an object takes several times as much memory.
+# Reads all objects that match, or gives up after more than Most. Returns the number of objects that it has read.
+# Objects are added in batches, of which only the texts of the records are kept, because an object takes several
+# times as much memory.
 function Read-GatewayFound {
     [CmdletBinding()]
     param(
@@ -346,8 +347,8 @@ function Read-GatewayFound {
         [long] $Most = 0
     )
     $batch = [System.Collections.Generic.List[object]]::new()
-    # An empty batch first: what the limits stand for is read before the list, since a read while it
-    # arrives would take a second connection (facts D19).
+    # Add an empty batch first. It reads the facts about limits before the list, because a read during the list
+    # would need a second connection (facts D19).
     Add-GatewayFound -Search $Search -Listing $Listing -Found $batch.ToArray()
     $read = [long]0
     $look = @{ Class = $Search['Class']; Property = $Search['Property']; Scope = $Search['Scope']; Server = $Search['Server'] }
@@ -425,11 +426,12 @@ function Measure-GatewayFound {
     $total
 }
 
-# Reads at least Limit + 1 objects in the order of their GUIDs, if there are as many, beginning with After. The
-# directory neither sorts nor skips cheaply, but GUIDs are random and indexed: a window of them has a share of the
-# objects that can be foreseen (facts S31). Windows are counted in the first three octets. A filter that is checked
-# afterwards may keep hardly anything of what is read, so the next window follows from what the last one read and
-# kept, and holds about half of what a search may read.
+# Reads at least Limit + 1 objects in the order of their GUIDs, beginning after After, or all if there are fewer.
+# The directory neither sorts nor skips cheaply, but GUIDs are random and indexed, so the share of objects in a
+# window of GUIDs can be predicted (facts S31). Windows are counted in the first three octets. A filter that is
+# checked afterwards may drop almost all objects that are read. The size of the next window therefore depends on the
+# numbers of objects that the last one read and kept, and is chosen so that it contains about half of the objects
+# that a search may read.
 function Read-GatewayPage {
     [CmdletBinding()]
     param(
@@ -457,7 +459,7 @@ function Read-GatewayPage {
         if ($last -eq $start) { $most = [long]0 }
         $ranged = $Filter + '(objectGUID>=' + $from + ')(objectGUID<=' + $to + ')'
         $read = [long](Read-GatewayFound -Search $Search -Filter $ranged -Listing $window -Most $most)
-        if ($most -gt 0 -and $read -ge $most) { # perhaps not all: a smaller window
+        if ($most -gt 0 -and $read -ge $most) { # possibly incomplete, so use a smaller window
             $width = [long](Get-GatewayQuotient -Number ($last - $start + 1) -By 16)
             if ($width -lt 1) { $width = [long]1 }
             $widest = $width * 4

@@ -1,10 +1,11 @@
-# Functions shared by the scripts about secrets of computers: passwords that LAPS keeps, and BitLocker keys.
+# Functions shared by the scripts for secrets of computers, which are passwords that LAPS manages, and BitLocker
+# keys.
 
-# By whose LAPS a password is kept: the attribute with its expiry, which is not confidential.
+# The kinds of LAPS that may manage a password, with the attribute for its expiry, which is not confidential.
 $GatewayLapsExpiries = [ordered]@{ windows = 'msLAPS-PasswordExpirationTime'; legacy = 'ms-Mcs-AdmPwdExpirationTime' }
 
-# Reads a computer with an attribute that not every schema has; $null if the schema lacks it. An attribute that the
-# account may not read is as one without a value.
+# Reads a computer with an attribute that not every schema has. Returns $null if the schema lacks it. An attribute
+# that the account may not read has no value.
 function Find-GatewayAdded {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $Server)
@@ -18,8 +19,8 @@ function Find-GatewayAdded {
     }
 }
 
-# Keeps a secret that an attribute of an object has, and returns what stands for it in a record; '' if it has no value.
-# The value is no parameter: it would be logged.
+# Keeps a secret from an attribute of an object, and returns the placeholder for it in a record, or '' if it has no
+# value. The value is not passed as a parameter, because parameters are logged.
 function Add-GatewayStoredSecret {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowNull()] [object] $Object, [Parameter(Mandatory)] [string] $Name)
@@ -30,7 +31,8 @@ function Add-GatewayStoredSecret {
     '!' + [string]($script:GatewayRevealed.Count - 1)
 }
 
-# Whose LAPS keeps a password of a computer ('windows', 'legacy' or 'none'), and when it expires, as a file time.
+# Returns the kind of LAPS that manages a password of a computer ('windows', 'legacy' or 'none'), and when it
+# expires, as a file time.
 function Get-GatewayLaps {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Server)
@@ -44,7 +46,7 @@ function Get-GatewayLaps {
     @{ kind = 'none'; attribute = ''; ticks = [long]0 }
 }
 
-# Writes the record of what LAPS keeps of a computer.
+# Writes the record about a password of a computer that LAPS manages.
 function ConvertTo-GatewayLocalAdmin {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Computer, [Parameter(Mandatory)] [hashtable] $Laps)
@@ -66,8 +68,8 @@ function Stop-GatewayUnmanaged {
     Stop-Gateway -Code 'not_found' -Arg $Arg -Message $message
 }
 
-# Refuses to show a secret of a guarded computer unless the caller is privileged. It is decided before anything is
-# read of the secret.
+# Refuses to show a secret of a guarded computer unless the caller is privileged. This check must precede every read
+# of the secret.
 function Assert-GatewayRevealing {
     [CmdletBinding()]
     param(
@@ -94,8 +96,8 @@ function Stop-GatewayUnreadable {
     Stop-Gateway -Code 'directory_denied' -Arg $Arg -Message $message
 }
 
-# What the module LAPS decrypts of a computer: the present password first, then the earlier ones with History. Each
-# password is a SecureString.
+# Returns the passwords of a computer that the module LAPS decrypts: the present one first and, with History, then
+# the earlier ones. Each password is a SecureString.
 function Get-GatewayDecrypted {
     [CmdletBinding()]
     param(
@@ -125,7 +127,7 @@ function Get-GatewayDecrypted {
     $found
 }
 
-# The record of one BitLocker key, without the key. Its id stands in its name.
+# Returns the record of one BitLocker key, without the key. Its id is part of its name.
 function ConvertTo-GatewayRecoveryKey {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Key, [Parameter(Mandatory)] [object] $Computer)
@@ -140,8 +142,8 @@ function ConvertTo-GatewayRecoveryKey {
     }
 }
 
-# The id of a BitLocker key, or its first eight digits and a star, as LDAP filters need it: the stored id begins with
-# the same four bytes in the opposite order, so that the index finds it (facts S40).
+# Returns the form in which LDAP filters need the id of a BitLocker key, or its first eight digits and a star. The
+# stored id begins with the same four bytes in the opposite order, so that the index finds it (facts S40).
 function Get-GatewayKeyIdEscaped {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $KeyId)

@@ -1,8 +1,8 @@
-# Functions shared by the scripts that settle writes which were cut off. A state is a table of texts by the
-# names that scripts announce changes by (Add-GatewayIntent).
+# Functions shared by the scripts that settle writes which were cut off. A state is a table of texts. Its keys are
+# the names with which scripts announce changes (Add-GatewayIntent).
 
-# How many seconds ago an object was created, by the clock of the domain controller, because the clock
-# of this machine may differ.
+# Returns the age of an object in seconds, by the clock of the domain controller, because the clock of this machine
+# may differ.
 function Get-GatewayAge {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object, [Parameter(Mandatory)] [string] $Server)
@@ -10,7 +10,7 @@ function Get-GatewayAge {
     [int]($now - ([datetime]$Object.whenCreated).ToUniversalTime()).TotalSeconds
 }
 
-# Names as one text, in an order that does not depend on the domain controller.
+# Returns names as one text, in an order that does not depend on the domain controller.
 function Get-GatewayNameList {
     [CmdletBinding()]
     param([AllowNull()] [AllowEmptyCollection()] [string[]] $Name)
@@ -63,10 +63,10 @@ function ConvertTo-GatewayState {
     $state
 }
 
-# The most members, or groups, that an image lists.
+# The maximum number of members, or groups, in an image.
 $GatewayImageSize = 5000
 
-# The names and GUIDs of objects, for an image; the rest of too many is left out.
+# Returns the names and GUIDs of objects for an image. If there are too many, the rest is left out.
 function ConvertTo-GatewayImageItem {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Object)
@@ -77,9 +77,10 @@ function ConvertTo-GatewayImageItem {
     }
 }
 
-# The image of an object that is about to be removed, or that was created just now (New), read with the properties of
-# its class: its state, the groups that it is a direct member of and, of a group, its direct members. Primary groups
-# are not among them (facts E18), and a new object has none. Restorable is what Get-GatewayRestorable says.
+# Returns the image of an object that is about to be removed or has just been created (New). It must have been read
+# with the properties of its class. The image contains its state, the groups of which it is a direct member and, for
+# a group, its direct members. It omits primary groups (facts E18), and a new object has no memberships. Restorable
+# is the result of Get-GatewayRestorable.
 function Get-GatewayImage {
     [CmdletBinding()]
     param(

@@ -1,9 +1,9 @@
 # Functions shared by the scripts of everyday tasks: moves, scopes of groups, managers of groups.
 
-# How an account gets another primary group.
+# The call that gives an account another primary group.
 $GatewayPrimaryCall = 'PUT /api/ADUser/{UserName}/PrimaryGroup, or the same of /api/Computers/{ADComputerName}'
 
-# Refuses to move an object that is protected, or to where its name is taken.
+# Refuses to move an object that is protected, or to a place where its name is taken.
 function Assert-GatewayMovable {
     [CmdletBinding()]
     param(
@@ -27,7 +27,7 @@ function Assert-GatewayMovable {
     Assert-GatewayNameFree -Name ([string]$Object.Name) -Parent $Target -Except ([string]$Object.ObjectGUID) -Arg $Arg @taken
 }
 
-# Refuses what would stop a domain controller, or the gateway itself, whoever asks for it.
+# Refuses changes that would stop a domain controller or the gateway itself, for every caller.
 function Assert-GatewayOrdinaryComputer {
     [CmdletBinding()]
     param(
@@ -54,7 +54,7 @@ function Get-GatewayScopeName {
     $Scope
 }
 
-# The distinguished name of who manages a group: a user or a group.
+# Returns the distinguished name of the manager of a group, which is a user or a group.
 function Find-GatewayGroupManager {
     [CmdletBinding()]
     param(
@@ -77,7 +77,7 @@ function Find-GatewayGroupManager {
     [string]$found.DistinguishedName
 }
 
-# Writes texts of a group in one modification: all or none. An empty one clears its attribute.
+# Writes texts of a group in one modification, so all or none are written. An empty text clears its attribute.
 function Set-GatewayGroupText {
     [CmdletBinding()]
     param(

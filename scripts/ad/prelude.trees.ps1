@@ -1,6 +1,6 @@
-# Functions shared by the scripts that remove an object with all that is below it, or that lift protections.
+# Functions shared by the scripts that remove an object with all objects below it, or that lift protections.
 
-# How a protection is lifted, by the class of the object: completes "Lift the protection first: ".
+# The call that lifts a protection, by the class of the object. It completes "Lift the protection first: ".
 $GatewayProtectionCalls = @{
     user               = 'PUT /api/ADUser/{UserName}/Protection with IsProtected=false'
     inetOrgPerson      = 'PUT /api/ADUser/{UserName}/Protection with IsProtected=false'
@@ -9,9 +9,9 @@ $GatewayProtectionCalls = @{
     organizationalUnit = 'PUT /api/OU with IsProtected=false'
 }
 
-# Returns whether the module itself refused an account that may not read or change access lists: its error
-# has no number (facts E39). Errors of the web service without a number have its fault inside, and are of
-# other kinds (facts D14).
+# Returns whether the module itself refused an account that may not read or change access lists. Such an error has
+# no number (facts E39). Errors of the web service without a number have the service's fault inside, and have other
+# causes (facts D14).
 function Test-GatewayRefusal {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record)
@@ -19,9 +19,9 @@ function Test-GatewayRefusal {
     $null -eq $Record.Exception.InnerException
 }
 
-# Sets or lifts the protection of an object as a step with an undo (facts E36-E41). An object that reads as
-# wanted is left alone: the module would change nothing (facts E38).
-# ForGood omits the undo, because the state before cannot be set again.
+# Sets or lifts the protection of an object as a step with an undo (facts E36-E41). An object that already reads as
+# wanted is left unchanged, because the module would change nothing (facts E38). ForGood omits the undo, because the
+# state before cannot be set again.
 function Set-GatewayProtection {
     [CmdletBinding()]
     param(
@@ -55,9 +55,10 @@ function Set-GatewayProtection {
     Complete-GatewayStep -Label $Label -Guid $Guid -Dn $Dn -Undo $back -Arguments @{ Guid = $Guid; Protected = (-not $Protected); Server = $Server }
 }
 
-# Lifts the half of a protection that an object has while its parent lacks the other. It reads as unprotected,
-# so that the module lifts nothing until the protection is complete (facts E37, E38). If a later step fails,
-# the object is left with the whole protection, and is reported to remain: half of it cannot be set.
+# Lifts the half of a protection that an object has while its parent lacks the other half. The object reads as
+# unprotected, so the module lifts nothing until the protection is complete (facts E37, E38). If a later step fails,
+# the object is left with the whole protection and is reported as remaining, because half a protection cannot be
+# set.
 function Clear-GatewayHalfProtection {
     [CmdletBinding()]
     param(
@@ -71,8 +72,8 @@ function Clear-GatewayHalfProtection {
     Set-GatewayProtection -Protected $false -Label 'lift protection' @target
 }
 
-# Reports which objects of a tree are gone after its removal failed: the directory may have removed some
-# (facts E44), which cannot be undone.
+# Reports which objects of a tree are missing after the removal of the tree failed. The directory may have removed
+# some (facts E44), which cannot be undone.
 function Complete-GatewayLoss {
     [CmdletBinding()]
     param(
@@ -115,8 +116,8 @@ function Assert-GatewayUnprotected {
     Stop-Gateway -Code 'protected' -Arg $Arg -Message "$What is protected from accidental deletion. Force=true lifts the protection."
 }
 
-# Refuses to remove a group as part of a tree if it could not be removed by itself: because of the
-# caller's limits or remaining accounts whose primary group it is.
+# Refuses to remove a group as part of a tree if it could not be removed by itself. The reason is the caller's
+# limits, or remaining accounts whose primary group it is.
 function Assert-GatewayGroupBelow {
     [CmdletBinding()]
     param(
@@ -144,10 +145,10 @@ function Assert-GatewayGroupBelow {
     }
 }
 
-# The objects below one that is about to be removed with all of them, read with what the guards need. Ends the request
-# if they are too many with the object itself, if one of them is never removed or is protected without Force, or if a
-# group among them could not be removed by itself. They are counted first, because a tree may be large. What is how
-# sentences call the object, Noun what it is.
+# Returns the objects below one that is about to be removed with all of them, read with the properties for the
+# guards. Ends the request if there are too many including the object itself, if one of them must never be removed
+# or is protected without Force, or if a group among them could not be removed by itself. The objects are counted
+# first, because a tree may be large. What and Noun are words for the object in sentences.
 function Get-GatewayBelow {
     [CmdletBinding()]
     param(
@@ -194,7 +195,7 @@ function Get-GatewayBelow {
     }
 }
 
-# Adds the protection of the last object to the intent: one that remains must keep it.
+# Adds the protection of the last object to the intent, because an object that is not removed must keep it.
 function Add-GatewayProtectionIntent {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object)
@@ -202,7 +203,7 @@ function Add-GatewayProtectionIntent {
     Add-GatewayIntent -Name 'protected' -Before $protected -After $protected
 }
 
-# Adds the objects to the intent that are removed with one.
+# Adds the objects that are removed with an object to the intent.
 function New-GatewayBelowIntent {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Below)
@@ -212,7 +213,8 @@ function New-GatewayBelowIntent {
     }
 }
 
-# Removes an object with the cmdlet of its class; those below it with the control that removes a tree (facts E43, E50).
+# Removes an object with the cmdlet of its class, and the objects below it with the control that removes a tree
+# (facts E43, E50).
 function Remove-GatewayWhole {
     [CmdletBinding()]
     param(
@@ -236,8 +238,9 @@ function Remove-GatewayWhole {
     }
 }
 
-# Removes an announced object and those below it: protections below first, then its own, then the tree (facts E43,
-# E44). With Force half a protection is lifted, too. If the removal fails, the protections are set again.
+# Removes an announced object and those below it. It first lifts the protections below, then the object's own, and
+# then removes the tree (facts E43, E44). With Force it also lifts half a protection. If the removal fails, the
+# protections are set again.
 function Remove-GatewayTree {
     [CmdletBinding()]
     param(
@@ -281,7 +284,7 @@ function Remove-GatewayTree {
     }
 }
 
-# Records a removed object and those that went with it, the object first.
+# Records a removed object and those that were removed with it, the object first.
 function Add-GatewayRemoval {
     [CmdletBinding()]
     param(

@@ -1,5 +1,4 @@
-# Functions shared by the scripts for users.
-# Loaded after the preludes of the session and of the directory.
+# Functions shared by the scripts for users. They are loaded after the preludes of the session and of the directory.
 
 # The directory properties that each field of a user's record needs.
 $GatewayUserProperties = @{
@@ -42,7 +41,7 @@ $GatewayUserProperties = @{
     modified               = @('whenChanged')
 }
 
-# The properties to read for these fields.
+# Returns the properties to read for the given fields.
 function Get-GatewayUserProperty {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string[]] $Field, [string] $Server)
@@ -59,7 +58,8 @@ function Get-GatewayUserProperty {
     , [string[]]@($needed.Keys)
 }
 
-# The attributes that users of this forest may have, in lower case; read once per session, as Get-GatewayDomain is.
+# Returns the attributes that users of this forest may have, in lower case. They are read once per session, like the
+# result of Get-GatewayDomain.
 function Get-GatewayUserSchema {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
@@ -75,7 +75,7 @@ function Get-GatewayUserSchema {
     $domain.userSchema
 }
 
-# The values of further attributes as one text, for the entity tag of a record.
+# Returns the values of further attributes as one text, for the entity tag of a record.
 function Get-GatewayTaggedText {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $User, [Parameter(Mandatory)] [object[]] $Attribute)
@@ -88,8 +88,8 @@ function Get-GatewayTaggedText {
     $parts.ToArray() -join $GatewayAttributeMark
 }
 
-# Writes the records of users, with the requested fields only. It takes many at once because
-# a function call per user costs more than the conversion. Managers outside the caller's limits are left out.
+# Writes the records of users, with the requested fields only. It takes many users at once, because a function call
+# per user costs more than the conversion. Managers outside the caller's limits are left out.
 function ConvertTo-GatewayUser {
     [CmdletBinding()]
     param(
@@ -101,8 +101,8 @@ function ConvertTo-GatewayUser {
     $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
     $want = @{}
     foreach ($name in $Field) { $want[$name] = $true }
-    # The five Remote Desktop fields are sent as one member, which the gateway decodes: decoding it
-    # here would cost milliseconds per user.
+    # The five Remote Desktop fields are sent as one member. The gateway decodes it, because decoding it here
+    # would cost milliseconds per user.
     $wantPacked = @($Field -like 'rds*').Length -gt 0
     $further = @(ConvertFrom-GatewayAttribute -Line $Field)
     $tagged = @(ConvertFrom-GatewayAttribute -Line $Field -Tagged)
@@ -277,8 +277,8 @@ $GatewayUserImaged = $GatewayUserWritten + @(
     'userAccountControl', 'pwdLastSet', 'LockedOut', 'userParameters', 'accountExpires', 'ProtectedFromAccidentalDeletion'
 )
 
-# The stored values of the attributes that an update may write, as texts; an empty list for
-# an absent one.
+# Returns the stored values of the attributes that an update may write, as texts, or an empty list for an absent
+# attribute.
 function Get-GatewayUserStored {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $User)
@@ -302,7 +302,7 @@ function Get-GatewayUserStored {
     $stored
 }
 
-# The values of an attribute in the type to write: numbers as numbers.
+# Returns the values of an attribute in the type in which they are written, for example numbers as numbers.
 function ConvertTo-GatewayUserValue {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Attribute, [Parameter(Mandatory)] [string[]] $Value)
@@ -310,9 +310,9 @@ function ConvertTo-GatewayUserValue {
     , $Value
 }
 
-# The changes that give each attribute the wanted text ('' clears it), and those that undo
-# them. Empty if nothing differs. -eq is not used: it compares by culture and equates
-# different texts (combining accents, ss and sharp s) and invisible texts with empty ones.
+# Returns the changes that set each attribute to the wanted text ('' clears it), and those that undo them. The
+# result is empty if nothing differs. -eq is not used, because it compares by culture, and equates different texts
+# (combining accents, ss and sharp s) and invisible texts with empty ones.
 function Compare-GatewayUserText {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Stored, [Parameter(Mandatory)] [hashtable] $Wanted)
@@ -344,8 +344,8 @@ function Add-GatewayNeverExpires {
     Add-GatewayWarning -Code 'never_expires' -Target $Dn -Message $message
 }
 
-# Warns of a UPN that the directory takes and Microsoft Entra refuses: before its @ may stand letters and digits of
-# ASCII and ' . - _ ! # ^ ~, no dot at either end, and no two of them together.
+# Warns of a UPN that the directory accepts and Microsoft Entra refuses. Before the @, Entra allows ASCII letters
+# and digits and ' . - _ ! # ^ ~, but no dot at either end, and no two dots in a row.
 function Add-GatewayOddPrincipal {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Principal, [Parameter(Mandatory)] [string] $Dn)
@@ -354,7 +354,7 @@ function Add-GatewayOddPrincipal {
     Add-GatewayWarning -Code 'upn_odd' -Target $Dn -Message $message
 }
 
-# Writes attributes of a user in one modification: all or none.
+# Writes attributes of a user in one modification, so all or none are written.
 function Set-GatewayUserText {
     [CmdletBinding()]
     param(

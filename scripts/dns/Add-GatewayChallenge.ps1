@@ -1,5 +1,5 @@
-# Adds the TXT record that answers a challenge; the others of its name stay. With Pair, only the newest of the answers
-# stays beside it.
+# Adds the TXT record that answers a challenge. Other records of its name are kept. With Pair, only the newest of
+# the earlier answers is kept as well.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Name,
@@ -36,7 +36,7 @@ if ($Pair) {
 New-GatewayIntent -Creates -Dn $place.fqdn -Parent $place.name -Name "TXT $Text"
 Write-GatewayIntent -Effect 'created'
 
-# Act. The values that are too many go last, and come back with none: a client asks again.
+# Act. Surplus values are removed last. They are not restored by an undo, because a client requests a new challenge.
 Add-GatewayRecordValue -ZoneName $place.zone -Owner $place.owner -Type 'TXT' -Data @($Text) -TimeToLive $seconds -ComputerName $ComputerName
 foreach ($value in $surplus) {
     Set-GatewayStep -Label 'remove oldest' -Arg 'Name'

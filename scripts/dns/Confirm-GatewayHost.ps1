@@ -1,5 +1,5 @@
-# Returns which records exist, in their order, to settle a change of several that was cut off. Each is given by its zone
-# and its key.
+# Returns which records exist, in the given order, to settle a change of several records that was cut off. Each
+# record is given by its zone and its key.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $ObjectNames,

@@ -1,5 +1,5 @@
-# Returns the records of a name, and the PTR records of the addresses that a request is about, to settle a write that
-# was cut off. What the state does not name is absent.
+# Returns the records of a name, and the PTR records of the addresses that a request concerns, to settle a write
+# that was cut off. Records that the state does not contain are absent.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Type,

@@ -1,4 +1,5 @@
-# Returns whether the values of a change of many record sets exist, in their order, to settle one that was cut off.
+# Returns whether the values of a change of many record sets exist, in the given order, to settle a change that was
+# cut off.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $Change,

@@ -1,4 +1,4 @@
-# Returns whether a zone exists and how it is set, with its record in a form, to settle a write that was cut off.
+# Returns whether a zone exists, and its settings, with its record in a form, to settle a write that was cut off.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,

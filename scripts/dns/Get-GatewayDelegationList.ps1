@@ -1,4 +1,4 @@
-# Lists the delegations of a zone, one per name server.
+# Lists the delegations of a zone, one for each name server.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,

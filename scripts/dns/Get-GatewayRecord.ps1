@@ -1,4 +1,4 @@
-# Reads one record by name and data; without a zone, in all zones that the server holds itself.
+# Reads one record by name and data. Without a zone, it searches all zones whose records the server holds.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Type,

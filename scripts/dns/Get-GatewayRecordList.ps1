@@ -1,6 +1,7 @@
-# Lists the records of one zone, or of all zones that the server holds itself; with Name or Data only those with
-# exactly that owner name or these data. One type is listed in its own form, unless Mixed asks for the common one. Named
-# leaves those of a name in full and those that lead to it, StampedBefore those with an older time stamp.
+# Lists the records of one zone, or of all zones whose records the server holds. With Name or Data, it lists only
+# those with exactly this owner name or this data. Records of one type are listed in the form of the type, unless
+# Mixed requests the common form. Named selects the records of a full name and those that lead to it, and
+# StampedBefore those with an older time stamp.
 [CmdletBinding()]
 param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Type,

@@ -1,4 +1,4 @@
-# Reads a set of records: all of one name and type.
+# Reads a set of records, which contains all records of one name and type.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Type,

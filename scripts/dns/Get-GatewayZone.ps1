@@ -1,4 +1,4 @@
-# Reads one zone, of any type, or in the form 'Reverse' or 'Forwarder' one of that kind.
+# Reads one zone of any type or, in the form 'Reverse' or 'Forwarder', one zone of that kind.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,

@@ -1,5 +1,5 @@
-# Lists the zones of the server in a form; in the form 'Reverse' or 'Forwarder' those of that kind. Lookup and
-# ZoneType narrow the list.
+# Lists the zones of the server in a form. The forms 'Reverse' and 'Forwarder' list only zones of that kind. Lookup
+# and ZoneType restrict the list.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Form,

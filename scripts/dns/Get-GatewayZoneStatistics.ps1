@@ -1,4 +1,4 @@
-# Reads what the server has counted for a zone. It never resets the counts (facts NC9).
+# Reads the server's statistics for a zone. It never resets them (facts NC9).
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,

@@ -33,7 +33,7 @@ if (-not $name.Equals([string]$deeper.ZoneName, [System.StringComparison]::Ordin
 }
 $target = Get-GatewayTargetName -Target $NameServer -ZoneName $name
 
-# The name may hold its own name servers and their addresses, and nothing else (facts NB2).
+# The name may have its own name servers and their addresses, but no other records (facts NB2).
 Set-GatewayStep -Label 'check name' -Arg 'ChildName'
 $records = @(Get-GatewayBranch -ZoneName $name -Name $child -ComputerName $ComputerName)
 $present = Measure-GatewayBranch -Record $records -Name $child -ZoneName $name -NameServer $target

@@ -1,4 +1,4 @@
-# Creates a conditional forwarder, in the directory unless it is for this server only (facts NC2).
+# Creates a conditional forwarder. It is stored in the directory unless it is for this server only (facts NC2).
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,

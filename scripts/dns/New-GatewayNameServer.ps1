@@ -1,4 +1,4 @@
-# Adds a name server to those of a zone: an NS record of the zone itself.
+# Adds a name server to those of a zone, which is an NS record of the zone itself.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,

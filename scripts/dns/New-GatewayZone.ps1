@@ -1,5 +1,5 @@
-# Creates a primary zone. Unless it is said otherwise, it is in the directory with secure updates if the DNS server
-# is a domain controller, else in a file without updates (facts E67-E71).
+# Creates a primary zone. By default, it is in the directory with secure updates if the DNS server is a domain
+# controller, and otherwise in a file without updates (facts E67-E71).
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,
@@ -19,7 +19,8 @@ Assert-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone
 $controllers = @($KnownController) + @($ComputerName)
 Assert-GatewayZoneName -ZoneName $ZoneName -Zone @() -KnownController $controllers
 Assert-GatewayName -Name $ZoneName -KnownController $controllers -GuardedName $GuardedName -Privileged $Privileged -Arg 'ZoneName'
-# The server is asked whether it stores zones in the directory: a failed attempt would not tell (facts E68).
+# Ask the server whether it stores zones in the directory, because the error of a failed attempt would not tell
+# (facts E68).
 Set-GatewayStep -Label 'read server settings'
 $inDirectory = [bool](Get-DnsServerSetting -All -ComputerName $ComputerName).DsAvailable
 if (-not $ReplicationScope) { $ReplicationScope = [string]$(if ($inDirectory) { 'Domain' } else { 'File' }) }

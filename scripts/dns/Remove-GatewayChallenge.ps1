@@ -1,4 +1,5 @@
-# Removes the TXT record that answered a challenge; the others of its name stay. One that is not there is no error.
+# Removes the TXT record that answered a challenge. Other records of its name are kept. It is not an error if the
+# record does not exist.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Name,

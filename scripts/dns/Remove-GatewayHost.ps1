@@ -1,6 +1,7 @@
-# Removes all that names a host in one change: the records of its name and those that lead to it, in all zones. If
-# one cannot be removed, those before it come back. Controller is for a domain controller that is gone: then also its
-# places among the name servers of zones go, and its addresses at the names of the domain.
+# Removes all records that name a host in one change. These are the records of its name and those that lead to it,
+# in all zones. If one record cannot be removed, those removed before are restored. Controller is for a domain
+# controller that no longer exists. The script then also removes it from the name servers of zones, and removes its
+# addresses from the names of the domain.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Named,

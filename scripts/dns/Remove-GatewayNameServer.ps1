@@ -1,4 +1,4 @@
-# Removes a name server from those of a zone, unless it is the last one.
+# Removes a name server from a zone, unless it is the last one.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,

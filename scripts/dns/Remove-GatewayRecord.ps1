@@ -1,4 +1,4 @@
-# Removes exactly one record, never its siblings (facts E60).
+# Removes exactly one record and no other record of its name (facts E60).
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Type,

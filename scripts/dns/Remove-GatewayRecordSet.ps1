@@ -1,4 +1,4 @@
-# Removes a set of records: all of one name and type.
+# Removes a set of records, which contains all records of one name and type.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Type,

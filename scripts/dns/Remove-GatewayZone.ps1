@@ -1,5 +1,6 @@
-# Removes a zone with all its records. The cmdlet takes zones of every type, so that the form decides what is
-# removed (facts NC4): 'Zone' a primary forward zone, 'Reverse' a reverse zone, 'Forwarder' a conditional forwarder.
+# Removes a zone with all its records. The cmdlet accepts zones of every type, so the form determines what may be
+# removed (facts NC4): 'Zone' for a primary forward zone, 'Reverse' for a reverse zone, 'Forwarder' for a
+# conditional forwarder.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,

@@ -1,4 +1,5 @@
-# Changes a conditional forwarder. One of the directory stays there, one of this server, too (facts NC2).
+# Changes a conditional forwarder. A forwarder in the directory cannot be moved to this server, or the reverse
+# (facts NC2).
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,

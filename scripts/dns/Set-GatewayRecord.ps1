@@ -1,5 +1,6 @@
-# Changes one record. A new value is added before the old one is removed, by object, so that siblings keep their time
-# stamps and PTR records stay; a time to live, and the value of a type that is alone at its name, is set in place.
+# Changes one record. A new value is added before the old one is removed. Both are passed as objects, so that the
+# other records of the name keep their time stamps, and PTR records are kept. A time to live, and the value of a
+# type that must be alone at its name, is changed in place.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Type,

@@ -1,5 +1,5 @@
-# Makes the set of a name and type exactly what is given: adds what is missing, makes the times to live equal, then
-# removes the surplus. What fails on the way is reported; what was done before stands.
+# Gives the set of a name and type exactly the given values. It adds missing values, sets all times to live, and
+# then removes surplus values. If a step fails, that is reported, and the earlier steps are kept.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Type,
@@ -23,7 +23,7 @@ $ask = @{ Type = $Type; ZoneName = $ZoneName; Name = $Name; Data = $Data; Allowe
 $place = Resolve-GatewayRecord -Guards $guards @ask
 Set-GatewayStep -Label 'check name' -Arg 'Name'
 $before = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerName $ComputerName)
-if (-not $GatewayRecordTypes[$Type].writable) { # the same records are no change; any other is not made here
+if (-not $GatewayRecordTypes[$Type].writable) { # the same records are no change; any other change is not made here
     $present = @(Select-GatewayRecord -Record $before -Type $Type)
     if ($present.Length -gt 0) {
         $set = ConvertTo-GatewayRecordSet -Record $present -ZoneName $place.name
@@ -90,7 +90,7 @@ try {
     }
     Restore-GatewayPointer -Pointer $kept -ComputerName $ComputerName
 } catch {
-    # A server that takes the name for another one has its changes taken back.
+    # If a server has interpreted the name as another name, the changes are undone.
     if ($script:GatewayUndo.Count -eq 0 -or $_.FullyQualifiedErrorId -eq 'Gateway.unprocessable') { throw }
     Add-GatewayFailure -Record $_ -Guid '' -Dn $place.fqdn
 }

@@ -1,4 +1,4 @@
-# Returns whether anything names a host: a record of its name, or one that leads to it.
+# Returns whether any record names a host, which is a record of its name or one that leads to it.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Named,

@@ -1,8 +1,9 @@
-# Changes many record sets, each on its own: what can be done is done, and the others are reported as failures. Values
-# that are there already, and those to be removed that are not, count as done; values that are not named stay.
-# Change has one item for each value: add, remove or clear, the number of the set, type, time to live (-1: the zone's),
-# name and data, separated by character 29. Only a set whose values are cleared may be gone afterwards, and only
-# BulkLimit sets. After Seconds no set is begun any more, except for the first one: each request gets further.
+# Changes many record sets, each independently. Changes that fail are reported as failures, and the others are made.
+# A value that already exists, or that is to be removed but does not exist, counts as done. Values that are not
+# named are kept. Change has an item for each value: add, remove or clear, the number of the set, type, time to live
+# (-1 means that of the zone), name and data, separated by character 29. A set may be removed completely only if its
+# values are cleared, and only BulkLimit sets may be. After Seconds, no further set is begun, except the first one,
+# so that each request makes progress.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $Change,
@@ -28,7 +29,7 @@ foreach ($item in $Change) {
     $sets[$sets.Count - 1].values.Add($value)
 }
 
-# Guard: a name outside the caller's zones ends all, before anything is changed.
+# Guard. A name outside the caller's zones ends the request before anything is changed.
 foreach ($set in $sets) { Assert-GatewayAllowedZone -ZoneName $set.zone -AllowedZone $AllowedZone }
 
 # Announce.
@@ -40,7 +41,7 @@ foreach ($set in $sets) {
 }
 Write-GatewayIntent -Effect 'changed'
 
-# Act and report. A set that fails is undone, those before it stay.
+# Act and report. If the change of a set fails, it is undone, and the earlier sets are kept.
 $caller = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName); GuardedName = $GuardedName; ComputerName = $ComputerName }
 $changed = 0
 $removed = 0

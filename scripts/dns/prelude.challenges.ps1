@@ -1,7 +1,8 @@
 # Functions for the TXT records that answer challenges of certificate authorities.
 
-# The place of a challenge: the zone that holds its name, its owner name there, the records of the name, and those of
-# them that are answers to challenges: TXT of 43 characters. Ends the request if the caller may not change them.
+# Returns the place of a challenge. It consists of the zone that contains its name, its owner name there, the
+# records of the name, and those records that are answers to challenges, which are TXT records of 43 characters.
+# Ends the request if the caller may not change them.
 function Resolve-GatewayChallenge {
     [CmdletBinding()]
     param(
@@ -35,7 +36,7 @@ function Resolve-GatewayChallenge {
     $place
 }
 
-# The record of an answer at a place, or nothing.
+# Returns the record of an answer at a place, or nothing.
 function Find-GatewayChallenge {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Place, [Parameter(Mandatory)] [string] $Text)
@@ -44,8 +45,9 @@ function Find-GatewayChallenge {
     }
 }
 
-# The newest of the answers at a name, with its turn; nothing if there is none. Windows keeps no age of a TXT record, so
-# its time to live tells: the turns 0, 1 and 2 follow each other and are added to TimeToLive.
+# Returns the newest of the answers at a name, with its turn, or nothing if there is none. Windows does not store
+# the age of a TXT record, so the time to live encodes it. The turns 0, 1 and 2 follow each other and are added to
+# TimeToLive.
 function Find-GatewayNewestChallenge {
     [CmdletBinding()]
     param(

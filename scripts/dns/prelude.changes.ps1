@@ -1,7 +1,7 @@
 # Functions for changes of many record sets at once.
 
-# Takes an item of Change apart. A name that no zone of this server holds keeps the zone '', and its own text decides
-# whether the caller may use it.
+# Splits an item of Change. If no zone of this server contains the name, the zone is '', and the text of the name
+# decides whether the caller may use it.
 function ConvertFrom-GatewayRecordChange {
     [CmdletBinding()]
     param(
@@ -32,7 +32,7 @@ function ConvertFrom-GatewayRecordChange {
     }
 }
 
-# The set that a change leaves, as the audit shows it.
+# Returns the set that a change leaves, in the form in which the audit shows it.
 function ConvertTo-GatewaySetReport {
     [CmdletBinding()]
     param([AllowNull()] [AllowEmptyCollection()] [object[]] $Record, [Parameter(Mandatory)] [string] $Type)
@@ -41,7 +41,7 @@ function ConvertTo-GatewaySetReport {
     [ordered]@{ type = $Type; data = $data; ttl = [long]@($Record)[0].TimeToLive.TotalSeconds }
 }
 
-# Refuses a change after which a set would be gone, unless all its values are cleared and it may be removed.
+# Refuses a change that removes a set completely, unless all its values are cleared and the set may be removed.
 function Assert-GatewaySetStays {
     [CmdletBinding()]
     param(
@@ -58,8 +58,8 @@ function Assert-GatewaySetStays {
     }
 }
 
-# Changes one set and returns it as it was and as it is; nothing if it was so already. New values come before old ones
-# go; the one of a type that must be alone is changed in place.
+# Changes one set and returns its values before and after, or nothing if they are the same. New values are added
+# before old ones are removed. The value of a type that must be alone is changed in place.
 function Update-GatewayRecordSet {
     [CmdletBinding()]
     param(

@@ -1,9 +1,10 @@
-# Functions for all that names a host: its own records, and those that lead to it.
-# Loaded after the prelude of records.
+# Functions for the records that name a host, which are its own records and those that lead to it. They are loaded
+# after the prelude of records.
 
-# All that names a host, in all zones that the server holds: for each record its zone, its object, the common form of
-# it, its key, and whether it leads to the host. Those that lead to it come first, then no name points to nothing
-# while they go; all in the order of lists.
+# Returns all records that name a host, in all zones whose records the server holds. For each record it has the
+# zone, the object, the common form, the key, and whether the record leads to the host. Records that lead to the
+# host come first, so that no record points to a missing name while they are being removed. Apart from that they are
+# in the order of lists.
 function Find-GatewayNaming {
     [CmdletBinding()]
     param(
@@ -48,8 +49,8 @@ function Find-GatewayNaming {
     $sorted
 }
 
-# Why a record stays although it names a host that is removed; '' if it goes. Servers are the name servers that the
-# zone of an NS record keeps, if these may be removed.
+# Returns the reason why a record remains although it names a host that is removed, or '' if the record is removed.
+# Servers are the name servers that remain in the zone of an NS record, if these may be removed.
 function Get-GatewayStayReason {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Item, [bool] $Controller = $false, [int] $Servers = 0)
@@ -67,7 +68,8 @@ function Get-GatewayStayReason {
     ''
 }
 
-# Refuses a record of a name that the caller may not change: outside the names that it is limited to, or guarded.
+# Refuses a record of a name that the caller may not change, because the name is outside the caller's limits or
+# guarded.
 function Assert-GatewayRemovable {
     [CmdletBinding()]
     param(
@@ -84,8 +86,8 @@ function Assert-GatewayRemovable {
     if ($GatewayRecordTypes[$Item.type].reverse) { Assert-GatewayReverseTarget -Data $Item.data @guard }
 }
 
-# Returns whether a name in full is one of the names of a limit, or lies below one. Names of challenges belong to the
-# name behind them.
+# Returns whether a full name is one of the names of a limit, or below one. The name of a challenge belongs to the
+# name that it is for.
 function Test-GatewayAllowedName {
     [CmdletBinding()]
     param(
@@ -102,7 +104,7 @@ function Test-GatewayAllowedName {
     $false
 }
 
-# The NS records of a zone itself.
+# Returns the NS records of a zone itself.
 function Get-GatewayNameServer {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $ZoneName, [Parameter(Mandatory)] [string] $ComputerName)
@@ -127,8 +129,8 @@ function Add-GatewayNameServer {
     Add-DnsServerResourceRecord -NS @create
 }
 
-# Refuses to take a host for a controller that is gone: one that exists, and one of a domain whose controllers are not
-# known here.
+# Refuses to treat a host as a controller that no longer exists if it does exist, or if it is in a domain whose
+# controllers are not known here.
 function Assert-GatewayGone {
     [CmdletBinding()]
     param(
@@ -151,8 +153,8 @@ function Assert-GatewayGone {
     Stop-Gateway -Code 'unprocessable' -Arg 'Named' -Message "$message Ask a gateway of its domain, or remove it with DELETE /api/DnsRecord/Host."
 }
 
-# The address records that a controller has left at the names of its domain: those with an address of the host, less
-# the addresses that a controller has which exists. Found is what names the host.
+# Returns the address records that a controller has left at the names of its domain. These are the records with an
+# address of the host, except the addresses of existing controllers. Found contains the records that name the host.
 function Find-GatewayDomainAddress {
     [CmdletBinding()]
     param(

@@ -1,5 +1,5 @@
-# Functions shared by the scripts of DNS: zones, limits, names, projections.
-# Loaded after the common prelude, in sessions with the DnsServer module.
+# Functions shared by the scripts of DNS: zones, limits, names, projections. They are loaded after the common
+# prelude, in sessions with the DnsServer module.
 
 # Finds one zone, or ends the request with not_found.
 function Find-GatewayZone {
@@ -35,7 +35,7 @@ function Test-GatewayAllowedZone {
     return $false
 }
 
-# Refuses a zone that is not among the caller's allowed ones.
+# Refuses a zone that is not one of the caller's allowed zones.
 function Assert-GatewayAllowedZone {
     [CmdletBinding()]
     param(
@@ -47,9 +47,10 @@ function Assert-GatewayAllowedZone {
     }
 }
 
-# The name that a name speaks for: what is behind its last label that begins with an underscore, such as
-# _acme-challenge, _dmarc or _domainkey, because certificate authorities and mail servers take the records there as said
-# by that name (RFC 8552). It is the name itself if it has no such label. The name has no dot at its end.
+# Returns the name for which a name speaks. This is the part after its last label that begins with an underscore,
+# such as _acme-challenge, _dmarc or _domainkey, because certificate authorities and mail servers treat records
+# there as statements of that name (RFC 8552). If there is no such label, it is the name itself. The name must not
+# end with a dot.
 function Get-GatewaySpokenName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Name)
@@ -62,9 +63,10 @@ function Get-GatewaySpokenName {
     $spoken
 }
 
-# Returns why only privileged callers may change the records of a name; '' if others may. The name is given in
-# full, with any dot at its end. KnownController are the names of the domain controllers, GuardedName those that the
-# gateway is found by or that its settings guard, each after its key in $GatewayGuards and a colon.
+# Returns the reason why only privileged callers may change the records of a name, or '' if others may. The name is
+# a full name, with or without a trailing dot. KnownController contains the names of the domain controllers.
+# GuardedName contains the names with which clients find the gateway, and those that the settings guard, each after
+# its key in $GatewayGuards and a colon.
 function Get-GatewayNameReason {
     [CmdletBinding()]
     param(
@@ -75,7 +77,7 @@ function Get-GatewayNameReason {
     $bare = $Name.TrimEnd([char]'.').ToLowerInvariant()
     $why = Get-GatewayPlainNameReason -Name $bare -KnownController $KnownController -GuardedName $GuardedName
     if ($why -ne '') { return $why }
-    if ($bare.Contains('\')) { # and as a server reads it that knows no escapes
+    if ($bare.Contains('\')) { # and in the form that a server without escapes reads
         $bare = $bare.Replace('\', '')
         $why = Get-GatewayPlainNameReason -Name $bare -KnownController $KnownController -GuardedName $GuardedName
         if ($why -ne '') { return $why }
@@ -87,7 +89,8 @@ function Get-GatewayNameReason {
     ''
 }
 
-# Returns why a name in lower case without a dot at its end is guarded, whatever it speaks for.
+# Returns the reason why a name, in lower case without a trailing dot, is guarded regardless of the name for which
+# it speaks.
 function Get-GatewayPlainNameReason {
     [CmdletBinding()]
     param(
@@ -110,7 +113,8 @@ function Get-GatewayPlainNameReason {
         $dot = $known.IndexOf([char]'.')
         if ($dot -lt 0) { continue }
         $domain = $known.Substring($dot + 1)
-        # A name is guarded with the name of the domain behind it as well, which some servers cut off (facts E52).
+        # A guarded name is also guarded when it is followed by the name of its domain, which some servers
+        # remove (facts E52).
         $once = $Name
         while (('.' + $once).EndsWith('.' + $domain + '.' + $domain, [System.StringComparison]::Ordinal)) {
             $once = $once.Substring(0, $once.Length - $domain.Length - 1)
@@ -124,8 +128,8 @@ function Get-GatewayPlainNameReason {
     Get-GatewayListedReason -Name $Name -GuardedName $GuardedName
 }
 
-# Returns why GuardedName guards a name in lower case without a dot at its end; '' if it does not. A name is guarded
-# with the end of it once more behind it as well, which some servers cut off (facts E52).
+# Returns the reason why GuardedName guards a name, in lower case without a trailing dot, or '' if it does not. A
+# guarded name is also guarded when it is followed by its own end again, which some servers remove (facts E52).
 function Get-GatewayListedReason {
     [CmdletBinding()]
     param(
@@ -166,8 +170,8 @@ function Assert-GatewayName {
     if ($why -ne '') { Stop-GatewayGuarded -Target $Name -Why $why -Arg $Arg }
 }
 
-# The owner name relative to its zone, '@' for the apex, '' if the name is outside the zone. A name with a dot at its
-# end is one in full. So is one that ends with the name of the zone, which is taken off once.
+# Returns the owner name relative to its zone. It is '@' for the apex, and '' if the name is outside the zone. A
+# name that ends with a dot is a full name. So is a name that ends with the name of the zone, which is removed once.
 function Get-GatewayRelativeName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $ZoneName)
@@ -181,16 +185,16 @@ function Get-GatewayRelativeName {
     return $bare
 }
 
-# Returns whether a relative name could be read as one in full, because it ends with the name of its zone: servers
-# do not agree on that (facts E52, NB4).
+# Returns whether a relative name could be read as a full name, because it ends with the name of its zone. Servers
+# read such names in different ways (facts E52, NB4).
 function Test-GatewayNested {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Owner, [Parameter(Mandatory)] [string] $ZoneName)
     ('.' + $Owner).EndsWith('.' + $ZoneName, [System.StringComparison]::OrdinalIgnoreCase)
 }
 
-# A relative name as it is sent to a server, and as records show it. One that could be read in two ways is given in
-# full, with a dot at its end (facts NA8).
+# Returns a relative name in the form in which it is sent to a server and shown in records. A name that could be
+# read in two ways is given as a full name with a trailing dot (facts NA8).
 function Get-GatewayClearName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Owner, [Parameter(Mandatory)] [string] $ZoneName)
@@ -198,8 +202,8 @@ function Get-GatewayClearName {
     $Owner
 }
 
-# A target as records show it: without the trailing dot unless it has no other; one without any dot is relative to the
-# zone.
+# Returns a target in the form in which records show it. The trailing dot is removed if the target has another dot.
+# A target without any dot is relative to the zone.
 function Get-GatewayTargetName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Target, [Parameter(Mandatory)] [string] $ZoneName)
@@ -209,8 +213,8 @@ function Get-GatewayTargetName {
     return $bare
 }
 
-# What the gateway runs some forty times before a session is ready: the projections, on made-up objects,
-# so that PowerShell has compiled them before the first caller comes. It reads and changes nothing.
+# The gateway runs this function some forty times before a session is ready. It calls the projections with made-up
+# objects, so that PowerShell has compiled them before the first request. It reads and changes nothing.
 function Test-GatewayRehearsal {
     [CmdletBinding()]
     param()

@@ -1,8 +1,8 @@
-# Functions shared by the scripts of records: names, reading, comparing, projections. What differs between types
-# stands in the table of prelude.types.ps1.
+# Functions shared by the scripts of records: names, reading, comparing, projections. The differences between types
+# are in the table of prelude.types.ps1.
 
-# The deepest zone of this server that holds a name, if it is one whose records can be written here; otherwise
-# nothing. Zone are the server's zones; without them it is asked. Limits are not considered.
+# Returns the deepest zone of this server that contains a name, if its records can be written here, and nothing
+# otherwise. Zone contains the server's zones. Without it, the server is asked. Limits are not considered.
 function Find-GatewayZoneOfName {
     [CmdletBinding()]
     param(
@@ -28,7 +28,7 @@ function Find-GatewayZoneOfName {
     if ($null -ne $best -and [string]$best.ZoneType -eq 'Primary' -and -not [bool]$best.IsAutoCreated) { return $best }
 }
 
-# The name of the PTR record of an address, without a dot at its end.
+# Returns the name of the PTR record of an address, without a trailing dot.
 function Get-GatewayReverseName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Address)
@@ -40,7 +40,7 @@ function Get-GatewayReverseName {
     $name
 }
 
-# An owner name in full, without a dot at its end.
+# Returns an owner name as a full name without a trailing dot.
 function Get-GatewayFullName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Owner, [Parameter(Mandatory)] [string] $ZoneName)
@@ -48,8 +48,8 @@ function Get-GatewayFullName {
     $Owner + '.' + $ZoneName
 }
 
-# The fields of values as the server shows them: targets completed by the zone, addresses as .NET writes them. Data
-# may hold several values, one after another.
+# Returns the fields of values in the form in which the server shows them. Targets are completed with the zone, and
+# addresses are written as by .NET. Data may contain several values, one after another.
 function Get-GatewayRecordData {
     [CmdletBinding()]
     param(
@@ -69,7 +69,7 @@ function Get-GatewayRecordData {
     }
 }
 
-# The records that have a type and data. An empty field matches any.
+# Returns the records that have a type and data. An empty field matches any value.
 function Select-GatewayRecord {
     [CmdletBinding()]
     param(
@@ -93,7 +93,8 @@ function Select-GatewayRecord {
     }
 }
 
-# The owner name of a record relative to its zone: that of its object in the directory, else that of the record.
+# Returns the owner name of a record relative to its zone. It is that of its object in the directory or, if there is
+# none, that of the record.
 function Get-GatewayRecordOwner {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record, [Parameter(Mandatory)] [string] $ZoneName)
@@ -102,7 +103,7 @@ function Get-GatewayRecordOwner {
     if ($dn.StartsWith('DC=', [System.StringComparison]::OrdinalIgnoreCase)) {
         $parent = Get-GatewayParentDn -Dn $dn
         $owner = $dn.Substring(3, $dn.Length - $parent.Length - 4)
-        if ($owner.Contains('\')) { # the character behind each backslash is meant
+        if ($owner.Contains('\')) { # only the character after each backslash counts
             $rest = $owner
             $owner = ''
             while ($rest.Contains('\')) {
@@ -117,7 +118,8 @@ function Get-GatewayRecordOwner {
     $owner
 }
 
-# The type of a record. One that the module has no name for is that of its number, or TYPE with the number (RFC 3597).
+# Returns the type of a record. If the module has no name for it, this is the name for its number, or TYPE with the
+# number (RFC 3597).
 function Get-GatewayRecordKind {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record)
@@ -129,7 +131,7 @@ function Get-GatewayRecordKind {
     $kind
 }
 
-# The number of a word that Windows shows for it.
+# Returns the number for a word with which Windows shows it.
 function Get-GatewayWordNumber {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Mandatory)] [string[]] $Word)
@@ -139,14 +141,14 @@ function Get-GatewayWordNumber {
     $Text
 }
 
-# The word of a number that Windows takes for it.
+# Returns the word that Windows accepts for a number.
 function Get-GatewayNumberWord {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Number, [Parameter(Mandatory)] [string[]] $Word)
     $Word[[int]$Number]
 }
 
-# A target as the cmdlets take it: in full, with a dot at its end.
+# Returns a target in the form that the cmdlets accept, which is a full name with a trailing dot.
 function Get-GatewayFullTarget {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Target)
@@ -154,7 +156,8 @@ function Get-GatewayFullTarget {
     $Target + '.'
 }
 
-# The fields of data that the module shows as octets in hexadecimal; nothing if the octets do not have this form.
+# Returns the fields of data that the module shows as octets in hexadecimal digits, or nothing if the octets do not
+# have this form.
 function Get-GatewayWiredField {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Hex, [Parameter(Mandatory)] [string[]] $Wire)
@@ -207,8 +210,8 @@ function Test-GatewayOwner {
     [string]::Equals((Get-GatewayRecordOwner -Record $Record -ZoneName $ZoneName), $Owner, [System.StringComparison]::OrdinalIgnoreCase)
 }
 
-# All records of exactly one name, whatever the server takes that name for. For a name that the zone does not have, it
-# raises an error (facts E55), and nothing is returned.
+# Returns all records of exactly one name, no matter how the server interprets the name. If the zone does not have
+# the name, the server raises an error (facts E55), and nothing is returned.
 function Get-GatewayNode {
     [CmdletBinding()]
     param(
@@ -227,9 +230,9 @@ function Get-GatewayNode {
     }
 }
 
-# The place of a record: its zone, and its names as the zone spells them. An address may stand for zone and name.
-# Before anything is looked up, the limits of the caller and what only privileged callers may change decide; reads
-# pass no Guards. Missing is the code if an address has no reverse zone here.
+# Returns the place of a record, which is its zone, and its names in the zone's spelling. An address may replace
+# zone and name. The limits of the caller, and the guards for privileged changes, are checked before anything is
+# looked up. Reads pass no Guards. Missing is the error code if an address has no reverse zone here.
 function Resolve-GatewayRecord {
     [CmdletBinding()]
     param(
@@ -276,7 +279,7 @@ function Resolve-GatewayRecord {
     }
 }
 
-# Refuses a name that can be meant in two ways: without a dot at its end it is one in full, but the zone also has
+# Refuses an ambiguous name. A name without a trailing dot is treated as a full name, but the zone may also have
 # records at this name below its own.
 function Assert-GatewayOneName {
     [CmdletBinding()]
@@ -294,7 +297,7 @@ function Assert-GatewayOneName {
     Stop-Gateway -Code 'ambiguous' -Arg $Arg -Message $message -Detail $ways
 }
 
-# The one record of a place that has the data. If there is none or if there are several, the request ends.
+# Returns the one record of a place that has the data. Ends the request if there is none, or if there are several.
 function Find-GatewayRecord {
     [CmdletBinding()]
     param(
@@ -319,7 +322,7 @@ function Stop-GatewayAmbiguous {
     Stop-Gateway -Code 'ambiguous' -Arg 'Name' -Message "$($Record.Length) records match. Say which one is meant." -Detail $candidates
 }
 
-# Writes records of one zone: those of a type in its own form, or those of any type in the common one.
+# Writes records of one zone: those of one type in the form of the type, or those of any type in the common form.
 function ConvertTo-GatewayRecord {
     [CmdletBinding()]
     param(
@@ -350,13 +353,13 @@ function ConvertTo-GatewayRecord {
             zone      = [string]$ZoneName
             timestamp = [string]$stamp
         }
-        $report['ttl'] = [long]$item.TimeToLive.TotalSeconds # of a brief record for its entity tag only
+        $report['ttl'] = [long]$item.TimeToLive.TotalSeconds # of a brief record, only for its entity tag
         if (-not $brief) {
             $report['fqdn'] = [string](Get-GatewayFullName -Owner $owner -ZoneName $ZoneName)
             if (-not $Type) { foreach ($member in $GatewayRecordMembers) { $report[$member] = $null } }
             $known = $GatewayRecordTypes[$kind]
             if ($known.apart -and -not $Type) { $known = $null }
-            if (-not ([int]$fields.Length -eq [int]$known.fields.Length)) { $known = $null } # not of the form of its type
+            if (-not ([int]$fields.Length -eq [int]$known.fields.Length)) { $known = $null } # does not have the form of its type
             $i = 0
             foreach ($field in $known.fields) {
                 $member = [string]$field.member
@@ -369,7 +372,7 @@ function ConvertTo-GatewayRecord {
     }
 }
 
-# Writes the set of some records, all of one name and type. Their order is that of their data.
+# Writes the set that consists of records of one name and type. They are in the order of their data.
 function ConvertTo-GatewayRecordSet {
     [CmdletBinding()]
     param(
@@ -392,7 +395,7 @@ function ConvertTo-GatewayRecordSet {
     }
 }
 
-# Returns whether a record in the common form is one of a name in full, or leads to it.
+# Returns whether a record in the common form has a full name, or leads to it.
 function Test-GatewayNaming {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Report, [Parameter(Mandatory)] [string] $Name)
@@ -408,7 +411,7 @@ function Test-GatewayNaming {
     $false
 }
 
-# The zones that the server holds records of itself, of those that the caller may see.
+# Returns the zones whose records the server holds and that the caller may see.
 function Get-GatewayHeldZone {
     [CmdletBinding()]
     param(
@@ -432,8 +435,9 @@ function Add-GatewayUnreadable {
     Add-GatewayWarning -Code 'zone_unreadable' -Target $ZoneName -Message $message
 }
 
-# The records of one zone, or of all zones that the server holds itself: with Type those of this type in its own form,
-# without it all in the common one; with Name or Data only those with exactly that owner name or these data.
+# Returns the records of one zone, or of all zones whose records the server holds. With Type, it returns the records
+# of this type in the form of the type, and without it all records in the common form. With Name or Data, it returns
+# only records with exactly this owner name or this data.
 function Get-GatewayRecordReport {
     [CmdletBinding()]
     param(
@@ -450,7 +454,8 @@ function Get-GatewayRecordReport {
     } else {
         foreach ($zone in @(Get-GatewayHeldZone -AllowedZone $AllowedZone -ComputerName $ComputerName)) { $zones.Add($zone) }
     }
-    # The order of the whole list is name, zone, type, data, so all zones are read before the first record is written.
+    # The list is ordered by name, zone, type and data, so all zones are read before the first record is
+    # written.
     $zero = [string][char]0
     $found = [System.Collections.Generic.List[object]]::new()
     $keys = [System.Collections.Generic.List[string]]::new()

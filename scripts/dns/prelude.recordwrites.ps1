@@ -13,7 +13,7 @@ function Assert-GatewayRecordZone {
     }
 }
 
-# Refuses PTR records that lead to domain controllers and to what GuardedName names unless the caller is privileged.
+# Refuses PTR records that lead to domain controllers, or to names in GuardedName, unless the caller is privileged.
 function Assert-GatewayReverseTarget {
     [CmdletBinding()]
     param(
@@ -59,7 +59,7 @@ function Assert-GatewayUndelegated {
     }
 }
 
-# Refuses a record that leads all names below a name elsewhere, if there are any.
+# Refuses a record that would redirect all names below its name, if there are any.
 function Assert-GatewayNoTree {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Place, [Parameter(Mandatory)] [string] $Type, [Parameter(Mandatory)] [string] $ComputerName)
@@ -73,7 +73,7 @@ function Assert-GatewayNoTree {
     }
 }
 
-# Refuses a new value that cannot stand beside what is at its name, or that is there.
+# Refuses a new value that cannot coexist with the records at its name, or that already exists.
 function Assert-GatewayFree {
     [CmdletBinding()]
     param(
@@ -118,7 +118,7 @@ function Assert-GatewayStatic {
     }
 }
 
-# What a value is called in announcements and in the state that settles them.
+# Returns the key of a value in announcements and in the state that settles them.
 function Get-GatewayRecordKey {
     [CmdletBinding()]
     param(
@@ -136,7 +136,7 @@ function Get-GatewayRecordKey {
     $key
 }
 
-# Returns whether two lists have the same texts in the same order, exactly.
+# Returns whether two lists contain exactly the same texts in the same order.
 function Test-GatewaySameText {
     [CmdletBinding()]
     param(
@@ -148,7 +148,7 @@ function Test-GatewaySameText {
     $true
 }
 
-# Returns whether a text is one of several, exactly.
+# Returns whether a text is exactly one of several texts.
 function Test-GatewayListed {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [AllowNull()] [object] $List)
@@ -156,7 +156,7 @@ function Test-GatewayListed {
     $false
 }
 
-# The keys of records of one name.
+# Returns the keys of the records of one name.
 function Get-GatewayNodeKey {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Fqdn, [AllowNull()] [AllowEmptyCollection()] [object[]] $Record)
@@ -166,7 +166,7 @@ function Get-GatewayNodeKey {
     }
 }
 
-# Announces that a value comes or goes.
+# Announces that a value is added or removed.
 function Add-GatewayValueIntent {
     [CmdletBinding()]
     param(
@@ -179,7 +179,7 @@ function Add-GatewayValueIntent {
     Add-GatewayIntent -Name (Get-GatewayRecordKey -Fqdn $Fqdn -Type $Type -Data $Data) -Before ([string]$Before) -After ([string]$After)
 }
 
-# Ends a request that a server understood as one about another name, so that what was done is taken back.
+# Ends a request if the server has interpreted its name as another name, so that the changes are undone.
 function Stop-GatewayOtherName {
     [CmdletBinding()]
     param(
@@ -193,7 +193,7 @@ function Stop-GatewayOtherName {
     Stop-Gateway -Code 'unprocessable' -Arg $Arg -Message "The server took the name '$full.' for '$other.', so that the change was taken back."
 }
 
-# Refuses what a server has written at another name than the one that was guarded.
+# Refuses a value that a server has written at another name than the one that was guarded.
 function Assert-GatewayWritten {
     [CmdletBinding()]
     param(
@@ -207,14 +207,14 @@ function Assert-GatewayWritten {
     Stop-GatewayOtherName -Named $Owner -Changed $there -ZoneName $ZoneName -Arg $Arg
 }
 
-# A copy of a record, which can be changed without the record (facts NA19).
+# Returns a copy of a record, which can be changed without changing the record (facts NA19).
 function Copy-GatewayInstance {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Instance)
     [ciminstance]::new($Instance)
 }
 
-# A record as the cmdlets get it that take one: its name can be read in one way only.
+# Returns a record in the form for cmdlets that take a record. Its name can be read in one way only.
 function Get-GatewayClearRecord {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record, [Parameter(Mandatory)] [string] $ZoneName)
@@ -225,7 +225,8 @@ function Get-GatewayClearRecord {
     $clear
 }
 
-# Adds a record as it was. NS records belong to the zone itself, as others belong to delegations.
+# Adds a record with its earlier properties. NS records belong to the zone itself, because others belong to
+# delegations.
 function Restore-GatewayRecord {
     [CmdletBinding()]
     param(
@@ -248,7 +249,7 @@ function Restore-GatewayRecord {
     }
 }
 
-# The names that a server could take a name for, relative to the zone, and their records.
+# Returns the names for which a server could mistake a name, relative to the zone, and their records.
 function Get-GatewayOtherNode {
     [CmdletBinding()]
     param(
@@ -263,7 +264,7 @@ function Get-GatewayOtherNode {
     }
 }
 
-# The records of names that are gone since.
+# Returns the records of names that have since disappeared.
 function Get-GatewayLostRecord {
     [CmdletBinding()]
     param(
@@ -282,8 +283,9 @@ function Get-GatewayLostRecord {
     }
 }
 
-# Removes a text of which the module shows the first string only, or which it cannot write, so that it does not find the
-# record by its object (facts NA10). It is removed by its name and type, with which all texts of the name go.
+# Removes a text of which the module shows only the first string, or which it cannot write. Because the module does
+# not find such a record by its object (facts NA10), the text is removed by its name and type, together with all
+# other texts of the name.
 function Remove-GatewayPartlyShown {
     [CmdletBinding()]
     param(
@@ -304,9 +306,9 @@ function Remove-GatewayPartlyShown {
     Add-GatewayWarning -Code 'text_partly_shown' -Target (Get-GatewayFullName -Owner $Owner -ZoneName $ZoneName) -Message $message
 }
 
-# Removes exactly one record object, never its siblings (facts E60). A name that a server could read in another way has
-# what is there looked at before and afterwards: should that go instead, it comes back and the request ends. Whole says
-# that all records of its type go.
+# Removes exactly one record object, and no other record of the name (facts E60). If a server could read the name in
+# another way, the records at the other name are compared before and afterwards. If the server has removed one of
+# those instead, it is restored and the request ends. Whole means that all records of the type are removed.
 function Remove-GatewayRecordObject {
     [CmdletBinding()]
     param(
@@ -337,7 +339,7 @@ function Remove-GatewayRecordObject {
     Stop-GatewayOtherName -Named $owner -Changed $there -ZoneName $ZoneName -Arg $Arg
 }
 
-# Adds one value; its undo removes it.
+# Adds one value. The undo removes it.
 function Add-GatewayRecordValue {
     [CmdletBinding()]
     param(
@@ -363,7 +365,7 @@ function Add-GatewayRecordValue {
     Assert-GatewayWritten -Record $created -Owner $Owner -ZoneName $ZoneName -Arg $Arg
 }
 
-# Removes one value; its undo adds it again.
+# Removes one value. The undo adds it again.
 function Remove-GatewayRecordValue {
     [CmdletBinding()]
     param(
@@ -383,8 +385,8 @@ function Remove-GatewayRecordValue {
     Complete-GatewayStep -Label 'remove record' -Dn $dn -Undo $restore -Arguments $arguments
 }
 
-# Changes a record in place: its time to live, or the value of a type that is alone at its name. The stamp of a
-# dynamic record is lost (facts NA20). TimeToLive below 0 and absent Data stay.
+# Changes a record in place: its time to live, or the value of a type that must be alone at its name. The stamp of a
+# dynamic record is lost (facts NA20). If TimeToLive is below 0 or Data is absent, that property is not changed.
 function Set-GatewayRecordValue {
     [CmdletBinding()]
     param(
@@ -425,8 +427,9 @@ function Set-GatewayRecordValue {
     Assert-GatewayWritten -Record $changed -Owner $owner -ZoneName $ZoneName -Arg 'Name'
 }
 
-# The PTR record of an address that leads to a name: the reverse zone, the owner in it, and the record. Nothing if
-# this server has no reverse zone for the address. Limited is for a change that the caller asks for.
+# Returns the PTR record that leads from an address to a name, with the reverse zone and the owner name in it.
+# Returns nothing if this server has no reverse zone for the address. Limited is set for a change that the caller
+# has requested.
 function Find-GatewayPointer {
     [CmdletBinding()]
     param(
@@ -456,8 +459,8 @@ function Find-GatewayPointer {
     }
 }
 
-# The place of a PTR record to be created with an address, or nothing if it is there. It is decided before anything
-# is changed.
+# Returns the place of a PTR record to be created with an address, or nothing if the record already exists. This is
+# determined before anything is changed.
 function Resolve-GatewayNewPointer {
     [CmdletBinding()]
     param(
@@ -482,7 +485,7 @@ function Resolve-GatewayNewPointer {
     $pointer
 }
 
-# Puts back PTR records that a change of their addresses has removed (facts NA21).
+# Restores PTR records that the server has removed during a change of their addresses (facts NA21).
 function Restore-GatewayPointer {
     [CmdletBinding()]
     param([AllowNull()] [AllowEmptyCollection()] [object[]] $Pointer, [Parameter(Mandatory)] [string] $ComputerName)
@@ -501,8 +504,9 @@ function Restore-GatewayPointer {
     }
 }
 
-# Reports records of a name that are gone although nobody meant to remove them (facts NB1, NA22). Removed are the
-# keys of those that were. A type without operations, such as SOA, changes by itself.
+# Reports records of a name that have disappeared although no request removed them (facts NB1, NA22). Removed
+# contains the keys of the records that were removed on purpose. A type without operations, such as SOA, changes by
+# itself.
 function Add-GatewayLoss {
     [CmdletBinding()]
     param(
@@ -523,7 +527,7 @@ function Add-GatewayLoss {
     }
 }
 
-# All records of a place and type; if there are none, the request ends.
+# Returns all records of a place and type. Ends the request if there are none.
 function Get-GatewayRecordsOfType {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Place, [Parameter(Mandatory)] [string] $Type, [Parameter(Mandatory)] [string] $ComputerName)
@@ -535,8 +539,9 @@ function Get-GatewayRecordsOfType {
     $records
 }
 
-# The time to live of a set: the one that is asked for, else the least of the values that stay, or of all if none does.
-# Without any it is -1, the default of the zone.
+# Returns the time to live of a set. It is the requested one or, without a request, the smallest one of the values
+# that are kept, or of all values if none is kept. If there are no values, it is -1, which means the default of the
+# zone.
 function Get-GatewaySetTime {
     [CmdletBinding()]
     param(
@@ -559,9 +564,9 @@ function Get-GatewaySetTime {
     $all
 }
 
-# What makes the set of a place and type exactly the data of the place: steps in order (add, set, remove), the changes
-# to announce, the values that are new, the records that are changed or removed, those that are in the set now and
-# those that stay beside what is new.
+# Returns the plan that gives the set of a place and type exactly the data of the place. It contains the steps in
+# order (add, set, remove), the changes to announce, the new values, the records to change or remove, the present
+# records of the set, and those that remain.
 function Get-GatewaySetPlan {
     [CmdletBinding()]
     param(
@@ -601,7 +606,8 @@ function Get-GatewaySetPlan {
             continue
         }
         $seconds = [int]$there[0].TimeToLive.TotalSeconds
-        # A dynamic value that is not asked to have another time keeps its own: a change would make it static.
+        # A dynamic value keeps its time to live unless another one is requested, because a change would
+        # make it static.
         $dynamic = $null -ne $there[0].Timestamp
         $differs = $seconds -ne $ttl -and ($TimeToLive -ge 0 -or $MakeStatic -or -not $dynamic)
         if ($differs -or ($MakeStatic -and $dynamic)) {
@@ -614,7 +620,7 @@ function Get-GatewaySetPlan {
     foreach ($record in $mine) {
         $key = @(Get-GatewayNodeKey -Fqdn $Place.fqdn -Record @($record))[0]
         if (Test-GatewayListed -Text $key -List $kept) { continue }
-        if ($alone) { $touched.Add($record) } # it is changed into the new value; others are only removed
+        if ($alone) { $touched.Add($record) } # it is changed into the new value, and others are only removed
         $removed.Add($key)
         $changes.Add(@{ name = $key; before = 'True'; after = 'False' })
         if (-not $alone) { $steps.Add(@{ action = 'remove'; record = $record }) }

@@ -1,5 +1,5 @@
-# Functions shared by the scripts of zones: who may change one, what it hides, projections.
-# Loaded after the prelude of DNS.
+# Functions shared by the scripts of zones: rights, hidden names, projections. They are loaded after the prelude of
+# DNS.
 
 $GatewaySystemZones = @('0.in-addr.arpa', '127.in-addr.arpa', '255.in-addr.arpa', 'TrustAnchors')
 $GatewayTicksPerHour = 36000000000
@@ -11,7 +11,7 @@ function Test-GatewaySystemName {
     Test-GatewayAmong -Text $ZoneName -List $GatewaySystemZones
 }
 
-# Returns whether a zone is one that Windows creates itself (facts E66).
+# Returns whether a zone is one that Windows creates by itself (facts E66).
 function Test-GatewaySystemZone {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Zone)
@@ -26,7 +26,7 @@ function Get-GatewayServerZone {
     Get-DnsServerZone -ComputerName $ComputerName
 }
 
-# The zone of a list that has a name, or nothing.
+# Returns the zone of a list that has a name, or nothing.
 function Select-GatewayZone {
     [CmdletBinding()]
     param(
@@ -38,7 +38,7 @@ function Select-GatewayZone {
     }
 }
 
-# The deepest zone of a list that a name lies below, or nothing.
+# Returns the deepest zone of a list that contains a name, or nothing.
 function Select-GatewayParentZone {
     [CmdletBinding()]
     param(
@@ -57,7 +57,7 @@ function Select-GatewayParentZone {
     $parent
 }
 
-# A number of things, as sentences have it.
+# Returns a number of things in the form for sentences.
 function Get-GatewayCount {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [int] $Count, [Parameter(Mandatory)] [string] $Noun)
@@ -65,7 +65,7 @@ function Get-GatewayCount {
     "$Count $($Noun)s"
 }
 
-# What a type of zone is called in sentences.
+# Returns the words for a type of zone in sentences.
 function Get-GatewayZoneKind {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Zone)
@@ -75,9 +75,9 @@ function Get-GatewayZoneKind {
     'a primary zone'
 }
 
-# Refuses to create or remove the zones that the domain rests on: those of the server itself, of the locator, of
-# the domain and of the forest (facts NC11). Zone is the list of the server's zones: those in the directory name
-# the domain and the forest in their partition.
+# Refuses to create or remove zones that the domain needs: those of the server itself, of the locator, of the domain
+# and of the forest (facts NC11). Zone is the list of the server's zones. The partitions of zones in the directory
+# name the domain and the forest.
 function Assert-GatewayZoneName {
     [CmdletBinding()]
     param(
@@ -106,8 +106,8 @@ function Assert-GatewayZoneName {
     if ($why -ne '') { Stop-Gateway -Code 'protected' -Arg 'ZoneName' -Message "The zone '$ZoneName' $why." }
 }
 
-# Refuses a new zone that would answer for names of others, as a forwarder does: a top-level domain, and a public
-# name that lies in no domain of the controllers and in no zone of the server.
+# Refuses a new zone that, like a forwarder, would answer for names of others. This is a top-level domain, or a
+# public name that is in no domain of the controllers and in no zone of the server.
 function Assert-GatewayOwnZone {
     [CmdletBinding()]
     param(
@@ -118,7 +118,7 @@ function Assert-GatewayOwnZone {
     )
     if ($Privileged) { return }
     if ($ZoneName.Contains('.')) {
-        # No registry gives these away (RFC 2606, 6762, 8375).
+        # No registry assigns these (RFC 2606, 6762, 8375).
         $top = $ZoneName.ToLowerInvariant() -replace '^.*\.', ''
         $private = @('arpa', 'example', 'internal', 'invalid', 'local', 'localhost', 'test', 'home', 'corp', 'mail', 'lan', 'intranet', 'private')
         if (Test-GatewayListed -Text $top -List $private) { return }
@@ -136,7 +136,7 @@ function Assert-GatewayOwnZone {
     Assert-GatewayPrivileged -Target $ZoneName -Guard 'foreign' -Privileged $Privileged -Arg 'ZoneName'
 }
 
-# Refuses a name that is taken by a zone of the list.
+# Refuses a name that a zone of the list already has.
 function Assert-GatewayZoneFree {
     [CmdletBinding()]
     param(
@@ -151,7 +151,7 @@ function Assert-GatewayZoneFree {
     Stop-Gateway -Code 'conflict' -Arg 'ZoneName' -Message "The zone '$ZoneName' exists already."
 }
 
-# The records of a zone at and below a name relative to it. For a name that the zone does not have, the server
+# Returns the records of a zone at and below a name relative to it. If the zone does not have the name, the server
 # raises an error (facts E55), and nothing is returned.
 function Get-GatewayBranch {
     [CmdletBinding()]
@@ -168,8 +168,9 @@ function Get-GatewayBranch {
     }
 }
 
-# Splits the records at and below a name: the name servers that it is delegated to, and how many of the others are
-# not addresses of these or of NameServer. Host names of records are relative to the zone.
+# Divides the records at and below a name. Returns the name servers to which it is delegated, and the number of
+# other records that are not addresses of these name servers or of NameServer. Host names of records are relative to
+# the zone.
 function Measure-GatewayBranch {
     [CmdletBinding()]
     param(
@@ -197,8 +198,8 @@ function Measure-GatewayBranch {
     @{ servers = $servers.ToArray(); others = $others }
 }
 
-# Refuses a new zone that would hide names of a zone of this server: the server does not move them
-# (facts NC5). A forwarder may stand where the name is delegated. Zone is the list of the server's zones.
+# Refuses a new zone that would hide names of a zone of this server, because the server does not move them (facts
+# NC5). A forwarder is allowed where the name is delegated. Zone is the list of the server's zones.
 function Assert-GatewayNothingHidden {
     [CmdletBinding()]
     param(
@@ -224,14 +225,14 @@ function Assert-GatewayNothingHidden {
     $hidden = $records.Length
     if ($Forwarder) { $hidden = $found.others }
     if ($hidden -gt 0) {
-        $some = 'records' # how many is told to callers who may see that zone
+        $some = 'records' # the number is shown to callers who may see that zone
         if ($allowed) { $some = Get-GatewayCount -Count $hidden -Noun 'record' }
         $message = "'$ZoneName' would hide $some that $where has at and below this name. Move them first."
         Stop-Gateway -Code 'not_empty' -Arg 'ZoneName' -Message $message
     }
 }
 
-# Refuses to change something that only privileged callers may.
+# Refuses a change that only privileged callers may make.
 function Assert-GatewayPrivileged {
     [CmdletBinding()]
     param(
@@ -243,8 +244,8 @@ function Assert-GatewayPrivileged {
     if (-not $Privileged) { Stop-GatewayGuarded -Target $Target -Why $GatewayGuards[$Guard].why -Arg $Arg }
 }
 
-# The records of a zone that is to be removed. Without Force there may be none but the SOA and the name
-# servers of the zone itself; records of guarded names and of domain controllers are for privileged callers.
+# Returns the records of a zone that is to be removed. Without Force it may have only the SOA and the name servers
+# of the zone itself. Records of guarded names and of domain controllers may be removed only by privileged callers.
 function Read-GatewayZone {
     [CmdletBinding()]
     param(
@@ -262,7 +263,7 @@ function Read-GatewayZone {
     } catch {
         if (-not $Force) { throw }
         $code = Get-GatewayErrorCode -Record $_
-        if (-not $Privileged) { # what cannot be read may be guarded
+        if (-not $Privileged) { # records that cannot be read may be guarded
             $why = "its records could not be read (error $code), so that it may have some of domain controllers"
             Stop-GatewayGuarded -Target $ZoneName -Arg 'ZoneName' -Why $why
         }
@@ -283,7 +284,8 @@ function Read-GatewayZone {
     $records
 }
 
-# The image of a zone that is about to be removed: how it is set, and its records unless there are too many.
+# Returns the image of a zone that is about to be removed, which contains its settings, and its records unless there
+# are too many.
 function Get-GatewayZoneImage {
     [CmdletBinding()]
     param(
@@ -311,7 +313,7 @@ function Get-GatewayZoneImage {
     [ordered]@{ attributes = $attributes; records = $some; incomplete = [bool]($Record.Length -gt $GatewayImageSize) }
 }
 
-# How a zone ages, for its image; nothing if it cannot be read.
+# Returns the aging of a zone for its image, or nothing if it cannot be read.
 function Get-GatewayImageAging {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $ZoneName, [Parameter(Mandatory)] [string] $ComputerName)
@@ -327,10 +329,10 @@ function Get-GatewayImageAging {
     $aging
 }
 
-# The most records that the image of a zone has.
+# The maximum number of records in the image of a zone.
 $GatewayImageSize = 5000
 
-# Refuses records of guarded names, and PTR records that lead to some of them.
+# Refuses records of guarded names, and PTR records that lead to some of these names.
 function Assert-GatewayZoneRecord {
     [CmdletBinding()]
     param(
@@ -373,7 +375,7 @@ function Assert-GatewayPrimaryZone {
     }
 }
 
-# Returns whether a list has a text, in any case.
+# Returns whether a list contains a text, ignoring case.
 function Test-GatewayAmong {
     [CmdletBinding()]
     param(
@@ -386,14 +388,14 @@ function Test-GatewayAmong {
     $false
 }
 
-# The addresses of a list, as text.
+# Returns the addresses of a list as text.
 function Get-GatewayAddressText {
     [CmdletBinding()]
     param([AllowNull()] [AllowEmptyCollection()] [object[]] $Address)
     foreach ($item in @($Address)) { if ($null -ne $item) { [string]$item } }
 }
 
-# Where a zone is stored: its replication scope, or 'File'.
+# Returns the place where a zone is stored, which is its replication scope or 'File'.
 function Get-GatewayZoneScope {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Zone)
@@ -401,7 +403,7 @@ function Get-GatewayZoneScope {
     'File'
 }
 
-# The distinguished name of a zone; its name if it is not in the directory.
+# Returns the distinguished name of a zone, or its name if it is not in the directory.
 function Get-GatewayZoneDn {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Zone)
@@ -409,8 +411,8 @@ function Get-GatewayZoneDn {
     [string]$Zone.ZoneName
 }
 
-# The distinguished name that a new zone will have, beside the zones of the same replication scope; its name if it
-# will not be in the directory, or if there is no other zone in its place.
+# Returns the distinguished name that a new zone will have, derived from the zones of the same replication scope. It
+# is the zone's name if the zone will not be in the directory, or if there is no other zone in its place.
 function Get-GatewayNewZoneDn {
     [CmdletBinding()]
     param(
@@ -429,7 +431,8 @@ function Get-GatewayNewZoneDn {
     $ZoneName
 }
 
-# The directory partition of a zone whose scope is Custom; '' of others, whose scope names it.
+# Returns the directory partition of a zone whose scope is Custom. It is '' for other zones, whose scope identifies
+# the partition.
 function Get-GatewayCustomPartition {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Zone)
@@ -454,7 +457,7 @@ function Assert-GatewayPartition {
     Stop-Gateway -Code 'unprocessable' -Arg 'DirectoryPartition' -Message $message
 }
 
-# A time as records show it; '' if there is none.
+# Returns a time in the form in which records show it, or '' if there is none.
 function ConvertTo-GatewayTime {
     [CmdletBinding()]
     param([AllowNull()] [object] $Time)
@@ -462,7 +465,7 @@ function ConvertTo-GatewayTime {
     ([datetime]$Time).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
 }
 
-# The whole hours of a time span.
+# Returns the whole hours of a time span.
 function ConvertTo-GatewayHour {
     [CmdletBinding()]
     param([AllowNull()] [object] $Span)
@@ -471,7 +474,7 @@ function ConvertTo-GatewayHour {
     [int](($ticks - $ticks % $GatewayTicksPerHour) / $GatewayTicksPerHour)
 }
 
-# Writes the records of zones in a form: 'Zone'; 'Reverse', four of its members; 'Forwarder'.
+# Writes the records of zones in a form: 'Zone', 'Reverse' (four of the members), or 'Forwarder'.
 function ConvertTo-GatewayZone {
     [CmdletBinding()]
     param(
@@ -516,7 +519,8 @@ function ConvertTo-GatewayZone {
     }
 }
 
-# The serial number of a zone, which rises with each change of its records; '' of a zone that has none here.
+# Returns the serial number of a zone, which rises with each change of its records, or '' for a zone that has none
+# here.
 function Get-GatewayZoneSerial {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Zone, [Parameter(Mandatory)] [string] $ComputerName)
@@ -535,8 +539,8 @@ function Get-GatewayZoneSerial {
     ''
 }
 
-# Writes the record of the aging of a zone. Server are the scavenging settings of the server; $null if they could
-# not be read.
+# Writes the record of the aging of a zone. Server contains the scavenging settings of the server, or $null if they
+# could not be read.
 function ConvertTo-GatewayZoneAging {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Aging, [AllowNull()] [object] $Server)
@@ -555,8 +559,8 @@ function ConvertTo-GatewayZoneAging {
     }
 }
 
-# The scavenging settings of the server. Where they cannot be read, which takes more rights than a zone, a warning
-# says so and nothing is returned.
+# Returns the scavenging settings of the server. Reading them takes more rights than reading a zone. If they cannot
+# be read, a warning says so and nothing is returned.
 function Get-GatewayScavenging {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $ComputerName)
@@ -569,7 +573,7 @@ function Get-GatewayScavenging {
     }
 }
 
-# The name that a delegation is of, relative to the zone.
+# Returns the delegated name of a delegation, relative to the zone.
 function Get-GatewayChildName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Delegation, [Parameter(Mandatory)] [string] $ZoneName)
@@ -580,7 +584,8 @@ function Get-GatewayChildName {
     $name
 }
 
-# The name to be delegated, or that is, relative to the zone. Ends the request if it does not lie below the zone.
+# Returns the name that is, or is to be, delegated, relative to the zone. Ends the request if it is not below the
+# zone.
 function Resolve-GatewayChild {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $ZoneName)
@@ -591,8 +596,8 @@ function Resolve-GatewayChild {
     $child
 }
 
-# The delegations of a zone; with ChildName those of exactly that name, relative to the zone. For a name that is not
-# delegated nothing is returned.
+# Returns the delegations of a zone, with ChildName those of exactly that name, relative to the zone. For a name
+# that is not delegated, nothing is returned.
 function Get-GatewayDelegation {
     [CmdletBinding()]
     param(
@@ -623,7 +628,8 @@ function Get-GatewayDelegation {
     }
 }
 
-# The delegation that a server could take for that of a name which ends with the name of the zone; nothing for others.
+# Returns the delegation that a server could mistake for that of a name which ends with the name of the zone, or
+# nothing for other names.
 function Get-GatewayOtherDelegation {
     [CmdletBinding()]
     param(
@@ -637,7 +643,7 @@ function Get-GatewayOtherDelegation {
     Get-GatewayDelegation -ZoneName $ZoneName -ChildName $other -ComputerName $ComputerName
 }
 
-# Ends the request if another delegation than the one of ChildName was removed, which then comes back.
+# Ends the request if another delegation than that of ChildName was removed. The removed one is then restored.
 function Assert-GatewayDelegationKept {
     [CmdletBinding()]
     param(
@@ -665,8 +671,8 @@ function Assert-GatewayDelegationKept {
     }
 }
 
-# Refuses a name server in the zone whose addresses there are others: they would be added to that host. One that
-# the zone does not have yet gets them, so that its name must not be guarded.
+# Refuses a name server in the zone that has other addresses there, because the given ones would be added to that
+# host. If the zone does not have the name server yet, it gets the addresses, so its name must not be guarded.
 function Assert-GatewayNameServer {
     [CmdletBinding()]
     param(
@@ -702,7 +708,7 @@ function Assert-GatewayNameServer {
     }
 }
 
-# The image of a delegation to one name server, from its record.
+# Returns the image of a delegation to one name server, from its record.
 function Get-GatewayDelegationImage {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [System.Collections.IDictionary] $Record)
@@ -710,7 +716,7 @@ function Get-GatewayDelegationImage {
     [ordered]@{ attributes = $attributes }
 }
 
-# Writes the records of delegations, one per name server, ordered by name and name server (facts NC6).
+# Writes the records of delegations, one for each name server, ordered by name and name server (facts NC6).
 function ConvertTo-GatewayDelegation {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Delegation)

@@ -1,4 +1,4 @@
-# Functions shared by the scripts of the doctor. Loaded after the preludes of a lane.
+# Functions shared by the scripts of the doctor. They are loaded after the preludes of a lane.
 
 # The parts of an error that do not depend on the language of Windows: id, category, code, type, and the name of the
 # fault if the web service reported it without a number (facts D14).
@@ -17,9 +17,9 @@ function Get-GatewayErrorText {
     $text
 }
 
-# Tries one thing that has not been observed on a real Windows, and returns the outcome: what the
-# action returns as a text, 'accepted' if nothing, or its error. The action sees the variables of its
-# script except Fact and Action.
+# Tries an assumption that has not been observed on a real Windows, and returns the outcome. This is the result of
+# the action as text, 'accepted' if there is none, or its error. The action sees the variables of its script except
+# Fact and Action.
 function Test-GatewayFact {
     [CmdletBinding()]
     param(
@@ -37,7 +37,8 @@ function Test-GatewayFact {
     [ordered]@{ fact = $Fact; found = [string]$found; message = [string]$message }
 }
 
-# Returns whether a record is the doctor's: its name, or what is below the wildcard, begins with the prefix.
+# Returns whether a record is the doctor's, because its name, or the part after the wildcard, begins with the
+# prefix.
 function Test-GatewayOwnRecord {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $Prefix)

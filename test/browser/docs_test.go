@@ -87,8 +87,8 @@ func TestTheFilterOfTheDocsFindsOperationsByAnyWord(t *testing.T) {
 	}
 }
 
-// TestTheDocsSendNoChangeByOneClick: sending a change takes a click to try it, values, a click to send it and
-// a confirmation.
+// TestTheDocsSendNoChangeByOneClick: to send a change, a person must click to try it, enter values, click to
+// send it and confirm.
 func TestTheDocsSendNoChangeByOneClick(t *testing.T) {
 	b := docs(t)
 	if n := eval[int](b, `document.querySelectorAll(".btn.execute").length`); n > 0 {
@@ -123,8 +123,8 @@ func TestTheDocsSendNoChangeByOneClick(t *testing.T) {
 	}
 }
 
-// TestTheDocsTakeABareToken: a token is accepted without the word Bearer, and the page says that it is a
-// sandbox.
+// TestTheDocsTakeABareToken: a token is accepted without the word Bearer, and the page says that the gateway
+// is a sandbox.
 func TestTheDocsTakeABareToken(t *testing.T) {
 	b := docs(t)
 	if text := eval[string](b, `document.querySelector(".information-container").innerText`); !strings.Contains(strings.ToLower(text), "sandbox") {

@@ -8,8 +8,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPagesOfLists submits a list with the keyboard: columns, preview and run. The focus stays where it is
-// during the run. It also checks the pages of procedures.
+// TestPagesOfLists uses the keyboard to submit a list, choose its columns, preview it and run it. The focus
+// must not move during the run. The test also checks the pages of procedures.
 func TestPagesOfLists(t *testing.T) {
 	address, link, _ := sandbox(t, "--set", "jobs.rate=4")
 	b := start(t)

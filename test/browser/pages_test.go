@@ -243,7 +243,8 @@ func small(t *testing.T, picture []byte) []byte {
 	return out.Bytes()
 }
 
-// focused is an expression for the name of the focused element, if the enter key activates it.
+// focused is a JavaScript expression for the name of the focused element if the enter key activates that
+// element.
 const focused = `(e => e?.matches("a, button, summary") ? (e.ariaLabel || e.textContent).slice(0, 60) : "")(document.activeElement)`
 
 // reach moves the focus with the tab key to an element that contains the text.
@@ -265,7 +266,7 @@ func (b *browser) press(text string) {
 	b.follow(chromedp.KeyEvent("\r"))
 }
 
-// waits waits until a condition on the page is true. It is checked before each frame.
+// waits waits until a condition on the page is true. The condition is checked before each frame.
 func (b *browser) waits(condition string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -279,8 +280,8 @@ func (b *browser) waits(condition string) {
 // search moves to the search box with its key, and searches.
 func (b *browser) search(text string) {
 	b.t.Helper()
-	// One event, as a keyboard sends it: chromedp's own key event types the key even if the page has handled
-	// it.
+	// Send one event like a keyboard, because chromedp's own key event types the key even if the page has
+	// handled it.
 	b.do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, target, input.DispatchKeyEvent, input.DispatchKeyEventParams{
 			Type: input.DispatchKeyEventTypeKeyDown, Key: "/", Text: "/",

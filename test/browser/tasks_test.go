@@ -12,16 +12,16 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A task is something that people do every day. It is done with the keyboard only, starting at the home page,
-// and takes at most the given number of clicks on links, buttons and folded sections. The enter key of the
-// search does not count.
+// A task is an everyday task. It is done with the keyboard only, starting at the home page, and takes at most
+// the given number of clicks on links, buttons and folded sections. The enter key in the search box does not
+// count.
 type task struct {
 	name string
 	most int
 	do   func(*desk)
 }
 
-// desk is a person at the pages, with or without scripts.
+// desk is a person who uses the pages, in a browser with or without scripts.
 type desk struct {
 	*browser
 	address string
@@ -96,7 +96,7 @@ func (d *desk) until(text, element string) {
 	}
 }
 
-// runs starts a list that was checked, and waits until it has ended.
+// runs starts a list that has been checked, and waits until its job has ended.
 func (d *desk) runs(checked, done string) {
 	d.t.Helper()
 	d.until(checked, `form[action$='/start']`)
@@ -230,7 +230,7 @@ var tasks = []task{
 	}},
 }
 
-// fillFirst is fill for the first field whose id starts with the given text.
+// fillFirst is like fill, for the first field whose id starts with the given text.
 func (d *desk) fillFirst(id, text string) {
 	d.t.Helper()
 	d.fill(eval[string](d.browser, fmt.Sprintf(`document.querySelector('details[open] [id^=%q]').id`, id)), text)

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryFormIsFound plants every form at every offset. It proves that the search can find
-// secrets, so finding none elsewhere is meaningful.
+// TestEveryFormIsFound plants every form at every offset. It proves that the search would find secrets if
+// there were any.
 func TestEveryFormIsFound(t *testing.T) {
 	own := "xY7!pQ%2+*\"q-~" // secrets made by the program are ASCII
 	forms := map[string]func(string) string{

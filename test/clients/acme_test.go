@@ -1,6 +1,6 @@
-// Package clients_test runs programs that speak the gateway's foreign protocols against the
-// gateway: lego with an ACME authority, and a client of acme-dns. It is a separate module,
-// so the product does not depend on these programs.
+// Package clients_test tests the gateway with programs that speak the third-party protocols which it
+// supports, such as lego with an ACME authority and a client of acme-dns. It is a separate module, so that
+// the product does not depend on these programs.
 package clients_test
 
 import (

@@ -28,9 +28,9 @@ import (
 
 const terraformExamples = "../../cmd/release/clients/terraform"
 
-// restapi handles the resources of the example as the provider Mastercard/restapi does (its
-// internal/apiclient/object.go): it sends paths unchanged, reads an object after creating
-// it, searches the answer of a read for the object, and compares the object with data.
+// restapi handles the resources of the example like the provider Mastercard/restapi (see its
+// internal/apiclient/object.go). It sends paths unchanged, reads an object after creating it, searches the
+// answer of a read for the object, and compares the object with data.
 type restapi struct {
 	t         *testing.T
 	s         *systemtest.System
@@ -204,7 +204,7 @@ func (p *restapi) apply() (created, updated []string) {
 	return created, updated
 }
 
-// ordered returns the resources; those that depend on others come last.
+// ordered returns the resources in an order in which those that depend on others come last.
 func (p *restapi) ordered() []map[string]any {
 	all := slices.Clone(p.resources)
 	slices.SortStableFunc(all, func(a, b map[string]any) int {

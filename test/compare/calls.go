@@ -1,12 +1,12 @@
-// Package compare makes the same random calls to a gateway whose scripts it simulates, and
-// writes a transcript: every answer, the lines of the audit, the history and the jobs. If
-// the transcripts of two versions of the gateway are equal, the versions behave alike. Ids
-// and times are replaced, so the transcript of a version never varies:
+// Package compare makes the same random calls to a gateway whose scripts it simulates, and writes a
+// transcript of the answers, the audit, the history and the jobs. If the transcripts of two versions of the
+// gateway are equal, the versions behave alike. Ids and times are replaced, so that the transcript of a
+// version never varies. To write a transcript, run
 //
 //	TRANSCRIPT=new.txt go test -count=1 ./test/compare
 //
-// Run this here and in a checkout of the other version, and compare the files with diff. A
-// version without package harness needs its own newWorld.
+// here and in a checkout of the other version, and compare the files with diff. A version without package
+// harness needs its own newWorld.
 package compare
 
 import (
@@ -21,7 +21,7 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// A request is one call. It takes ids and tags of earlier answers from known.
+// A request is one call. Its ids and tags come from earlier answers.
 type request struct {
 	method, target string
 	body, media    string
@@ -32,8 +32,8 @@ type request struct {
 // known holds the ids and tags of earlier answers, in their order.
 type known struct{ changes, plans, jobs, tags []string }
 
-// rows returns the operations that are called. They use the gateway's own protocol, their
-// answers are finite, and no argument of their scripts depends on the time of the call.
+// rows returns the operations to call. They use the gateway's own protocol, their answers are finite, and no
+// argument of their scripts depends on the time of the call.
 func rows() []*ops.Operation {
 	var all []*ops.Operation
 	for _, op := range ops.Table() {
@@ -146,7 +146,7 @@ func items(r *rand.Rand) string {
 	return string(list)
 }
 
-// valueOf returns a random value of a parameter; most values are valid.
+// valueOf returns a random value of a parameter, which is usually valid.
 func valueOf(r *rand.Rand, p *ops.Param, k *known) any {
 	switch p.Name {
 	case "ChangeId":

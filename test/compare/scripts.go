@@ -58,7 +58,7 @@ func (s *scripts) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	case likely(r, 8):
 		most := len(refusals)
 		if call == 0 {
-			most = lasting // a job would try a failed item again after a while
+			most = lasting // a job would repeat an item with another error after a while
 		}
 		return nil, refusals[r.IntN(most)](r)
 	case !req.Write:
@@ -67,8 +67,8 @@ func (s *scripts) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	return change(r, int(call%1e8), req, records)
 }
 
-// reply returns the reply of the operation that a script runs for. The script's constant
-// arguments identify the operation.
+// reply returns the declared reply of the operation for which a script runs. The script's constant arguments
+// identify the operation.
 func (s *scripts) reply(req ps.Request) (reply ops.Reply) {
 	most := -1
 	for _, op := range s.rows {
@@ -88,7 +88,8 @@ func (s *scripts) reply(req ps.Request) (reply ops.Reply) {
 	return reply
 }
 
-// refusals are errors of scripts, followed by errors of sessions. The first lasting errors are not retried.
+// refusals contains errors of scripts, followed by errors of sessions. The number of errors at the beginning
+// that are not retried is lasting.
 const lasting = 6
 
 var refusals = []func(r *rand.Rand) *ps.Error{
@@ -133,13 +134,13 @@ func object(n int) ps.Intended {
 	}
 }
 
-// objects is the number of objects that calls change again and again. A call that is cut off changes
-// a separate object, because no other call may change an object with an unsettled change.
+// objects is the number of objects that calls change repeatedly. A call that is cut off changes a separate
+// object, because no other call may change an object with an unsettled change.
 const objects = 20
 
 // change announces a change and then makes it or is cut off.
 func change(r *rand.Rand, call int, req ps.Request, records string) (*ps.Result, error) {
-	if likely(r, 6) { // the object is as requested already, so nothing is announced
+	if likely(r, 6) { // the object already has the requested state, so nothing is announced
 		return &ps.Result{Effect: ps.EffectNone, Server: server}, req.Records(json.RawMessage(records))
 	}
 	intent := ps.Intent{Effect: ps.EffectChanged, Server: server, Counts: map[string]int{"records": 2}}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// requestID is the prefix of the request ids; the request's number follows.
+// requestID is the prefix of the request ids. It is followed by the number of the request.
 const requestID = "call-"
 
 // waitID is the id of requests that wait for jobs.
@@ -142,14 +142,14 @@ var (
 
 	requestPattern = regexp.MustCompile(`"requestId":"[^"]*"`)
 
-	// Members of audit lines that name a place or a duration.
+	// Patterns for members of audit lines that depend on the computer or contain a duration.
 	placePattern = regexp.MustCompile(`"(seq|intent|host|process|durationMs)":[^,}]+,`)
 
 	// Cursors and generated passwords.
 	randomPattern = regexp.MustCompile(`"(next|\w*[pP]assword)":"[^"]+"`)
 )
 
-// normalised replaces times, hashes, and ids in the order of their first appearance.
+// normalised replaces times and hashes. It replaces ids with numbers in the order of their first appearance.
 func normalised(text string) string {
 	ids := map[string]string{}
 	text = idPattern.ReplaceAllStringFunc(text, func(id string) string {

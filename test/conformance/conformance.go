@@ -1,6 +1,6 @@
-// Package conformance holds recordings of a real PowerShell, which the engine of
-// the sandbox is compared with. Its test is the recorder, which repeats them on
-// another PowerShell ("make conformance POWERSHELL=...").
+// Package conformance contains recordings of a real PowerShell, with which tests compare the engine of the
+// sandbox. The test of the package is the recorder. It repeats the recordings on another PowerShell with
+// "make conformance POWERSHELL=...".
 //
 //   - language.json: sources with their output objects, errors and parse errors
 //   - session.json: input and output of whole processes
@@ -9,8 +9,8 @@
 //   - members.json: command lines, mostly members, conversions and operators,
 //     with what they write to stdout
 //
-// They were recorded on PowerShell 7.6.5 (Linux, invariant culture). The inputs are
-// this project's own; the outputs are unedited.
+// They were recorded on PowerShell 7.6.5 (Linux, invariant culture). The inputs were written for this
+// project, and the outputs are unedited.
 package conformance
 
 import (

@@ -29,7 +29,7 @@ import (
 //go:embed recorder.ps1
 var recorderText string
 
-// out is the output folder of "make conformance"; POWERSHELL names the engine.
+// out is the output folder of "make conformance". POWERSHELL names the engine.
 var out = flag.String("out", "", "write recordings of the engine POWERSHELL into this folder")
 
 const (
@@ -183,8 +183,8 @@ func (e engine) language(source string) (languageResult, error) {
 	return r, err
 }
 
-// recordedType returns the type with which the recording declares a parameter: basic types
-// unchanged, types with listed values as strings, all others as objects.
+// recordedType returns the type with which the recording declares a parameter. Basic types are unchanged,
+// types with listed values become strings, and all other types become objects.
 func recordedType(p *cmdlets.Param) (name string, isList bool) {
 	name = "object"
 	switch p.Type {
@@ -281,7 +281,7 @@ func record(t *testing.T, e engine) (languageFile, sessionFile, bindingFile) {
 	return language, session, binding
 }
 
-// differing returns the cases that differ from the stored recordings, with both outputs.
+// differing returns the cases whose outputs differ from the stored recordings, with both outputs.
 func differing(
 	t *testing.T, language languageFile, session sessionFile, binding bindingFile,
 ) map[string]string {
@@ -328,8 +328,8 @@ func indented(t *testing.T, v any, indent string) string {
 	return strings.TrimSpace(text.String())
 }
 
-// TestRecord records another engine and logs the differences from the stored recordings:
-// "make conformance POWERSHELL=...".
+// TestRecord records another engine and logs the differences from the stored recordings. Run it with "make
+// conformance POWERSHELL=...".
 func TestRecord(t *testing.T) {
 	if *out == "" {
 		t.Skip("run 'make conformance POWERSHELL=/path/of/a/PowerShell'")

@@ -1,7 +1,7 @@
-# What the recorder defines in a PowerShell: it says what a source or a call did, each as one line of
-# base64. It runs in Windows PowerShell 5.1 and PowerShell 7.
+# Functions that the recorder defines in a PowerShell. They write the results of a source or a call, each as one
+# line of base64. This file runs in Windows PowerShell 5.1 and PowerShell 7.
 
-# An error record, as the recordings have it.
+# Returns an error record in the form of the recordings.
 function Get-ConformanceError {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record)
@@ -18,7 +18,7 @@ function Get-ConformanceError {
     }
 }
 
-# Says something, in one line of the output that nothing else can be taken for.
+# Writes a line of output that cannot be mistaken for any other output.
 function Write-ConformanceLine {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Value)
@@ -26,7 +26,7 @@ function Write-ConformanceLine {
     [Console]::Out.WriteLine('RECORD ' + [Convert]::ToBase64String([System.Text.Encoding]::UTF8.GetBytes($json)))
 }
 
-# What a source gave: State is 'parse' when it did not parse, 'run' when it was ended by an error.
+# Writes the results of a source. State is 'parse' if it could not be parsed, and 'run' if an error ended it.
 function Write-ConformanceCase {
     [CmdletBinding()]
     param(
@@ -66,7 +66,7 @@ function Write-ConformanceCase {
     Write-ConformanceLine -Value $case
 }
 
-# Runs a call of a declared function and says what was bound.
+# Runs a call of a declared function and writes the bound parameters.
 function Test-ConformanceCall {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Text)

@@ -1,6 +1,6 @@
-// Package contract checks every operation of the table against the contract of the API: its
-// sample, the refusals that all operations share, the classic dialect, and the OpenAPI
-// document that the server publishes.
+// Package contract checks every operation of the table against the contract of the API. It tests the sample
+// of the operation, the refusals that all operations share, the classic dialect, and the OpenAPI document
+// that the server publishes.
 package contract
 
 import (
@@ -23,8 +23,8 @@ import (
 	"adgateway/test/thorough"
 )
 
-// TestContractInAnotherLanguage: nothing depends on the text of Windows messages
-// (facts D3). A plain run tries a share of the operations.
+// TestContractInAnotherLanguage: no answer depends on the text of Windows messages (facts D3). A plain run
+// tries a share of the operations.
 func TestContractInAnotherLanguage(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: "de-DE"})
 	for _, op := range opstest.Own() {

@@ -18,10 +18,10 @@ import (
 
 var changeIDs = regexp.MustCompile(changes.Pattern)
 
-// TestAnswersAreAlikeInEveryCulture sends the sample of each operation to domains that
-// differ only in the culture of their sessions. The records are equal byte for byte. In
-// Turkish, i and I are different letters even if case is ignored, and the engine refuses
-// comparisons that would depend on this. A plain run tries Turkish only.
+// TestAnswersAreAlikeInEveryCulture sends the sample of each operation to domains that differ only in the
+// culture of their sessions. The records must be equal byte for byte. In Turkish, i and I are different
+// letters even if case is ignored, and the engine refuses comparisons that would depend on this. A plain run
+// tries Turkish only.
 func TestAnswersAreAlikeInEveryCulture(t *testing.T) {
 	now := time.Date(2026, 10, 5, 14, 30, 0, 0, time.UTC)
 	answers := func(t *testing.T, culture string) map[string]string {

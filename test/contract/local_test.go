@@ -100,15 +100,16 @@ func ownAnswersMatch(t *testing.T, path string) {
 	for _, op := range ops.Table() {
 		switch {
 		case !op.Local, op.Reply.Mark == ops.Events, op.Answers != nil:
-		case slices.Contains([]string{"job.pause", "job.resume", "job.retry", "cluster.show"}, op.ID): // refused here: there is no cluster, and no job in a fitting state
+		// refused, because there is no cluster and no job in a suitable state
+		case slices.Contains([]string{"job.pause", "job.resume", "job.retry", "cluster.show"}, op.ID):
 		default:
 			assert.True(t, sent[op.ID], "no success of %s was compared", op.ID)
 		}
 	}
 }
 
-// TestAnswersEndWithANewline: every answer ends with a newline, so the prompt of a shell
-// starts on a new line.
+// TestAnswersEndWithANewline: every answer ends with a newline, so that the prompt of a shell starts on a new
+// line.
 func TestAnswersEndWithANewline(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Users: 3000})
 	change := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Params: map[string]any{"City": "Rome"}, Headers: map[string]string{ops.KeyHeader: "key-of-the-newline"}}

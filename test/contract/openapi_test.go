@@ -114,7 +114,7 @@ func TestAnswersMatchTheDocument(t *testing.T) {
 	})
 }
 
-// answersMatch checks one in share operations against the document at path.
+// answersMatch checks every share-th operation against the document at path.
 func answersMatch(t *testing.T, path, token string, share int) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	d := loadDocument(s, path)

@@ -24,8 +24,8 @@ type Fault struct {
 	begin, end func()
 }
 
-// New returns a fault of the given kind. The name of names the affected process or network,
-// begin starts the fault, and end repairs it. The fault lasts between from and to.
+// New returns a fault of the given kind. The parameter of is the name of the affected process or network.
+// begin starts the fault, and end repairs it. The duration of the fault is between from and to.
 func New(kind, of string, from, to time.Duration, begin, end func()) Fault {
 	return Fault{kind, of, from, to, begin, end}
 }
@@ -37,13 +37,13 @@ const Soon = 200 * time.Millisecond
 type Series struct {
 	Seed    uint64
 	Faults  int
-	Longest time.Duration // of a fault, and of the pause between two faults
+	Longest time.Duration // maximum duration of a fault, and of the pause between two faults
 	Log     func(format string, args ...any)
 }
 
-// Happen injects faults, and returns after the last one has ended or when ctx ends. Each function
-// of draws returns candidates for the next fault. The faults of one function follow each other;
-// those of several functions run concurrently. Happen returns the number of faults by kind.
+// Happen injects faults, and returns when the last one has ended or when ctx ends. Each function in draws
+// returns candidates for its next fault. The faults of one function follow each other, and those of different
+// functions run concurrently. Happen returns the number of faults by kind.
 func (s Series) Happen(ctx context.Context, draws ...func(*rand.Rand) []Fault) Counts {
 	var (
 		mu     sync.Mutex
@@ -98,7 +98,7 @@ func Pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Freeze suspends a process, or resumes it if on is false. It uses signals that not every system has.
+// Freeze suspends a process, or resumes it if on is false. It needs signals that not every system has.
 func Freeze(pid int, on bool) error {
 	signal := "-CONT"
 	if on {

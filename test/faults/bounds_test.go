@@ -38,8 +38,8 @@ func submit(s *systemtest.System, token string, list []byte) systemtest.Answer {
 	})
 }
 
-// However many lists one credential submits, other credentials can still make changes, even
-// if the disk is small.
+// No matter how many lists one credential submits, other credentials can still make changes, even if the disk
+// is small.
 func TestOneCredentialDoesNotFillTheDisk(t *testing.T) {
 	folder, items := t.TempDir(), 500
 	size := "110m"
@@ -49,7 +49,7 @@ func TestOneCredentialDoesNotFillTheDisk(t *testing.T) {
 	err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", folder).Run()
 	if err == nil {
 		t.Cleanup(func() { assert.NoError(t, exec.Command("umount", "--lazy", folder).Run()) })
-	} else { // only root can mount: otherwise only the limit per credential refuses lists
+	} else { // without root there is no small disk, so only the limit per credential refuses lists
 		t.Logf("the folder is not on a small disk of its own: %v", err)
 	}
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "store.file="+filepath.Join(folder, "state.db"),

@@ -38,8 +38,8 @@ type cutter struct {
 	frames []string // kinds of the frames of its answer so far
 }
 
-// arm cuts off the next request of a script as c describes. If c is nil, it only records the
-// frames of the answer.
+// arm makes the cutter cut off the next request of a script as described by c. If c is nil, the cutter only
+// records the frames of the answer.
 func (k *cutter) arm(script string, c *cut) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -59,7 +59,7 @@ func (k *cutter) console(ctx context.Context, c engine.Console, kill func()) eng
 	return c
 }
 
-// cutProcess is one process. As a writer, it is the standard output of the process.
+// cutProcess is one process. It is also an io.Writer, which is the standard output of the process.
 type cutProcess struct {
 	*cutter
 	ctx  context.Context

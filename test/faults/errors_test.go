@@ -34,7 +34,7 @@ func (f *faults) fault(name string) *dotnet.ErrorRecord {
 	return dotnet.NewError(e, "ActiveDirectoryServer:0", dotnet.NotSpecified, nil)
 }
 
-// numbered returns an error with a number that has no exception type of its own.
+// numbered returns an error with a number for which there is no exception type.
 func (f *faults) numbered(code int32) *dotnet.ErrorRecord {
 	record := f.fault("UnwillingToPerform")
 	record.Exception.Props.Set("ErrorCode", code)
@@ -127,8 +127,8 @@ func TestRejectedAccount(t *testing.T) {
 	assert.Equal(t, http.StatusOK, s.Get("/readyz").Status)
 }
 
-// TestMembershipWhenAnotherIsFaster: if another writer makes the same change between the look-up
-// and the change, the directory refuses the change, and the call still succeeds (facts D18).
+// TestMembershipWhenAnotherIsFaster: if another writer makes the same change between the look-up and the
+// change, the directory refuses the change, but the call succeeds (facts D18).
 func TestMembershipWhenAnotherIsFaster(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	path := systemtest.UserInGroupPath(systemtest.SampleUser, "Help Desk")

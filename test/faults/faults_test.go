@@ -1,5 +1,5 @@
-// Package faults changes the world between the steps of a script, and cuts scripts off between
-// and inside their frames. An answer must state what is known about the change, and nothing else.
+// Package faults changes the world between the steps of a script, and cuts scripts off between and inside
+// their frames. An answer must state only the known facts about the change.
 package faults
 
 import (
@@ -32,16 +32,16 @@ type faults struct {
 	types map[string]*dotnet.Type // types of the module, by full name
 }
 
-// before sets a hook that runs before each call of a cmdlet. The hook receives the number of
-// the call, counted from 1. A nil hook removes it.
+// before sets a hook that runs before each call of a cmdlet. The hook receives the number of the call,
+// counted from 1. A nil hook removes the previous one.
 func (f *faults) before(cmdlet string, hook func(call int)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls[cmdlet], f.hooks[cmdlet] = 0, hook
 }
 
-// raise makes calls of a cmdlet fail with the result of fail, unless the result is nil. fail
-// receives the number of the call, counted from 1. A nil fail ends this.
+// raise makes calls of a cmdlet fail with the result of fail, unless the result is nil. fail receives the
+// number of the call, counted from 1. If fail is nil, calls no longer fail.
 func (f *faults) raise(cmdlet string, fail func(call int) *dotnet.ErrorRecord) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,8 +109,8 @@ func newHookedSystem(t testing.TB, world sandbox.Options,
 	return systemtest.NewOn(t, w, sandbox.NewStarter(eng, nil), overrides...)
 }
 
-// TestATreeIsRemovedInPart: the directory removes a part of a tree and then fails (facts
-// E44). The answer lists the removed objects, and the remaining objects are protected again.
+// TestATreeIsRemovedInPart: the directory removes part of a tree and then fails (facts E44). The answer lists
+// the removed objects, and the remaining objects are protected again.
 func TestATreeIsRemovedInPart(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	root := s.CreateTree(systemtest.EmptyOU)
@@ -210,8 +210,8 @@ func TestChangesBetweenGuardAndWrite(t *testing.T) {
 	})
 }
 
-// onlyChanged sends a request that the directory rejects with directoryCode (facts D2, E43,
-// E46), and expects only the given change, which another writer made.
+// onlyChanged sends a request that the directory rejects with directoryCode (facts D2, E43, E46). It expects
+// that the only change is the given one, which another writer made.
 func onlyChanged(s *systemtest.System, c systemtest.Call, status int, code, directoryCode, change string) {
 	s.T.Helper()
 	start := s.Snapshot()
@@ -223,8 +223,8 @@ func onlyChanged(s *systemtest.System, c systemtest.Call, status int, code, dire
 	assert.Equal(s.T, []string{change}, start.Compare(s.Snapshot()))
 }
 
-// TestTheServerGoesAwayDuringAChange switches the domain controller off during changes. The
-// answer states what is known, and nothing else.
+// TestTheServerGoesAwayDuringAChange switches the domain controller off during changes. The answer must state
+// only the known facts.
 func TestTheServerGoesAwayDuringAChange(t *testing.T) {
 	t.Run("while many are removed", func(t *testing.T) {
 		s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
@@ -277,7 +277,8 @@ func TestTheServerGoesAwayDuringAChange(t *testing.T) {
 	})
 }
 
-// TestConcurrentCreates sends the same create request several times at once. Exactly one succeeds.
+// TestConcurrentCreates sends the same create request several times at once. Exactly one of them must
+// succeed.
 func TestConcurrentCreates(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for name, c := range map[string]systemtest.Call{

@@ -26,7 +26,7 @@ type write struct {
 	op     string
 	params map[string]any
 	before []systemtest.Call // calls that create the objects to be changed
-	read   systemtest.Call   // call that shows changes which a comparison of snapshots misses
+	read   systemtest.Call   // call that shows changes missed by a comparison of snapshots
 	// outcomes are the outcomes of cuts (such as "step 0 before") that a comparison of snapshots cannot decide.
 	outcomes map[string]string
 	always   bool // runs even without SETTLE=all
@@ -81,7 +81,7 @@ var moreWrites = map[string]write{
 	"user.resetPassword of a forced one": {
 		always: true, op: "user.resetPassword", params: map[string]any{"Username": "sample.gone", "newPassword": "Corr3ct-Horse", "ChangePassword": true},
 		before: sampleGone, read: systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/sample.gone/Details"},
-		// pwdLastSet is 0 before and after, but not in between.
+		// pwdLastSet is 0 before and after the change, but not in between.
 		outcomes: map[string]string{"intent after": "unknown", "step 1 before": "done", "step 1 after": "done", "records after": "done", "end inside": "done"},
 	},
 	"user.resetPassword with a made one": {op: "user.resetPassword", read: readSampleUser, params: map[string]any{"Username": systemtest.SampleUser, "ChangePassword": true}},
@@ -101,7 +101,7 @@ var moreWrites = map[string]write{
 	},
 }
 
-// sampleGone creates the user that the sample of a removal removes.
+// sampleGone contains the call that creates the user for the sample of a removal.
 var sampleGone = []systemtest.Call{{Method: http.MethodPost, Path: "/api/ADUser/sample.gone"}}
 
 // tree creates a protected OU that holds another protected OU with a group.
@@ -111,9 +111,10 @@ var tree = []systemtest.Call{
 	{Method: http.MethodPost, Path: "/api/ADGroups/Leaf/Security", Params: map[string]any{"OUPath": "OU=Twig,OU=Tree," + systemtest.EmptyOU}},
 }
 
-// TestEveryWriteIsSettled cuts off the answer of each write at each of its frames. The client must be
-// told what the store holds. Without SETTLE=all in the environment, it tries one cut per write,
-// which differs between writes, and only half of the writes outside thorough runs.
+// TestEveryWriteIsSettled cuts off the answer of each write at each of its frames. The outcome that the
+// client is told must match the content of the store. Without SETTLE=all in the environment, the test tries
+// one cut per write, which differs between writes, and it tries only half of the writes outside thorough
+// runs.
 func TestEveryWriteIsSettled(t *testing.T) {
 	all := os.Getenv("SETTLE") == "all"
 	writes := cutWrites(all)
@@ -146,7 +147,8 @@ func TestEveryWriteIsSettled(t *testing.T) {
 	}
 }
 
-// cutsOf returns the ways to cut off an answer with these frames. Each gap between two frames occurs once.
+// cutsOf returns the ways to cut off an answer with the given frames. Each gap between two frames occurs
+// once.
 func cutsOf(frames []string) []cut {
 	cuts := []cut{{0, cutBefore}, {0, cutInside}}
 	for i, kind := range frames {
@@ -182,7 +184,7 @@ type writeRun struct {
 	record  map[string]any // record of the object after the write
 }
 
-// cutLab runs writes in one world, as long as the world can be restored.
+// cutLab runs writes in one world until the world cannot be restored.
 type cutLab struct {
 	t        *testing.T
 	cutter   *cutter
@@ -231,7 +233,7 @@ func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
 	}
 	op, start := opstest.Find(w.op), s.Snapshot()
 	l.cutter.arm(op.Script, c)
-	l.limit(c != nil && c.how == hangs) // other cuts must not hit the time limit when the machine is busy
+	l.limit(c != nil && c.how == hangs) // other cuts must not reach the time limit when the machine is busy
 	r := writeRun{answer: s.Do(systemtest.CallFor(op, w.params))}
 	l.change = r.answer.Header.Get(ops.ChangeHeader)
 	l.limit(false)
@@ -283,8 +285,8 @@ func (w *write) check(t *testing.T, label string, good, got writeRun) string {
 	return outcome
 }
 
-// lasting returns a record without values that differ from run to run. A generated password
-// is reduced to its presence.
+// lasting returns a record without the values that differ from run to run. Of a generated password, only its
+// presence remains.
 func lasting(record map[string]any) map[string]any {
 	kept := map[string]any{}
 	for name, value := range record {

@@ -92,8 +92,8 @@ func TestUsersAreChangedCompletelyOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeUndoneIsReported: a new password remains, and so does every step that the
-// directory does not let the script undo.
+// TestWhatCannotBeUndoneIsReported: the steps that the script cannot undo are reported. These are a new
+// password, and every step whose undo the directory refuses.
 func TestWhatCannotBeUndoneIsReported(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/half",
@@ -124,11 +124,12 @@ func TestWhatCannotBeUndoneIsReported(t *testing.T) {
 	assert.NotContains(t, s.Log.String(), "Horse")
 }
 
-// TestAControllerFailsWhileItIsQueried: the controller is listed like one that was already down.
+// TestAControllerFailsWhileItIsQueried: the answer lists the controller like a controller that was already
+// down.
 func TestAControllerFailsWhileItIsQueried(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	dc2 := s.World.Directory.DCs()[1].HostName()
-	f.before("Get-ADUser", func(call int) { // the first call finds the user, the second one queries dc1
+	f.before("Get-ADUser", func(call int) { // the first call finds the user, and the second one queries dc1
 		if call == 3 {
 			require.NoError(t, sandboxtest.SetAlive(s.World, dc2, false))
 		}
@@ -139,7 +140,7 @@ func TestAControllerFailsWhileItIsQueried(t *testing.T) {
 	assert.NotNil(t, got["lastLogon"])
 }
 
-// TestConcurrentUsers: if several changes want the same name, one succeeds.
+// TestConcurrentUsers: if several changes request the same name, exactly one of them succeeds.
 func TestConcurrentUsers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	names := []string{"one", "two", "three"}

@@ -21,8 +21,8 @@ func (f *faults) denied(cmdlet string) *dotnet.ErrorRecord {
 	return dotnet.NewError(e, "WIN32 5,"+cmdlet, dotnet.PermissionDenied, nil)
 }
 
-// TestZonesAreChangedCompletelyOrNotAtAll: the second of two calls in a change fails, and
-// the first one is undone.
+// TestZonesAreChangedCompletelyOrNotAtAll: if the second of two calls in a change fails, the first one is
+// undone.
 func TestZonesAreChangedCompletelyOrNotAtAll(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	for cmdlet, c := range map[string]systemtest.Call{

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// measure lets clients call a gateway b.N times in total, and reports the duration of a call.
+// measure lets several clients call a gateway b.N times in total, and reports the duration of a call.
 func (f *fleet) measure(b *testing.B, clients int, call func(client, n int) answer) {
 	var (
 		mu    sync.Mutex
@@ -43,9 +43,8 @@ func (f *fleet) measure(b *testing.B, clients int, call func(client, n int) answ
 	b.ReportMetric(float64(times[len(times)*99/100].Microseconds())/1000, "ms-p99")
 }
 
-// BenchmarkCalls measures eight clients that make changes at the leader and at a follower,
-// and read the directory there. It compares a single gateway with a file, one gateway over
-// three nodes, and three gateways.
+// BenchmarkCalls measures eight clients that make changes and read the directory, at the leader and at a
+// follower. It compares a single gateway with a file, one gateway with three nodes, and three gateways.
 func BenchmarkCalls(b *testing.B) {
 	const clients = 8
 	for _, gateways := range []int{0, 1, size} {

@@ -27,7 +27,7 @@ const (
 	jobItems  = 10
 )
 
-// busy runs clients of every kind and keeps what the gateways answered them.
+// busy runs clients of every kind and keeps the answers of the gateways.
 type busy struct {
 	crowd
 	seed uint64
@@ -47,7 +47,7 @@ type job struct {
 	items []*item
 }
 
-// newBusy returns clients of a cluster that are not running yet.
+// newBusy returns the clients of a cluster. They are not running yet.
 func newBusy(f *fleet, seed uint64) *busy {
 	f.t.Helper()
 	f.makeUsers()

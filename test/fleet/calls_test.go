@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answer is the answer of a gateway. A status of 0 means that no answer came.
+// answer is the answer of a gateway. The status is 0 if no answer came.
 type answer struct {
 	status int
 	header http.Header
@@ -67,7 +67,8 @@ func (f *fleet) callWith(h *host, method, path, body string, headers http.Header
 	return answer{response.StatusCode, response.Header, string(text)}
 }
 
-// must repeats a request until the gateway fulfils it. It decodes the answer into into, unless into is nil.
+// must repeats a request until the gateway fulfils it. It decodes the answer into the value at into, unless
+// into is nil.
 func (f *fleet) must(h *host, method, path, body, key string, into any) answer {
 	f.t.Helper()
 	var a answer
@@ -81,7 +82,7 @@ func (f *fleet) must(h *host, method, path, body, key string, into any) answer {
 	return a
 }
 
-// ready waits until a gateway makes changes, either itself or through the leader.
+// ready waits until a gateway can make changes, either itself or through the leader.
 func (f *fleet) ready(h *host) {
 	f.t.Helper()
 	await(f.t, h.name+" is not ready", func() bool {

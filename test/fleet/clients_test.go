@@ -24,7 +24,7 @@ import (
 type item struct {
 	key, method, path, body string
 
-	write string // must be in the write log exactly once, see nameOf
+	write string // name of the write that must be in the write log exactly once, see nameOf
 
 	mu      sync.Mutex
 	status  int    // status of the answer that settled the item; 0 if no such answer came
@@ -39,7 +39,7 @@ func (it *item) settled() bool {
 	return it.status != 0
 }
 
-// users is the number of accounts that items change. A small number makes items collide.
+// users is the number of accounts that items change. It is small, so that items collide.
 const users = 12
 
 // makeUsers creates the accounts that items change.
@@ -76,12 +76,12 @@ func items(prefix string, n int, random *rand.Rand) (all []*item) {
 	return all
 }
 
-// crowd are the clients and the answers that they received.
+// crowd contains the clients and the answers that they received.
 type crowd struct {
 	f     *fleet
 	calls histories.Recorder
 
-	once []string // writes that may happen once in addition to those of the items, see nameOf
+	once []string // names of writes that may happen once in addition to those of the items, see nameOf
 }
 
 // ask sends an item to a gateway, and records the answer if the answer settles the item.
@@ -217,10 +217,11 @@ func (c *crowd) verify(all []*item) {
 	t.Logf("told: %v", told)
 }
 
-// late reports whether a gateway was frozen between two writes, or shortly before the first. A script that it
-// had allowed may then have written after other gateways had settled its change. Nothing can prevent that.
+// late reports whether a gateway was frozen between two writes, or shortly before the first. A script that
+// had permission from this gateway may then have written after other gateways had settled its change. Nothing
+// can prevent that.
 func (f *fleet) late(first, second time.Time) bool {
-	const longest = 10 * time.Second // from the permission to the write, and to the verdict
+	const longest = 10 * time.Second // maximum time from the permission to the write, and to the verdict
 	for _, h := range f.hosts {
 		if h.gateway.wasFrozen(first.Add(-longest), second.Add(longest)) {
 			return true

@@ -16,7 +16,7 @@ import (
 	"adgateway/test/thorough"
 )
 
-// setClock sets the wall clock of a host's gateway ahead, even while the gateway is running.
+// setClock sets the wall clock of a host's gateway ahead. It may be called while the gateway is running.
 func (f *fleet) setClock(h *host, ahead time.Duration) {
 	f.t.Helper()
 	path := h.gateway.plan.Clock
@@ -31,9 +31,9 @@ func (f *fleet) rightClocks() {
 	}
 }
 
-// TestAWallClockIsWrong: the wall clock of one gateway is wrong, while the gateway runs and
-// when it starts. Nothing expires, calls are forwarded, and keys and plans stay valid. LOOKS
-// is the number of checks. Only a thorough run tries small offsets and starts.
+// TestAWallClockIsWrong: the wall clock of one gateway is wrong, while the gateway runs and when it starts.
+// Nothing expires, calls are forwarded, and keys and plans remain valid. The environment variable LOOKS is
+// the number of checks. Only a thorough run tries small offsets, and a wrong clock at the start.
 func TestAWallClockIsWrong(t *testing.T) {
 	t.Parallel()
 	f := newHosts(t, quick...)

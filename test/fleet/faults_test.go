@@ -16,9 +16,9 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestNothingIsLostWhateverFails runs a cluster in network namespaces, and injects FAULTS faults, drawn
-// from SEED, while clients of every kind use the cluster. At the end, all answers and all data must
-// agree. The clocks of nodes are not changed, because the NATS server reads the time in many places.
+// TestNothingIsLostWhateverFails runs a cluster in network namespaces, and injects FAULTS random faults with
+// the seed SEED, while clients of every kind use the cluster. At the end, all answers and all data must
+// agree. The test does not change the clocks of nodes, because the NATS server reads the time in many places.
 func TestNothingIsLostWhateverFails(t *testing.T) {
 	faults := systemtest.Number(t, "FAULTS", 0)
 	if faults == 0 {
@@ -59,7 +59,7 @@ func TestNothingIsLostWhateverFails(t *testing.T) {
 	t.Logf("faults:%s", kinds)
 }
 
-// aHost returns the number of a random host. The leader's host is more likely than each other host.
+// aHost returns the number of a random host. The leader's host is more likely than any other host.
 func aHost(f *fleet, rnd *rand.Rand) int {
 	n := rnd.IntN(size)
 	if rnd.IntN(2) == 0 {
@@ -100,7 +100,7 @@ func nodeFaults(f *fleet, rnd *rand.Rand) []failing.Fault {
 	return faultsOf(nodes[rnd.IntN(size)], "node", nodes)
 }
 
-// faultsOf returns possible faults of a process, or of all processes of its kind.
+// faultsOf returns possible faults of a process, and of all processes of its kind together.
 func faultsOf(p *process, kind string, all []*process) []failing.Fault {
 	each := func(do func(*process)) func() {
 		return func() {

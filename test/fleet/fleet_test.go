@@ -39,8 +39,8 @@ type host struct {
 	gateway *process
 	node    *process
 
-	// Addresses of the gateway for other gateways, of the node for gateways, and of the node for
-	// other nodes.
+	// The address of the gateway for other gateways, and the addresses of the node for gateways and for other
+	// nodes.
 	hop, clients, routes string
 }
 
@@ -153,7 +153,7 @@ func newHost(t testing.TB, folder string, i int, n *network, domain string, sett
 	return h
 }
 
-// found creates the cluster on the first host, and lets the other hosts join.
+// found creates the cluster on the first host, and makes the other hosts join it.
 func (f *fleet) found() {
 	f.t.Helper()
 	ctx, first := f.t.Context(), f.hosts[0]
@@ -245,7 +245,7 @@ func (f *fleet) leader() *host {
 	return nil
 }
 
-// whole waits until every gateway makes changes, either itself or through the leader.
+// whole waits until every gateway can make changes, either itself or through the leader.
 func (f *fleet) whole() {
 	f.t.Helper()
 	await(f.t, "no gateway leads", func() bool { return f.leader() != nil })

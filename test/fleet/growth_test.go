@@ -43,9 +43,9 @@ func (f *fleet) named() (all []setup.Host) {
 	return all
 }
 
-// TestASingleGatewayGrows: a single gateway with a history, keys, tokens, a plan and a
-// running job grows into a cluster, and all gateways know this data. The gateway is killed
-// at each step; only a thorough run kills it at the steps after the log is created.
+// TestASingleGatewayGrows: a single gateway with a history, keys, tokens, a plan and a running job grows into
+// a cluster, and all gateways know this data. The gateway is killed at each step. Only a thorough run kills
+// it at the steps that follow the creation of the log.
 func TestASingleGatewayGrows(t *testing.T) {
 	t.Parallel()
 	items := 16 // at four items a second
@@ -85,7 +85,7 @@ func TestASingleGatewayGrows(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, trust.Used, refused.Reason)
 
-	// Most nodes serve, but not the node of the first host, which creates the log.
+	// Most of the nodes serve. The node of the first host, which creates the log, does not serve.
 	for _, h := range f.hosts[1:] {
 		h.node.start()
 		h.gateway.start()

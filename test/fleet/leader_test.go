@@ -18,13 +18,12 @@ import (
 	"adgateway/test/thorough"
 )
 
-// quick are settings with which changes that were cut off are settled soon.
+// quick contains settings with which the gateway settles changes that were cut off soon.
 var quick = []string{"cluster.settleDelay: 1s", "http.settlePause: 50ms", "http.writeTimeout: 3s"}
 
-// TestTheLeaderIsKilled: the leader is killed while it makes changes. Each change is made
-// once, every gateway reports the same outcome, and every acknowledged change is in the
-// directory. The killed gateway restarts as a follower. SEED changes the order of the calls. A
-// thorough run makes more changes.
+// TestTheLeaderIsKilled: the leader is killed while it makes changes. Each change is made once, every gateway
+// reports the same outcome, and every acknowledged change is in the directory. The killed gateway restarts as
+// a follower. The environment variable SEED determines the order of the calls.
 func TestTheLeaderIsKilled(t *testing.T) {
 	t.Parallel()
 	// number of changes, and how many of them are settled before the leader is killed

@@ -16,8 +16,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestAnOldClusterMigrates: three gateways start as a cluster with the shared data of gateways
-// of the earlier version. Each of them knows the history, and accepts the same credentials.
+// TestAnOldClusterMigrates: three gateways start as a cluster with the shared data of gateways of an earlier
+// version. Each of them knows the history and accepts the same credentials.
 func TestAnOldClusterMigrates(t *testing.T) {
 	t.Parallel()
 	f := newDomain(t, append(quick, "changes.keep: 20000h")...)

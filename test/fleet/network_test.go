@@ -19,7 +19,7 @@ type network struct {
 	t          testing.TB
 	own        string   // address of the test and of the domain
 	ips        []string // addresses of the hosts
-	namespaces []string // network namespaces of the hosts; none: all hosts share the namespace of the test
+	namespaces []string // network namespaces of the hosts; if empty, all hosts share the namespace of the test
 }
 
 func (n *network) namespace(i int) string {
@@ -79,7 +79,7 @@ func (n *network) mute(i int, to []string, on bool) {
 // others returns the addresses of the other hosts.
 func (n *network) others(i int) []string { return slices.Delete(slices.Clone(n.ips), i, i+1) }
 
-// away disconnects the network of a host, or reconnects it.
+// away disconnects a host from the network, or reconnects it.
 func (n *network) away(i int, on bool) {
 	state := "up"
 	if on {
@@ -89,9 +89,9 @@ func (n *network) away(i int, on bool) {
 	assert.NoError(n.t, err, "%s", text)
 }
 
-// forward connects the clients of a listener to an address, until the listener is closed. It
-// is needed because a simulated domain and its gateways use loopback addresses only, and
-// each namespace has its own loopback addresses.
+// forward connects the clients of a listener to an address until the listener is closed. It is needed because
+// a simulated domain and its gateways use loopback addresses only, and each namespace has a separate loopback
+// interface.
 func forward(listener net.Listener, to string) {
 	for {
 		from, err := listener.Accept()

@@ -12,8 +12,8 @@ import (
 	"adgateway/gateway/journal/jetstream"
 )
 
-// TestTheNodesMakeTheLog: before any gateway runs, the nodes of hosts that have joined
-// create the log. Each gateway finds the log at its node.
+// TestTheNodesMakeTheLog: before any gateway runs, the nodes of the hosts in the cluster create the log. Each
+// gateway finds the log at its node.
 func TestTheNodesMakeTheLog(t *testing.T) {
 	t.Parallel()
 	f := newHosts(t)

@@ -13,9 +13,9 @@ import (
 	"adgateway/gateway/engine/stock"
 )
 
-// TestANATSOfTheUsersOwn: a NATS server of the user keeps the log of three gateways. Its
-// users have the printed permissions and no others. A follower forwards a change, all
-// gateways know the change, and another gateway takes over.
+// TestANATSOfTheUsersOwn: the customer's NATS server stores the log of three gateways. Its users have the
+// printed permissions and no others. A follower forwards a change, all gateways know the change, and another
+// gateway takes over.
 func TestANATSOfTheUsersOwn(t *testing.T) {
 	f := newDomain(t, quick...)
 	f.makeUsers()

@@ -15,7 +15,8 @@ import (
 	"adgateway/gateway/authn"
 )
 
-// past is the earlier work of a gateway: changes with keys, a plan that can be applied, and a running job.
+// past is the earlier work of a gateway. It consists of changes with keys, a plan that can be applied, and a
+// running job.
 type past struct {
 	changes []string // ids of the changes
 	keyed   []*item
@@ -41,7 +42,7 @@ func (f *fleet) useAccounts() authn.File {
 	return file
 }
 
-// live makes changes, a plan and a job at a gateway.
+// live makes changes at a gateway, and creates a plan and a job there.
 func (f *fleet) live(h *host, items int) *past {
 	f.t.Helper()
 	p := &past{items: items}
@@ -85,8 +86,8 @@ func (f *fleet) known(h *host, p *past) {
 	f.must(h, http.MethodGet, "/api/Jobs/"+p.job, "", "", nil)
 }
 
-// fulfil applies the plan at a gateway, waits until the job has ended at all gateways, and checks
-// that everything was written once.
+// fulfil applies the plan at a gateway, waits until the job has ended at all gateways, and checks that each
+// change was written once.
 func (f *fleet) fulfil(h *host, p *past) {
 	f.t.Helper()
 	f.must(h, http.MethodPut, "/api/ADUser/shared01/Disable?PlanId="+p.plan, "", "fleet-key-plan", nil)

@@ -52,7 +52,8 @@ type plan struct {
 	Name     string
 	Listen   string // address of a gateway for clients; empty if the process is a node
 	Domain   string // address of a gateway's domain
-	Accounts string // the credentials file of a single gateway; empty if the gateway has one token, see token
+	// the credentials file of a single gateway; empty if the gateway accepts only the constant token
+	Accounts string
 	Clock    string // a file with the offset of a gateway's wall clock; empty if the clock is right
 }
 
@@ -63,7 +64,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	go func() { // ends with the test, even if the test is killed
+	go func() { // the process ends with the test, even if the test is killed
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
@@ -329,7 +330,8 @@ func (p *process) wasFrozen(from, to time.Time) bool {
 	})
 }
 
-// patience is how long a test waits for an event that must happen. It is no promise about the product.
+// patience is the time for which a test waits for an event that must happen. The product does not promise
+// that it happens within this time.
 const patience = systemtest.Patience
 
 // await waits until done returns true.
@@ -338,7 +340,7 @@ func await(t testing.TB, message string, done func() bool) {
 	require.Eventually(t, done, patience, 50*time.Millisecond, message)
 }
 
-// refused starts a process that must end by itself, and returns its output.
+// refused starts a process that is expected to end by itself, and returns its output.
 func (p *process) refused() string {
 	p.t.Helper()
 	p.mu.Lock()

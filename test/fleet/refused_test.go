@@ -19,7 +19,7 @@ import (
 	"adgateway/test/thorough"
 )
 
-// askState queries the gateway of a host for its view of the cluster, as another gateway would.
+// askState asks the gateway of a host for its view of the cluster, in the same way as another gateway.
 func (f *fleet) askState(h *host, as *trust.Identity, list trust.Members) (status int, err error) {
 	return f.askWith(h, as.Client(func() trust.Members { return list }, h.name))
 }
@@ -49,8 +49,9 @@ func copyFiles(t *testing.T, from, to string) {
 	}
 }
 
-// TestWrongStoresAndListsAreRefused: a gateway with a wrong store or member list is refused with a reason
-// and a remedy, and the other gateways continue. Only a thorough run also restores a leader from a backup.
+// TestWrongStoresAndListsAreRefused: a gateway with a wrong store or member list is refused with a reason and
+// a remedy, and the other gateways continue to serve. Only a thorough run also restores a leader from a
+// backup.
 func TestWrongStoresAndListsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, quick...)

@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// restore restores the files of a backup on a host that has lost everything except its
-// settings: the store, and the files that make its gateway a member of the cluster.
+// restore restores the files of a backup on a host that has lost everything except its settings. These files
+// are the store and those that make the gateway a member of the cluster.
 func (f *fleet) restore(h *host) {
 	f.t.Helper()
 	var kept bytes.Buffer

@@ -58,8 +58,8 @@ func (f *fleet) leadingNode() (leads *host) {
 	return leads
 }
 
-// pauseOf returns the longest time without a confirmed change for the clients of all other
-// hosts, while happens runs at one host.
+// pauseOf returns the longest time without a confirmed change for the clients of all other hosts, while
+// happens affects one host.
 func (f *fleet) pauseOf(name string, at *host, happens func()) time.Duration {
 	f.t.Helper()
 	var (
@@ -75,8 +75,8 @@ func (f *fleet) pauseOf(name string, at *host, happens func()) time.Duration {
 		clients.Go(func() {
 			for n := 0; !over.Load(); n++ {
 				value := fmt.Sprintf("%s%d-%05d", name, i, n)
-				// Each call changes another object, because an object stays locked for a while after its
-				// change was cut off.
+				// Each call changes a different object, because an object stays locked for a while after a change of it
+				// was cut off.
 				if f.call(h, http.MethodPost, "/api/ADUser/"+value, "{}", "fleet-key-"+value).status/100 != 2 {
 					failing.Pause(f.t.Context(), 10*time.Millisecond)
 					continue
@@ -111,9 +111,9 @@ func (f *fleet) pauseOf(name string, at *host, happens func()) time.Duration {
 	return longest
 }
 
-// TestTakeovers prints how long changes pause when the leading gateway is stopped or killed,
-// and when the node that leads the log is killed. Each case happens TAKEOVERS times. Only a
-// thorough run kills the gateway, because TestTheLeaderIsKilled always does that.
+// TestTakeovers prints for how long no changes are made when the leading gateway is stopped or killed, and
+// when the node that leads the log is killed. Each case is repeated TAKEOVERS times. Only a thorough run
+// kills the gateway, because TestTheLeaderIsKilled does that in every run.
 func TestTakeovers(t *testing.T) {
 	t.Parallel()
 	rounds := systemtest.Number(t, "TAKEOVERS", 1)

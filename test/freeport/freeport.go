@@ -22,8 +22,8 @@ var held = struct {
 	sockets map[int]net.PacketConn
 }{sockets: map[int]net.PacketConn{}}
 
-// Ports returns n free ports. No other call returns one of them, in this process or another,
-// until this process ends.
+// Ports returns n free ports. Until this process ends, no other call of Ports returns one of them, in this
+// process or in another.
 func Ports(t testing.TB, n int) []int {
 	t.Helper()
 	held.Lock()

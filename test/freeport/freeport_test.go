@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAPortIsTakenOnce: a port that was returned before is not returned again, even if
-// nobody listens on it. A port on which somebody listens is not returned either.
+// TestAPortIsTakenOnce: a port that has been returned is not returned again, even if no process listens on
+// it. A port on which a process listens is not returned either.
 func TestAPortIsTakenOnce(t *testing.T) {
 	port := Ports(t, 1)[0]
 	_, ok := take(port)

@@ -1,5 +1,5 @@
-// Package generated tests a running gateway with clients that oapi-codegen generates from
-// the gateway's documents: "make clients".
+// Package generated tests a running gateway with clients that oapi-codegen generates from the gateway's
+// documents. It is run by "make clients".
 package generated
 
 import (
@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// "make clients" sets these variables: the address of the sandbox, and a token for each dialect.
+// Environment variables that "make clients" sets to the address of the sandbox and to a token for each
+// dialect.
 const (
 	addressVariable  = "GATEWAY_URL"
 	tokenVariable    = "GATEWAY_TOKEN"

@@ -1,10 +1,10 @@
-// Command gotest runs go test and prints each package as soon as it ends, instead of in the
-// order of the packages. The packages in -first start first, because a package that takes
-// minutes must not start last. For a package that fails, gotest prints the failed tests.
+// Command gotest runs go test and prints the result of each package as soon as the package ends, instead of
+// in the order of the packages. The packages in -first start first, because a package that takes minutes must
+// not start last. For a package that fails, gotest prints the failed tests.
 //
 //	go run ./test/gotest -first ./gateway,./test/story -skip 'TestX' ./...
 //
-// All other arguments are passed to go test. It exits with the exit code of go test.
+// All other arguments are passed to go test. The exit code is that of go test.
 package main
 
 import (

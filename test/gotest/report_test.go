@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReport: a package that passes gets one line. If a package fails, its failed tests are
-// printed; if it panics, its unfinished tests are printed, too.
+// TestReport: a package that passes gets one line. If a package fails, its failed tests are printed. If it
+// panics, its unfinished tests are printed, too.
 func TestReport(t *testing.T) {
 	events := `{"Action":"build-output","ImportPath":"m/c","Output":"c.go:1: broken\n"}
 not an event

@@ -1,5 +1,5 @@
-// Package grammar checks all PowerShell texts against an independent grammar, tree-sitter's
-// from npm: "make grammar".
+// Package grammar checks all PowerShell texts against an independent grammar, that of tree-sitter from npm.
+// It is run by "make grammar".
 package grammar
 
 import (
@@ -99,13 +99,13 @@ func bootLine(t *testing.T, lane ps.Lane) string {
 	return line
 }
 
-// gaps maps parameters that the grammar cannot parse, because it allows no digits in their
-// names, to replacements that it can parse. PowerShell accepts them:
-// test/conformance/binding.json has recorded calls with both, from PowerShell 7.6.5.
+// gaps maps parameters that the grammar cannot parse, because it allows no digits in their names, to
+// replacements that it can parse. PowerShell accepts these parameters. The file test/conformance/binding.json
+// has calls with both of them, recorded on PowerShell 7.6.5.
 var gaps = map[string]string{" -IPv4Address ": " -IPvAddress ", " -IPv6Address ": " -IPvAddress "}
 
-// TestPowerShellReadsTheGapsOfTheGrammar: PowerShell accepts what the grammar cannot parse.
-// The test fails when a newer grammar can parse it.
+// TestPowerShellReadsTheGapsOfTheGrammar: PowerShell accepts the texts that the grammar cannot parse. The
+// test also fails when a newer grammar can parse them.
 func TestPowerShellReadsTheGapsOfTheGrammar(t *testing.T) {
 	var recorded struct {
 		Calls []struct {

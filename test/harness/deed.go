@@ -16,14 +16,14 @@ import (
 	"adgateway/ps"
 )
 
-// Deed is a change that a gateway may be making when it dies: an operation and the
-// announcement of its script.
+// Deed is a change that a gateway may be making when it dies. It has an operation and the announcement of its
+// script.
 type Deed struct {
 	Op      string
 	Effect  ps.Effect
 	Objects []ps.Intended
 	extent  int   // number of further objects that the change affects
-	Undoes  *Deed // the earlier change that this one undoes; nil if this change is no undo
+	Undoes  *Deed // the earlier change that this change undoes; nil if this change is not an undo
 }
 
 // Changed returns an object with one changed value.
@@ -45,7 +45,7 @@ func Removed(guid string, shape *schema.Shape) ps.Intended {
 	return gone
 }
 
-// RomeDeed is the deed for tests that need only one.
+// RomeDeed is the deed for tests that need only one deed.
 var RomeDeed = Deed{Op: "user.update", Effect: ps.EffectChanged,
 	Objects: []ps.Intended{Changed("g-1", "l", "Oslo", "Rome")}}
 
@@ -87,8 +87,8 @@ var Undos = []Deed{
 // GUID is an identity that is passed as a parameter.
 const GUID = "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10"
 
-// Scene is a directory in which one deed is done. The gateways using it can be stopped in
-// the middle of the deed. A script that runs twice writes twice.
+// Scene is a directory in which one deed is done. Gateways that use the directory can be stopped in the
+// middle of the deed. A script that runs twice writes twice.
 type Scene struct {
 	Deed
 	Row *ops.Operation
@@ -118,7 +118,7 @@ func (d *Scene) begin(t *testing.T, what *Deed) {
 	require.NotNil(t, d.Row, "there is no such operation: %s", what.Op)
 }
 
-// Once returns the number of writes with which the deed is done once.
+// Once returns the number of writes that the deed needs if it is done exactly once.
 func (d *Scene) Once() (writes int) {
 	for i := range d.Objects {
 		if len(d.Objects[i].Changes) > 0 {
@@ -141,7 +141,7 @@ func (d *Scene) Outcome() ps.Outcome {
 	return ps.OutcomePartial
 }
 
-// seen returns what the script that settles a change reads.
+// seen returns the state that the script for settling a change reads.
 func (d *Scene) seen() json.RawMessage {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -165,11 +165,12 @@ func (d *Scene) guid(i int) string {
 	return fmt.Sprintf("new-%d", i)
 }
 
-// Run runs the scripts on the usual server; see on.
+// Run returns a runner that runs the scripts on the usual server, see on.
 func (d *Scene) Run(at func(point string) (dies bool)) ps.Runner { return d.on("dc9", at) }
 
-// on runs the scripts on a server. It calls at before and after the announcement of a change,
-// and after each write. If at returns true, the gateway has died and the script stops there.
+// on returns a runner that runs the scripts on a server. The runner calls at before and after the
+// announcement of a change, and after each write. If at returns true, the gateway has died and the script
+// stops there.
 func (d *Scene) on(server string, at func(point string) (dies bool)) ps.Runner {
 	return &Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if req.Settles {
@@ -211,7 +212,7 @@ func (d *Scene) on(server string, at func(point string) (dies bool)) ps.Runner {
 	}}
 }
 
-// Spends returns how much of a budget the deed uses.
+// Spends returns the amount of a budget that the deed uses.
 func (d *Scene) Spends(of identity.Impact) int {
 	bound, _ := d.Row.Bind(ops.Given{})
 	if !slices.ContainsFunc(bound.Impacts(), func(i ops.Impact) bool { return i.Kind == of }) {

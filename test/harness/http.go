@@ -23,7 +23,7 @@ const (
 // Existence is the name under which scripts announce that an object is created or removed.
 const Existence = "exists"
 
-// Kinds of values in a store. Later versions must read them, too.
+// Kinds of values in a store. Later versions must be able to read them, too.
 const (
 	Keys  store.Kind = "key"  // calls with an Idempotency-Key
 	Plans store.Kind = "plan" // of dry runs

@@ -21,8 +21,8 @@ import (
 	"adgateway/ps"
 )
 
-// Life is the life of a gateway that dies at one of its steps: before or after a write to
-// the store, or at a point in a script. A dead gateway does nothing.
+// Life is the life of a gateway that dies at one of its steps. A step is the moment before or after a write
+// to the store, or a point in a script. A dead gateway does nothing.
 type Life struct {
 	mu     sync.Mutex
 	ends   int // number of the step; 0 means never
@@ -34,9 +34,9 @@ type Life struct {
 	left   map[string][]byte // files in the folder at its death
 }
 
-// Audits names the folder of the gateway's audit. [Life.Bury] restores that folder to its
-// state at the gateway's death. The gateway also writes its audit on each step to the store,
-// so it dies before and after each audit line.
+// Audits sets the folder of the gateway's audit. [Life.Bury] restores the folder to its state at the
+// gateway's death. The gateway also writes each audit line to the store, so it dies before and after each
+// audit line.
 func (l *Life) Audits(folder string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,15 +76,15 @@ func (l *Life) audited() map[string][]byte {
 	return all
 }
 
-// Begin starts to count the steps. The gateway dies at the step with number ends; 0 means never.
+// Begin starts to count the steps. The gateway dies at the step with the number ends, or never if ends is 0.
 func (l *Life) Begin(ends int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ends, l.steps, l.ended, l.during = ends, 0, false, ""
 }
 
-// Step counts a step and reports whether the gateway is dead, either since an earlier step
-// or from this one on.
+// Step counts a step and reports whether the gateway is dead, because it died at an earlier step or dies at
+// this one.
 func (l *Life) Step(what string) (dead bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +103,7 @@ func (l *Life) Dead() (bool, string) {
 	return l.ended, l.during
 }
 
-// mortal is a store that fails from the step on at which its gateway dies.
+// mortal is a store that fails once its gateway has died.
 type mortal struct {
 	store.Store
 	*Life
@@ -152,7 +152,7 @@ func (f *FullStore) Apply(ctx context.Context, all ...store.Change) (store.Revis
 	return f.Store.Apply(ctx, all...)
 }
 
-// NewGateway starts a gateway. run returns the runner of its scripts, given a function that
+// NewGateway starts a gateway. run returns the runner of its scripts. The argument of run is a function that
 // counts the steps of the gateway's life.
 func NewGateway(
 	t *testing.T, run func(at func(point string) (dies bool)) ps.Runner, change ...func(*gateway.Options),
@@ -180,7 +180,7 @@ func (g *Gateway) Start(
 	})
 }
 
-// CloseOpen tries once more to close the changes that are still open, as a gateway does every second.
+// CloseOpen tries again to close the changes that are still open, as a gateway does every second.
 func (g *Gateway) CloseOpen() { CloseOpen(g.Server) }
 
 // CloseOpen is [Gateway.CloseOpen] of any server.
@@ -190,7 +190,7 @@ func CloseOpen(s *gateway.Server) {
 	s.Writer().RunClosing(now)
 }
 
-// Stop ends a server that serves no calls: its event streams, and its deliveries to others.
+// Stop ends the event streams and the deliveries of a server that is serving no calls.
 func Stop(t testing.TB, s *gateway.Server) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

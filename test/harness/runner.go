@@ -43,7 +43,7 @@ func (f *Runner) Count() int {
 	return len(f.requests)
 }
 
-// Announce announces a change of one object, as scripts do.
+// Announce announces a change of one object in the same way as a script.
 func Announce(req ps.Request) error {
 	if req.Announced == nil {
 		return nil

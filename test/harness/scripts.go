@@ -9,7 +9,7 @@ import (
 	"adgateway/ps"
 )
 
-// ownScripts are the scripts of [ops.Table], which all servers share.
+// ownScripts returns the scripts of [ops.Table], which all servers share.
 var ownScripts = sync.OnceValue(func() []ps.Script { return Scripts(ops.Table()) })
 
 // Scripts returns declarations of scripts that match the rows.

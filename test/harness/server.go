@@ -1,4 +1,5 @@
-// Package harness serves a gateway to tests. They call it over HTTP and determine the results of its scripts.
+// Package harness starts gateways for tests. The tests call a gateway over HTTP and determine the results of
+// its scripts.
 package harness
 
 import (
@@ -90,7 +91,7 @@ func Call(s *gateway.Server, method, target, body string, headers ...string) *ht
 	return Serve(s, httptest.NewRequest(method, target, strings.NewReader(body)), headers...)
 }
 
-// CallWith is [Call] without a body for a client that disconnects when ctx is done.
+// CallWith is like [Call], for a client that sends no body and disconnects when ctx is done.
 func CallWith(ctx context.Context, s *gateway.Server, method, target string) *httptest.ResponseRecorder {
 	return Serve(s, httptest.NewRequestWithContext(ctx, method, target, nil))
 }

@@ -96,7 +96,8 @@ func ItemToRome(key string) jobs.Call {
 	}
 }
 
-// WrittenThen returns a runner that makes a change, and then fails as if the server had been cut off.
+// WrittenThen returns a runner that makes a change and then fails with fails, as if the connection to the
+// server had broken.
 func WrittenThen(d *OneUser, fails ps.Error) *Runner {
 	return &Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		if !req.Write {

@@ -1,9 +1,10 @@
 // Package histories records the calls and answers of the clients of several gateways, and checks them against
-// a model: an object that all clients use one after another. A history is linearizable if some order of the
-// calls explains every answer, and if a call that ended before another began comes first in that order.
+// a model. A model is an object that all clients use one after another. A history is linearizable if there is
+// an order of the calls that explains every answer, and in which a call that ended before another call began
+// precedes that call.
 //
-// A [Recorder] records the calls of a test. [Models] are the objects. [Recorder.Check] searches for the order
-// with porcupine, for each object separately.
+// A [Recorder] records the calls of a test. A [Model] describes the objects. [Recorder.Check] uses porcupine
+// to search for the order, for each object separately.
 package histories
 
 import (
@@ -34,7 +35,7 @@ type Answer struct {
 	Value   string // value that was read or reported
 }
 
-// Recorder is a history that grows. The zero value is empty. It is safe for concurrent use.
+// Recorder is a growing history. The zero value is an empty history. It is safe for concurrent use.
 type Recorder struct {
 	mu    sync.Mutex
 	last  int64
@@ -50,8 +51,8 @@ func (r *Recorder) now() int64 {
 	return r.last
 }
 
-// Call is a call that has begun. Without [Call.End] its answer was lost, so its effect may
-// happen at any time after it began, or never.
+// Call is a call that has begun. If [Call.End] is never called, the answer was lost, so the effect of the
+// call may happen at any time after the beginning, or never.
 type Call struct {
 	r      *Recorder
 	op     Op
@@ -84,15 +85,15 @@ func (r *Recorder) Happened(op Op, at time.Time) {
 	r.calls = append(r.calls, &Call{r: r, op: op, begin: moment, end: moment})
 }
 
-// Forget removes a call that did nothing and whose answer revealed nothing.
+// Forget removes a call that had no effect and whose answer revealed nothing about the object.
 func (c *Call) Forget() {
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
 	c.r.calls = slices.DeleteFunc(c.r.calls, func(one *Call) bool { return one == c })
 }
 
-// describe returns the times when a call began and ended, in milliseconds since after, and
-// its request and answer.
+// describe returns the times when a call began and ended, in milliseconds after the time after, and its
+// request and answer.
 func (c *Call) describe(after int64) string {
 	ms := func(at int64) string { return fmt.Sprintf("%10.3f", float64(at-after)/1e6) }
 	text, answer := ms(c.begin)+" to ", fmt.Sprintf("%q", c.answer.Value)
@@ -123,11 +124,11 @@ func (r *Recorder) Counts() (all, lost int) {
 	return len(r.calls), lost
 }
 
-// searchLimit limits the search for an order, because there may be very many orders.
+// searchLimit is the time limit of the search for an order, because there may be very many orders.
 const searchLimit = 30 * time.Second
 
-// Check fails the test unless the history so far fits the model, and prints the calls of an
-// object without an order. The label, such as a seed, identifies the history.
+// Check fails the test if the history so far contradicts the model. It then prints the calls of an object for
+// which there is no order. The label, such as a seed, identifies the history.
 func (r *Recorder) Check(t testing.TB, m Model, label string) {
 	t.Helper()
 	if wrong := r.Contradiction(m); wrong != "" {

@@ -14,9 +14,10 @@ type Model struct {
 	model porcupine.Model
 }
 
-// model returns a model with a first state and a step function. step reports whether an answer is possible
-// in a state, and returns the next state. A nil answer was lost: the operation is done if possible. If it
-// was not done, or later, then the checker puts it at the end, where no call sees its effect.
+// model returns a model with a first state and a step function. step reports whether an answer is possible in
+// a state, and returns the next state. A nil answer means that the answer was lost, and step then does the
+// operation if possible. For an operation that was not done, or was done later, the checker can put the call
+// at the end of the order, where no other call sees its effect.
 func model[S comparable](
 	name string, first S, step func(state S, op Op, answer *Answer) (explained bool, next S),
 ) Model {
@@ -29,7 +30,7 @@ func model[S comparable](
 	}}
 }
 
-// Values are values of a store, one for each Of. "write" replaces Expect with Value; "read"
+// Values are values of a store, one for each Of. The operation "write" replaces Expect with Value, and "read"
 // returns the value.
 var (
 	// LinearizableReads is a store whose reads and refusals are as current as its writes.
@@ -38,12 +39,13 @@ var (
 	// LinearizableRefusals is a store whose reads may be outdated, while its refusals are current.
 	LinearizableRefusals = values("values, read as they were, refused as they are", true, false)
 
-	// LinearizableWrites is the promise of several gateways: a write replaces the expected value. Reads and
-	// refusals may be outdated, but a gateway never returns an older value than it has returned before.
+	// LinearizableWrites is the promise of several gateways. A write replaces the expected value. Reads and
+	// refusals may be outdated, but a gateway never returns a value that is older than one that it has returned
+	// before.
 	LinearizableWrites = values("values, read and refused as they were", true, true)
 )
 
-// past holds the previous values of an object, and the position up to which each gateway has read them.
+// past contains the previous values of an object, and the position up to which each gateway has read them.
 type past struct {
 	values string // separated by spaces; "-" is absent
 	read   [8]int // index of the last value that each gateway has read
@@ -85,9 +87,10 @@ func orAbsent(value string) string {
 	return value
 }
 
-// Keys are idempotency keys. "write" is the write of a key's change to the directory. "call" requests the
-// change and is answered when it is done, with Value if that is not empty. The change is written once, before
-// any call is answered, and all calls get the same answer. A refusal reveals nothing about the change.
+// Keys are idempotency keys. The operation "write" is the write of a key's change to the directory. "call"
+// requests the change. It is answered when the change is done, with Value unless that is empty. The change is
+// written once, before any call is answered, and all calls get the same answer. A refusal reveals nothing
+// about the change.
 var Keys = model("a key runs once, with one answer", keyState{},
 	func(state keyState, op Op, answer *Answer) (bool, keyState) {
 		switch {
@@ -108,7 +111,8 @@ type keyState struct {
 	answer  string
 }
 
-// Once are objects that can be used once, such as plans: "use". A use is refused only after another use.
+// Once are objects, such as plans, that can be used once with the operation "use". A use is refused only
+// after another use.
 var Once = model("used once", false, func(used bool, _ Op, answer *Answer) (bool, bool) {
 	if answer != nil && answer.Refused {
 		return used, used
@@ -116,7 +120,8 @@ var Once = model("used once", false, func(used bool, _ Op, answer *Answer) (bool
 	return !used || answer == nil, true
 })
 
-// Budget is a budget with a limit: "spend" spends one unit. A call is refused only when the budget is spent.
+// Budget is a budget with a limit. The operation "spend" spends one unit. It is refused only when the budget
+// is spent.
 func Budget(limit int) Model {
 	return model("at most "+strconv.Itoa(limit)+" are spent", 0,
 		func(spent int, _ Op, answer *Answer) (bool, int) {
@@ -130,7 +135,7 @@ func Budget(limit int) Model {
 		})
 }
 
-// Leases are objects with at most one change at a time: "change" replaces Expect, which the
+// Leases are objects with at most one change at a time. The operation "change" replaces Expect, which the
 // client has read under the lease, with Value.
 var Leases = model("no change is lost", "0", func(value string, op Op, answer *Answer) (bool, string) {
 	switch {

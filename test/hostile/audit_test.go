@@ -36,8 +36,8 @@ func sizeOf(t *testing.T, file string) int64 {
 }
 
 // TestCallsWithoutEffectDoNotFillTheAudit repeats changes that have no effect, with the longest values
-// allowed, more often in a thorough run. The audit hardly grows, and still contains the changes made before
-// and between them.
+// allowed. The audit must hardly grow, and must still contain the effective changes made before and between
+// them.
 func TestCallsWithoutEffectDoNotFillTheAudit(t *testing.T) {
 	s, file, size := audited(t)
 	change := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser,
@@ -76,8 +76,8 @@ func TestCallsWithoutEffectDoNotFillTheAudit(t *testing.T) {
 	assert.Equal(t, 2, cities)
 }
 
-// TestStrangersDoNotHideKnownCallers sends wrong tokens first. Refusals of a valid token
-// from the same address still have one record each.
+// TestStrangersDoNotHideKnownCallers sends wrong tokens first. Later refusals of a valid token from the same
+// address must still have one audit record each.
 func TestStrangersDoNotHideKnownCallers(t *testing.T) {
 	s, file, _ := audited(t)
 	targets := []string{"Administrator", "krbtgt", "aschmidt", "jmueller", "asato", systemtest.SampleUser}
@@ -99,8 +99,8 @@ func TestStrangersDoNotHideKnownCallers(t *testing.T) {
 	assert.Equal(t, targets, found)
 }
 
-// TestNoIntentWithoutASession sends changes while no session can be started. They are
-// refused without an intent in the audit, and after a few they are only counted.
+// TestNoIntentWithoutASession sends changes while no session can be started. They are refused without an
+// intent in the audit. After the first few, refusals are only counted.
 func TestNoIntentWithoutASession(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
@@ -130,8 +130,8 @@ func (noStarter) StartProcess(string, ...string) (session.Waiter, io.Writer, io.
 	return nil, nil, nil, nil, os.ErrPermission
 }
 
-// TestChangesAreRefusedBeforeEvidenceIsRemoved fills the audit's space. Changes then get 503
-// and nothing changes, reads still succeed, and no line is lost.
+// TestChangesAreRefusedBeforeEvidenceIsRemoved fills the space for the audit. Changes are then refused with
+// 503, reads still succeed, and no audit line is lost.
 func TestChangesAreRefusedBeforeEvidenceIsRemoved(t *testing.T) {
 	s, file, _ := audited(t, "audit.maxTotal=1")
 	c := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser}

@@ -11,15 +11,15 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// storedGroup holds the checks of the values that group operations store.
+// storedGroup contains the checks of the values that group operations store.
 var storedGroup = map[string]storedCheck{
 	"group.createSecurity":     createdGroup,
 	"group.createDistribution": createdGroup,
 	"group.rename":             renamedGroup,
 }
 
-// createdGroup reads a group created with a hostile value by a second route, compares the
-// stored value with the sent one, and removes the group.
+// createdGroup uses a second route to read a group that was created with a hostile value, compares the stored
+// value with the sent one, and removes the group.
 func createdGroup(s *systemtest.System, _ *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 	record := s.Record(a)
 	assert.Equal(s.T, record, s.OK(systemtest.Call{Method: http.MethodGet,

@@ -1,5 +1,5 @@
-// Package hostile sends malformed requests, and values that break careless programs in every
-// parameter of every operation.
+// Package hostile sends malformed requests. In every parameter of every operation, it sends values that break
+// careless programs.
 package hostile
 
 import (
@@ -25,10 +25,10 @@ import (
 	"adgateway/test/thorough"
 )
 
-// TestHostileValues sends hostile values in every parameter of every operation: all of them in a
-// thorough run, and some of them otherwise. A value that the parameter's kind forbids is refused,
-// and the refusal names the parameter. An allowed value is stored and read back unchanged, and a
-// look-up finds no other object. Nothing else changes, and no internal error occurs.
+// TestHostileValues sends hostile values in every parameter of every operation. A thorough run sends all of
+// them, and other runs send some of them. A value that the parameter's kind forbids is refused, and the
+// refusal names the parameter. An allowed value is stored and read back unchanged, and a look-up finds no
+// other object. Nothing else changes, and no internal error occurs.
 func TestHostileValues(t *testing.T) {
 	var tries atomic.Int64
 	t.Cleanup(func() { t.Logf("%d tries", tries.Load()) })
@@ -61,8 +61,8 @@ func TestHostileValues(t *testing.T) {
 	}
 }
 
-// attackOperation gives every parameter of an operation every hostile value, and returns how many
-// it tried.
+// attackOperation sends every hostile value in every parameter of an operation, and returns the number of
+// values that it sent.
 func attackOperation(t *testing.T, whole *systemtest.System, op *ops.Operation) (tries int64) {
 	s := whole.In(t)
 	g := guard{base: s.Snapshot(), record: recordOf(s, op)}
@@ -76,7 +76,7 @@ func attackOperation(t *testing.T, whole *systemtest.System, op *ops.Operation) 
 	return tries
 }
 
-// attackAll gives one parameter every hostile value, and returns how many it tried.
+// attackAll sends every hostile value in one parameter, and returns the number of values that it sent.
 func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) (tries int64) {
 	if op.Effect.Writes() && s.Prepare(op) {
 		g.base = s.Snapshot()
@@ -106,8 +106,8 @@ func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) 
 	return tries
 }
 
-// hasTwin reports whether an earlier operation passes the same parameter to the same script.
-// If so, a few values are enough.
+// hasTwin reports whether an earlier operation passes the same parameter to the same script, so that a few
+// values are enough.
 func hasTwin(op *ops.Operation, p *ops.Param) bool {
 	for _, other := range opstest.Own() {
 		if other == op {
@@ -122,8 +122,8 @@ func hasTwin(op *ops.Operation, p *ops.Param) bool {
 	return false
 }
 
-// hasAlike reports whether an earlier parameter of the operation has the same kind and is
-// only stored under another name.
+// hasAlike reports whether an earlier parameter of the operation has the same kind and differs only in the
+// name under which it is stored.
 func hasAlike(op *ops.Operation, p *ops.Param) bool {
 	for i := range op.Params {
 		other := &op.Params[i]
@@ -155,12 +155,12 @@ func renamedUser(s *systemtest.System, p *ops.Param, name, value string, a syste
 	}
 }
 
-// guard checks that the world is restored. Most requests write nothing, and the journals
-// show this faster than snapshots.
+// guard checks that the world is restored. Most requests write nothing, which the journals show faster than
+// snapshots.
 type guard struct {
 	base   sandboxtest.Snapshot
 	mark   sandboxtest.Mark
-	record *systemtest.Call // restores the set of records that the operation's sample changes
+	record *systemtest.Call // the call that restores the set of records which the operation's sample changes
 }
 
 func (g *guard) unchanged(s *systemtest.System, what string) {
@@ -245,7 +245,7 @@ func isField(shape *schema.Shape, name string) bool {
 	})
 }
 
-// changedOnly makes the current state the new base if only one object has changed.
+// changedOnly makes the current state the new base if no object other than dn has changed.
 func (g *guard) changedOnly(s *systemtest.System, dn, what string) {
 	s.T.Helper()
 	now := s.Snapshot()
@@ -255,11 +255,12 @@ func (g *guard) changedOnly(s *systemtest.System, dn, what string) {
 	g.base = now
 }
 
-// storedBy has, by operation, a function that checks the stored value and restores the world.
+// storedBy maps each operation to a function that checks the stored value and restores the world.
 var storedBy = systemtest.Merge(storedTasks, storedOU, storedComputer, storedGroup, storedZone, storedBin,
 	storedRecords())
 
-// removing are the parameters of a removal other than the name. Each accepts some values.
+// removing contains the parameters of a removal other than the name. Each of them accepts only certain
+// values.
 var removing = []string{"ShowFields", "Force", "Recursive"}
 
 // single returns the value of a field that was set to one value.
@@ -276,7 +277,7 @@ type storedCheck func(s *systemtest.System, g *guard, p *ops.Param, name, value 
 func storedExactly(
 	s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer,
 ) {
-	if p.Name == ops.WithETag { // the parameter only extends the answer; the change is the sample's
+	if p.Name == ops.WithETag { // the parameter only extends the answer, and the change is that of the sample
 		s.Undo(op)
 		s.Prepare(op)
 		g.base = s.Snapshot()
@@ -300,7 +301,8 @@ func storedExactly(
 		path := "/api/ADUser/" + url.PathEscape(systemtest.Text(username))
 		if p.Kind.Secret() || value == "" || p.Name == "ShowFields" || p.Name == "OUPath" || p.Name == "Manager" ||
 			p.Name == "Country" {
-			// There is nothing to compare: answers show no secrets, and other values are stored in another form.
+			// There is nothing to compare, because answers show no secrets, and other values are stored in another
+			// form.
 		} else if p.Name == "Username" {
 			assert.Equal(s.T, value, a.Envelope.Result[0]["username"], name)
 			read := s.Get(path + "/Details?ShowFields=username")
@@ -340,7 +342,7 @@ func storedExactly(
 		g.changedOnly(s, systemtest.SampleUserDN, name)
 	case "user.rename":
 		renamedUser(s, p, name, value, a)
-		// If an update has set the display name to the new name, it is renamed back, too.
+		// If an update has set the display name to the new name, the display name is restored, too.
 		g.changedOnly(s, systemtest.SampleUserDN, name)
 	case "user.resetPassword":
 		g.changedOnly(s, systemtest.SampleUserDN, name)
@@ -353,9 +355,9 @@ func storedExactly(
 	}
 }
 
-// storedAsShown checks a parameter according to its operation. If the parameter is a member
-// of the record, the record must have the sent value; otherwise it must be a flag or select
-// the fields that are shown. Any other parameter needs its own check.
+// storedAsShown checks a parameter that needs no special check. If the parameter is a member of the record,
+// the record must have the sent value. Otherwise the parameter must be a flag or select the fields to show.
+// Any other parameter needs its own check.
 func storedAsShown(
 	s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer,
 ) {

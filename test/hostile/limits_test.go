@@ -17,7 +17,8 @@ import (
 	"adgateway/test/thorough"
 )
 
-// place is a pair of references in one form: to an object outside CorpOU, and to no object.
+// place is a pair of references in the same form, one to an object outside CorpOU and one to a missing
+// object.
 type place struct{ exists, missing string }
 
 const nowhere = "01234567-89ab-cdef-0123-456789abcdef"
@@ -70,7 +71,7 @@ func deletedOutside(s *systemtest.System) string {
 
 var requestID = regexp.MustCompile(`"requestId":"[^"]*"`)
 
-// anonymous returns an answer without its request id and the reference.
+// anonymous returns an answer without its request id and without the reference.
 func anonymous(a systemtest.Answer, reference string) string {
 	text := requestID.ReplaceAllString(string(a.Body), "")
 	// references above the limit contain the reference
@@ -160,8 +161,8 @@ func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 	}
 }
 
-// TestNamesTakenOutsideTellNothing: the answer must state that a name is taken, but must not
-// reveal which object has the name.
+// TestNamesTakenOutsideTellNothing: an answer must state that a name is taken, but must not reveal which
+// object has the name.
 func TestNamesTakenOutsideTellNothing(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	in := map[string]any{"OUPath": systemtest.EmptyOU}
@@ -181,7 +182,8 @@ func TestNamesTakenOutsideTellNothing(t *testing.T) {
 		assert.Regexp(t, `^The name '[^']*' is taken\.$`, a.Envelope.Output, c.Path)
 		assert.Len(t, s.Log.Lines(`"code":"limit"`), 1)
 	}
-	// A common name does not reveal an account outside, and limits are checked before conflicts.
+	// The refusal of a common name does not reveal an account outside the limit, and limits are checked before
+	// conflicts.
 	a := s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/Anna%20Schmidt/Disable",
 		Token: systemtest.DeskToken}, http.StatusNotFound, "not_found")
 	assert.Contains(t, a.Envelope.Output, "common name of: aschmidt", "what lies inside is named")
@@ -211,7 +213,7 @@ func TestTheOUOfALimitKeepsItsPlace(t *testing.T) {
 	s.OK(systemtest.CreateOU("New", limit).As(systemtest.LimitedToken), http.StatusCreated)
 }
 
-// TestManagersOutsideAreNotShown: a record does not show the name of a manager outside the limit.
+// TestManagersOutsideAreNotShown: a record does not show the name of a manager who is outside the limit.
 func TestManagersOutsideAreNotShown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.SetAttribute(systemtest.SampleUserDN, "manager", "CN=Administrator,CN=Users,DC=corp,DC=example")

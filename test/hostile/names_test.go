@@ -40,7 +40,7 @@ const digestText = "LPsIwTo7o8BoG0-vjCyGQGBWSVIPxI-i_X336eUOQZo"
 var ownerKinds = []schema.Kind{schema.Owner, schema.NewOwner, schema.ChildZone, schema.RecordName,
 	schema.CertificateName}
 
-// hostParam is the full name of a host. Every zone may have records for it.
+// hostParam is the parameter with the full name of a host. Every zone may have records for that host.
 const hostParam = "HostName"
 
 // leftover needs the scope privileged for every name.
@@ -51,9 +51,9 @@ type ownerRow struct {
 	op    *ops.Operation
 	owner string // the parameter with the name; empty if the name is in a document
 	kind  string // type of the records
-	data  string // data of the existing records, in the form of zone files
+	data  string // data of the existing records, in zone file form
 	zone  string
-	full  bool // names are full names, with or without a trailing dot
+	full  bool // whether names are full names, with or without a trailing dot
 }
 
 // ownerRows derives the rows from the table of operations.
@@ -155,7 +155,7 @@ func (r ownerRow) call(s *systemtest.System, name string) systemtest.Answer {
 	return s.Send(request)
 }
 
-// spellings are forms of a relative name; %s is the name. Most of them are accepted.
+// spellings contains forms of a relative name, in which %s is the name. Most of them are accepted.
 var spellings = []string{
 	"%s", "%S", "%s.", "%s.%z", "%S.%Z", "%s.%z.", "%s.%z.%z", "%s.%z.%z.", "%S.%z.%Z.", "%s.%z.%z.%z", "%z.%z", "%z", "%z.", "@", "@.", "@.%z",
 	"*.%s", " %s", "%s ", "%s.%z ", "%s..", ".%s", `\100c1`, `%s\.%z`, "%s.xn--mnchen-3ya", "%s.münchen", "%s%%2e%z", "%s,DC=x", "%s/0.%z",
@@ -188,8 +188,8 @@ func guarded(full string) bool {
 	return full == domainZone || full == "dc1.corp.example" || first == "wpad" || first == "*"
 }
 
-// fill replaces the zones of a row. The new zones have the row's records at the names, if
-// there is true, and at the names that a server could mistake for them.
+// fill replaces the zones of a row. The new zones have the row's records at the names that a server could
+// mistake for the tested names and, if there is true, at the tested names.
 func (r ownerRow) fill(s *systemtest.System, there bool) {
 	var sources []zones.Source
 	for _, zone := range []string{domainZone, reverseZone} {
@@ -248,9 +248,9 @@ func namesSystem(t *testing.T, way zones.Reading) *systemtest.System {
 		"acme.zones=["+domainZone+"]", "acme.accounts=["+strings.Join(list, ",")+"]")
 }
 
-// TestOwnerNames sends every spelling of guarded and other names in every row with a record
-// name, to servers that interpret names in different ways. A call changes the records of
-// exactly the name that it sends, or nothing. It never changes the records of a guarded name.
+// TestOwnerNames sends every spelling of guarded and other names in every row with a record name, to servers
+// that interpret names in different ways. A call may change only the records of the name that it sends. It
+// never changes the records of a guarded name.
 func TestOwnerNames(t *testing.T) {
 	for label, way := range map[string]zones.Reading{"strips": zones.Strips, "nests": zones.Nests,
 		"refuses": zones.Refuses, "repeats": zones.Repeats} {
@@ -306,8 +306,8 @@ func tryNames(s *systemtest.System, row ownerRow, label string) {
 	}
 }
 
-// TestEveryRowOfDNSNamesWhatItChanges: every operation that changes DNS either has a name
-// that TestOwnerNames tests, or is about a whole zone.
+// TestEveryRowOfDNSNamesWhatItChanges: every operation that changes DNS data either has a name that
+// TestOwnerNames tests, or concerns a whole zone.
 func TestEveryRowOfDNSNamesWhatItChanges(t *testing.T) {
 	tried := map[string]bool{}
 	for _, row := range ownerRows(t) {

@@ -11,7 +11,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// orNull returns a text as answers show it: null if it is empty.
+// orNull returns a text in the form in which answers show it, which is null for an empty text.
 func orNull(text string) any {
 	if text == "" {
 		return nil

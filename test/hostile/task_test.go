@@ -11,7 +11,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// storedTasks holds the checks of the values that the operations for everyday tasks store.
+// storedTasks contains the checks of the values that the operations for everyday tasks store.
 var storedTasks = map[string]storedCheck{
 	"user.deleteByGuid": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 		require.Contains(s.T, removing, p.Name, "%s: %s", name, a.Body)

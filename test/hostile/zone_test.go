@@ -51,7 +51,7 @@ func storedDelegation(s *systemtest.System, g *guard, p *ops.Param, name, value 
 	params := map[string]any{"ZoneName": record["zoneName"], "ChildName": record["childName"]}
 	removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsDelegation", Params: params})
 	require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
-	g.base = s.Snapshot() // the address record of a name server outside the child stays
+	g.base = s.Snapshot() // the address record of a name server outside the child zone remains
 }
 
 // storedNameServer compares the new record of a zone's name server and removes the record.

@@ -1,5 +1,5 @@
-// Package kill kills gateways while they run jobs. The gateways are processes. The simulated domain
-// belongs to the test's process, so it survives them.
+// Package kill kills gateways while they run jobs. Each gateway is a separate process. The simulated domain
+// runs in the test's process, so it survives the gateways.
 package kill
 
 import (
@@ -199,12 +199,11 @@ func (f *fleet) send(method, path, body, media string, answer any) (status int) 
 	return response.StatusCode
 }
 
-// progress is the number of items that a gateway finishes before it is killed. It exceeds the number of items
-// that are called again because their results were not written yet.
+// progress is the number of items that a gateway finishes before it is killed. It is greater than the number
+// of items that are called again because their results were not yet written.
 const progress = 60
 
-// job waits until a job has ended. After each interval of every it kills the gateway, at most kills
-// times.
+// job waits until a job has ended. At intervals of every it kills the gateway, at most kills times.
 func (f *fleet) job(id string, kills int, every time.Duration, patience time.Duration) map[string]any {
 	f.t.Helper()
 	deadline := time.Now().Add(patience)

@@ -20,8 +20,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// list returns a list of different items, each of which changes something. A repetition cannot go unnoticed:
-// it would fail, or find nothing to do.
+// list returns a list of different items, each of which changes something. The test would notice a repeated
+// item, because it would fail or find nothing to do.
 func list(n int) string {
 	const ou = "OU=Kill,OU=Corp,DC=corp,DC=example"
 	var lines []string
@@ -46,13 +46,12 @@ func list(n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// late is an account that is only created after the job, so one item fails.
+// late is an account that is created only after the job has ended, so that one item fails.
 const late = "kill.late"
 
-// TestKilledInAJob: a gateway is killed again and again while it runs a job. The job continues
-// after each start, and a paused job stays paused. Nothing is lost and nothing is done twice.
-// Failed items are tried again, and the undo of the job, which is interrupted in the same way,
-// restores the directory.
+// TestKilledInAJob: a gateway is killed repeatedly while it runs a job. The job continues after each start,
+// and a paused job stays paused. Nothing is lost and nothing is done twice. Failed items are tried again, and
+// the undo of the job, which is interrupted in the same way, restores the directory.
 func TestKilledInAJob(t *testing.T) {
 	items, kills := systemtest.Number(t, "JOB_ITEMS", 300), systemtest.Number(t, "KILLS", 2)
 	every := time.Duration(systemtest.Number(t, "KILL_EVERY_MS", 150)) * time.Millisecond
@@ -102,7 +101,7 @@ func TestKilledInAJob(t *testing.T) {
 		"the audit has one outcome for each change, which is that of the history")
 }
 
-// history returns the outcomes of all changes by the id of the change.
+// history returns the outcomes of all changes in the history, by the id of the change.
 func (f *fleet) history() map[string][]string {
 	f.t.Helper()
 	all := map[string][]string{}
@@ -125,7 +124,7 @@ func (f *fleet) history() map[string][]string {
 	}
 }
 
-// outcomes returns the audited outcomes of the changes that were made at least in part, by the id of the
+// outcomes returns the audited outcomes of the changes that were made completely or in part, by the id of the
 // change. It checks that every intent has an outcome.
 func outcomes(t *testing.T, file string) map[string][]string {
 	t.Helper()
@@ -179,7 +178,7 @@ func (f *fleet) undo(id string, patience time.Duration) {
 }
 
 // repeated returns the writes to the directory that were made twice, with the same values to the same object.
-// The list itself causes none.
+// The list itself does not repeat a write.
 func (f *fleet) repeated() []string {
 	var twice []string
 	seen := map[string]bool{}

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// circles counts the files in the largest reference cycle of each package, without tests. A
-// file refers to another file if it uses a name, a method or a field that is declared there.
+// circles counts the files in the largest reference cycle of each package, without tests. A file refers to
+// another file if it uses a name, a method or a field that the other file declares.
 func circles(t *testing.T, all []source) map[string]size {
 	listed := list(t)
 	imports := importer.ForCompiler(sharedFiles, "gc", func(path string) (io.ReadCloser, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestExceptionsOnlyShrink: a size that exceeds its exception is refused, and so is an exception
-// that is too large or not needed. An update lowers exceptions, and raises them only on request.
+// TestExceptionsOnlyShrink: a size that exceeds its exception is an error, and so is an exception that is too
+// large or not needed. An update lowers exceptions, and raises them only on request.
 func TestExceptionsOnlyShrink(t *testing.T) {
 	l := limit{name: "tests", most: 10, what: "things"}
 	listed := map[string]int{"grown": 12, "same": 12, "shrunk": 12, "small": 12, "gone": 12}

@@ -289,8 +289,8 @@ func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
 	}
 }
 
-// TestTestCodeDoesNotShip: a package with "test" in its path is for tests, and
-// nothing that ships imports it or a testing library.
+// TestTestCodeDoesNotShip: a package with "test" in its path is for tests. No package that ships imports such
+// a package or a testing library.
 func TestTestCodeDoesNotShip(t *testing.T) {
 	libraries := []string{"testing", "github.com/stretchr/testify", "go.uber.org/goleak"}
 	for _, s := range sources(t) {
@@ -309,8 +309,8 @@ func TestTestCodeDoesNotShip(t *testing.T) {
 	}
 }
 
-// TestTheSandboxAndTheLayersStayApart: whatever mayImport allows, the product does
-// not import the sandbox, and no layer imports one above it.
+// TestTheSandboxAndTheLayersStayApart: regardless of mayImport, the product does not import the sandbox, and
+// no layer imports a layer above it.
 func TestTheSandboxAndTheLayersStayApart(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test() || strings.Contains(s.dir, "test") {
@@ -337,7 +337,7 @@ func matches(patterns []string, path string) bool {
 	})
 }
 
-// systems are names of systems and processors that act as build tags in file names.
+// systems contains the names of systems and processors that act as build tags in file names.
 var systems = []string{
 	"windows", "linux", "darwin", "freebsd", "unix", "wasm", "js", "amd64", "arm64", "arm", "386",
 }

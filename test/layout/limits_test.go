@@ -25,8 +25,7 @@ var (
 	raise  = flag.Bool("raise", false, "with -update: also raise exceptions and add new ones")
 )
 
-// A limit is the largest allowed size, except for its exceptions. They are listed with their
-// sizes in testdata/NAME.txt.
+// A limit is the largest allowed size. The exceptions are listed with their sizes in testdata/NAME.txt.
 type limit struct {
 	name  string
 	most  int
@@ -34,7 +33,7 @@ type limit struct {
 	count func(t *testing.T, all []source) map[string]size
 }
 
-// A size is the size of something, and the places at which to reduce it.
+// A size is the size of a file, function or type, with the places at which to reduce it.
 type size struct {
 	n  int
 	at []string // nil if the name is enough
@@ -177,7 +176,7 @@ func functionLines(_ *testing.T, all []source) map[string]size {
 	return counted
 }
 
-// functionName returns the name of a function, after its receiver's type.
+// functionName returns the name of a function, preceded by the type of its receiver.
 func functionName(f *ast.FuncDecl) string {
 	if receiver := receiverType(f); receiver != "" {
 		return receiver + "." + f.Name.Name
@@ -239,8 +238,8 @@ func wideLines(_ *testing.T, all []source) map[string]size {
 	return counted
 }
 
-// tables returns the lines that hold elements of slices, arrays and maps, one element per
-// line, without the bodies of functions in them.
+// tables returns the lines that contain elements of slices, arrays and maps, one element per line. It
+// excludes the bodies of functions in them.
 func (s source) tables() map[int]bool {
 	lines := map[int]bool{}
 	inside := func(from, to token.Pos, is bool) {

@@ -15,7 +15,7 @@ import (
 	"adgateway/test/manual"
 )
 
-// unmapped are the packages that the manual's map does not list separately from their parent.
+// unmapped matches the packages that the manual's map does not list separately from their parents.
 var unmapped = regexp.MustCompile(
 	`/internal/|^gateway/(atomicfile|every|filefault|nearest)$|^gateway/schema/|^test/|test$`)
 
@@ -54,9 +54,9 @@ func TestManualMapsThePackages(t *testing.T) {
 	}
 }
 
-// TestManualNamesFilesThatExist: every file and folder named by the pages for developers
-// exists, and declares what the page attributes to it: "`Do` in `gateway/call/do.go`", or a
-// row with the file in one cell and the names in the next.
+// TestManualNamesFilesThatExist: every file and folder named by the pages for developers exists, and declares
+// the names that the page attributes to it, either as "`Do` in `gateway/call/do.go`" or in a row with the
+// file in one cell and the names in the next.
 func TestManualNamesFilesThatExist(t *testing.T) {
 	files := regexp.MustCompile("`((?:cmd|gateway|ps|scripts|test|winsvc)/[^`\\s]+)`")
 	inProse := regexp.MustCompile("`([A-Za-z]+)`\\s+in\\s+`([a-z/_]+\\.go)`")
@@ -112,7 +112,7 @@ func TestTestsThatAreNamedExist(t *testing.T) {
 	}
 }
 
-// TestEveryPromiseHasATest: each line of the manual's promises names the tests of that promise.
+// TestEveryPromiseHasATest: each promise in the manual names the tests of that promise.
 func TestEveryPromiseHasATest(t *testing.T) {
 	promises := 0
 	for _, page := range manual.Pages(t) {
@@ -143,9 +143,9 @@ func variable(t *testing.T, makefile, name string) string {
 	return strings.TrimSpace(value)
 }
 
-// TestEachShareIsTriedWhole: `make thorough` runs exactly the packages whose tests try a share of
-// their cases in `make test`. The tests that `make test` leaves out are in them, or in packages that
-// `make race` runs.
+// TestEachShareIsTriedWhole: `make thorough` runs exactly the packages whose tests try a share of their cases
+// in `make test`. The tests that `make test` skips are in these packages, or in packages that `make race`
+// runs.
 func TestEachShareIsTriedWhole(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	require.NoError(t, err)

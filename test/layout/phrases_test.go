@@ -18,11 +18,12 @@ import (
 // phrase is a phrase that comments must not use, with its replacement.
 type phrase struct {
 	pattern *regexp.Regexp
-	part    string // text in each match, searched first because that is faster; may be empty
+	// text that each match contains; it is searched for first because that is faster; may be empty
+	part    string
 	instead string
 }
 
-// in returns the first match in a text; empty if there is none.
+// in returns the first match in a text, or "" if there is none.
 func (p phrase) in(text string) string {
 	if !strings.Contains(text, p.part) {
 		return ""
@@ -30,7 +31,7 @@ func (p phrase) in(text string) string {
 	return p.pattern.FindString(text)
 }
 
-// partOf returns the longest literal that every match of an expression contains, if it finds one.
+// partOf returns the longest literal that it finds in every match of an expression, or "".
 func partOf(e *syntax.Regexp) (part string) {
 	switch {
 	case e.Op == syntax.OpLiteral && e.Flags&syntax.FoldCase == 0:

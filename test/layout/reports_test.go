@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReportsOfOthersHaveTests: each row of the table of public reports states the reported
-// problem and its current state, and names an existing test. Every reported error is
-// corrected; only rows about missing features have no test.
+// TestReportsOfOthersHaveTests: each row of the table of public reports states the reported problem and its
+// current state, and names an existing test. Every reported error has been corrected. Only rows about missing
+// features have no test.
 func TestReportsOfOthersHaveTests(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("testdata", "reports.txt"))
 	require.NoError(t, err)

@@ -19,9 +19,9 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// BenchmarkHTTP reads the details of users among 10,000 over HTTP, with 1 and 16
-// connections, and compares this with a bare gin handler whose answers have the same size.
-// p50 and p99 are latencies at the client in microseconds.
+// BenchmarkHTTP reads the details of some of 10,000 users over HTTP, with 1 and 16 connections. It compares
+// the gateway with a bare gin handler whose answers have the same size. p50 and p99 are latencies at the
+// client in microseconds.
 func BenchmarkHTTP(b *testing.B) {
 	const users = 10_000
 	s := systemtest.New(b, sandbox.Options{Seed: 1, Users: users}, "log.level=error")

@@ -20,8 +20,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// BenchmarkProcesses reads the details of a user over HTTP with 1, 4 and 16 connections from
-// stand-in processes that stay running. It compares this with one process per request that
+// BenchmarkProcesses reads the details of a user over HTTP with 1, 4 and 16 connections. The sessions are
+// long-lived processes that imitate PowerShell. The benchmark compares this with a process per request that
 // is started, queried and ended without HTTP.
 func BenchmarkProcesses(b *testing.B) {
 	for _, connections := range []int{1, 4, 16} {

@@ -20,8 +20,9 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// BenchmarkShare measures the gateway's own share of a read: HTTP, pool, session and frames around a
-// session that answers at once, with several values of GOGC. The allocations include those in the client.
+// BenchmarkShare measures the gateway's own share of a read, which is the time for HTTP, pool, session and
+// frames with a process that answers at once. It uses several values of GOGC. The allocations include those
+// of the client.
 func BenchmarkShare(b *testing.B) {
 	world, err := sandbox.NewWorld(b.Context(), sandbox.Options{Seed: 1})
 	require.NoError(b, err)
@@ -48,7 +49,7 @@ func BenchmarkShare(b *testing.B) {
 	}
 }
 
-// asSent turns a record of an answer into the form in which the script sends it.
+// asSent converts a record of an answer to the form in which the script sends it.
 func asSent(b *testing.B, record map[string]any) json.RawMessage {
 	b.Helper()
 	members := []byte{'{'}
@@ -66,9 +67,9 @@ func asSent(b *testing.B, record map[string]any) json.RawMessage {
 	return append(members, `"userParameters":""}`...)
 }
 
-// BenchmarkListShare lists 10,000 users alternately from sessions of the sandbox and from
-// sessions that send the same records at once. percent is the time of the latter in relation
-// to the former, which is the share of the gateway and the client.
+// BenchmarkListShare lists 10,000 users alternately from sessions of the sandbox and from sessions that send
+// the same records at once. percent is the time of the latter as a percentage of the former, and so the share
+// of the gateway and the client.
 func BenchmarkListShare(b *testing.B) {
 	const path = "/api/ADUser/ListUsers/All"
 	world, err := sandbox.NewWorld(b.Context(), sandbox.Options{Seed: 1})

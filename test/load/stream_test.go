@@ -20,8 +20,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// longLists returns a system whose sessions generate lists of *users users, 1.5 KB each.
-// Only the gateway could hold these lists in memory.
+// longLists returns a system whose sessions generate lists of *users users, 1.5 KB each. No part of the
+// system other than the gateway could hold these lists in memory.
 func longLists(t testing.TB, users *int) *systemtest.System {
 	t.Helper()
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
@@ -40,8 +40,8 @@ func longLists(t testing.TB, users *int) *systemtest.System {
 		"servers.controllers=dc1.corp.example", "log.level=error", "http.maxSpool=0")
 }
 
-// readSlowly lists the users with pauses, and returns the number of bytes and the peak of the live
-// heap. Without temporary files the gateway produces neither data nor garbage during a pause.
+// readSlowly reads the list of users with pauses, and returns the number of bytes and the peak of the live
+// heap. The gateway has no temporary files, so it produces neither data nor garbage during a pause.
 func readSlowly(s *systemtest.System) (size int64, peak uint64) {
 	s.T.Helper()
 	const pauses = 4 << 20
@@ -62,14 +62,14 @@ func readSlowly(s *systemtest.System) (size int64, peak uint64) {
 			return size, peak
 		}
 		require.NoError(s.T, err)
-		// The pipeline waits for this reader once the buffers of the connection are full. Data
-		// produced until then is garbage that the first collections remove.
+		// The pipeline waits for this reader once the buffers of the connection are full. Before that it produces
+		// garbage, which the first collections remove.
 		peak = max(peak, min(systemtest.HeapBytes(), systemtest.HeapBytes(), systemtest.HeapBytes()))
 	}
 }
 
-// TestALongListIsNotHeldInMemory: however long a list is, the gateway holds only its
-// beginning until the script has succeeded.
+// TestALongListIsNotHeldInMemory: regardless of the length of a list, the gateway keeps only its beginning in
+// memory until the script has succeeded.
 func TestALongListIsNotHeldInMemory(t *testing.T) {
 	users := 24_000
 	s := longLists(t, &users)
@@ -80,8 +80,8 @@ func TestALongListIsNotHeldInMemory(t *testing.T) {
 	assert.Less(t, peak, before+24<<20, "of %d bytes", size)
 }
 
-// BenchmarkLongList reads lists of 1,000 to 100,000 users through HTTP, pool, session and
-// frames. peak-MiB is the growth of the live heap during the read.
+// BenchmarkLongList reads lists of 1,000 to 100,000 users through HTTP, pool, session and frames. peak-MiB is
+// the maximum growth of the live heap during the read.
 func BenchmarkLongList(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("users=%d", n), func(b *testing.B) {
@@ -99,8 +99,8 @@ func BenchmarkLongList(b *testing.B) {
 	}
 }
 
-// TestAClientLeavesDuringALongList: when the client disconnects, the session becomes free
-// again, and nothing waits for the client.
+// TestAClientLeavesDuringALongList: when the client disconnects, the session becomes free again, and no
+// goroutine waits for the client.
 func TestAClientLeavesDuringALongList(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { systemtest.NoGoroutinesLeft(t, before) }) // runs after the system has stopped

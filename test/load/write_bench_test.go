@@ -14,9 +14,9 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// BenchmarkWrite changes one property of users over HTTP, with 1 and 8 connections: with the
-// audit only, with the history of changes, with an idempotency key in addition, and as a dry
-// run. All files are on the disk and synced.
+// BenchmarkWrite changes one property of users over HTTP, with 1 and 8 connections. It does so with the audit
+// only, also with the history of changes, also with an idempotency key, and as a dry run. All files are on
+// the disk and synced.
 func BenchmarkWrite(b *testing.B) {
 	for _, c := range []struct {
 		name, setting string

@@ -1,5 +1,5 @@
-// Package modulecases has cases for the PowerShell module AdGateway: scripts with their
-// expected output. They run on the engine of the sandbox, and unchanged on a real PowerShell.
+// Package modulecases contains test cases for the PowerShell module AdGateway, which are scripts with their
+// expected output. They run unchanged on the engine of the sandbox and on a real PowerShell.
 package modulecases
 
 import (
@@ -17,7 +17,7 @@ type Case struct {
 	Name   string
 	Script string
 	Want   string // lines of output
-	Real   string // why only a real PowerShell can run the case; empty if every engine can
+	Real   string // reason why only a real PowerShell can run the case; empty if every engine can
 }
 
 // All returns the cases of cases.txt in their order.

@@ -29,9 +29,9 @@ func lines(a systemtest.Answer) []string {
 	return all
 }
 
-// TestAHostIsRemovedInOneChange: the dry run lists the records to be removed, exactly these
-// are removed, and one undo restores them. A record that cannot be restored stays and is
-// named. If no call can create one of the values, the plan states that there is no undo.
+// TestAHostIsRemovedInOneChange: the dry run lists the records to be removed, exactly these records are
+// removed, and one undo restores them. A record that cannot be restored is kept and named. If no call can
+// create one of the values, the plan states that there is no undo.
 func TestAHostIsRemovedInOneChange(t *testing.T) {
 	s := newSystem(t)
 	for host, c := range map[string]struct {
@@ -69,7 +69,7 @@ func TestAHostIsRemovedInOneChange(t *testing.T) {
 			assert.Equal(t, listed, lines(s.Do(hostCall(http.MethodGet, host, "", nil))))
 		})
 	}
-	// A caller limited to zones removes the records in these zones, and restores them.
+	// A caller who is limited to zones removes the records in these zones, and restores them.
 	mine := s.Do(hostCall(http.MethodDelete, "app3.corp.example", "", nil).As(systemtest.LimitedToken))
 	require.Equal(t, http.StatusOK, mine.Status, "%s", mine.Body)
 	assert.Len(t, mine.Envelope.Result, 5, "all but the PTR record")
@@ -105,7 +105,7 @@ func TestTheRemovalOfAHostKeepsGuards(t *testing.T) {
 	}
 	gone := systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsRecord/Controller/app3.corp.example"}
 	assert.Equal(t, http.StatusForbidden, s.Do(gone.As(systemtest.PlainToken)).Status)
-	// An alias of the own name is another name; the parameter Type excludes it.
+	// An alias that refers to the host has another name, so the limit does not allow its removal.
 	alias := systemtest.Call{Method: http.MethodPost, Path: "/api/DnsCNameRecord", Params: map[string]any{
 		"ZoneName": "corp.example", "DNS_HostName": "elsewhere", "DNS_HostName_Alias": systemtest.LimitedName,
 	}}
@@ -115,6 +115,7 @@ func TestTheRemovalOfAHostKeepsGuards(t *testing.T) {
 	require.NotNil(t, outside.Envelope.Error, "%s", outside.Body)
 	assert.Equal(t, "limit", outside.Envelope.Error.Code, "%s", outside.Body)
 	assert.Empty(t, before.Compare(s.Snapshot()))
+	// Type selects fewer records than limits.bulkDelete.
 	few := s.Do(hostCall(http.MethodDelete, "app3.corp.example", "", params))
 	assert.Equal(t, http.StatusOK, few.Status, "%s", few.Body)
 	assert.Equal(t, 2, strings.Count(string(few.Body), `"kind":"remove"`), "%s", few.Body)

@@ -27,7 +27,7 @@ type kind struct {
 	change  string            // rest of the path for changing an object
 	remove  string            // rest of the path for removing an object
 	text    string            // input for the description
-	written map[string]string // inputs by field; the values are written back as shown
+	written map[string]string // inputs by field, to which the shown values are written back
 }
 
 func below(path string) systemtest.Call { return call(http.MethodGet, path, "OUPath", oddOU) }
@@ -41,7 +41,7 @@ func call(method, path string, pairs ...any) systemtest.Call {
 	return systemtest.Call{Method: method, Path: path, Params: params}
 }
 
-// withAddresses are the fields of users plus proxyAddresses, which is not shown by default.
+// withAddresses selects all fields of users, and proxyAddresses, which is not shown by default.
 const withAddresses = "*,proxyAddresses"
 
 var kinds = map[string]kind{
@@ -76,9 +76,9 @@ func (k kind) objectsOf(s *systemtest.System) []map[string]any {
 	return a.Envelope.Result
 }
 
-// TestWhatAListOfObjectsShowsIsNamedByIt: every odd object can be read by the name in its
-// list, its GUID, its SID and its distinguished name. Each of them finds the same object.
-// The object can be changed, written back as shown, and removed.
+// TestWhatAListOfObjectsShowsIsNamedByIt: every odd object can be read by its name in the list, its GUID, its
+// SID and its distinguished name. Each of these finds the same object. The object can be changed, written
+// back as shown, and removed.
 func TestWhatAListOfObjectsShowsIsNamedByIt(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
 	tried := 0
@@ -93,7 +93,7 @@ func TestWhatAListOfObjectsShowsIsNamedByIt(t *testing.T) {
 	assert.GreaterOrEqual(t, tried, 60)
 }
 
-// try makes all calls that are possible for every object of a class with one object.
+// try makes the calls that are possible for every object of a class, with one object.
 func (k kind) try(s *systemtest.System, name string, shown map[string]any) {
 	for _, field := range []string{k.name, "guid", "sid", k.dn} {
 		identity := systemtest.Text(shown[field])
@@ -127,8 +127,8 @@ func (k kind) try(s *systemtest.System, name string, shown map[string]any) {
 	assert.Equal(s.T, http.StatusNotFound, gone.Status, "%s", gone.Body)
 }
 
-// TestOddUnitsAreNamedByTheirPaths: the same is tested for OUs, whose only name is the distinguished
-// name.
+// TestOddUnitsAreNamedByTheirPaths: every odd OU can be read, changed, written back as shown and removed by
+// its distinguished name, which is its only name.
 func TestOddUnitsAreNamedByTheirPaths(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
 	var units []map[string]any
@@ -191,7 +191,7 @@ func TestSIDsNameEveryObject(t *testing.T) {
 	}
 }
 
-// TestAnOddNameIsNotGivenToAnother: a value that an object may keep is refused for other objects.
+// TestAnOddNameIsNotGivenToAnother: an odd value that an object may keep is refused for other objects.
 func TestAnOddNameIsNotGivenToAnother(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
 	odd := map[string]string{"Name": " leading", "UserPrincipalName": "odd upn@corp.example"}

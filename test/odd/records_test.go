@@ -144,8 +144,8 @@ func readAlone(s *systemtest.System, r shown) {
 	}
 }
 
-// unchangeable are the sets that the module cannot change because it shows only a part of
-// them: texts of several strings, and texts longer than the module writes.
+// unchangeable contains the sets that the module cannot change because it shows only a part of them. They
+// have texts of several strings, or texts longer than the module can write.
 var unchangeable = map[string]bool{"several": true, "beside": true, "long": true}
 
 // TestEveryListedSetIsChanged changes the time to live of each set, and changes it back. A
@@ -192,8 +192,8 @@ func TestEveryListedSetIsChanged(t *testing.T) {
 	assert.GreaterOrEqual(t, changed, 60)
 }
 
-// TestEveryListedSetIsRemovedByItsOwnText: every set in a list can be removed by its own
-// text, and nothing else is removed.
+// TestEveryListedSetIsRemovedByItsOwnText: every set in a list can be removed by its text in the list, and
+// nothing else is removed.
 func TestEveryListedSetIsRemovedByItsOwnText(t *testing.T) {
 	s := newSystem(t)
 	keys, sets := setsOf(oddRecords(s))

@@ -13,14 +13,14 @@ import (
 	"adgateway/test/thorough"
 )
 
-// TestAnUndoGivesOddNamesBack: a name that nobody may give was there before the change, so the undo of
-// the change gives it back, letter for letter. A plain run tries a share of the changes.
+// TestAnUndoGivesOddNamesBack: the object had a name that callers may not set, so the undo of a change
+// restores that name exactly. A plain run tries a share of the changes.
 func TestAnUndoGivesOddNamesBack(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
 	const share = 3
 	tried, odd := 0, 0
-	// A rename gives a computer one name for both attributes, so names that differ cannot be
-	// restored by a rename.
+	// A rename sets both attributes of a computer to the same name, so a rename cannot restore attributes that
+	// differ.
 	oneName := func(k kind, shown map[string]any) bool {
 		account := strings.TrimSuffix(systemtest.Text(shown[k.name]), "$")
 		return strings.HasPrefix(systemtest.Text(shown["distinguishedName"]), "CN="+account+",")

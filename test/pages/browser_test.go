@@ -63,7 +63,7 @@ func (b *browser) post(path string, values url.Values) int {
 
 var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 
-// form returns the hidden values of the form on the page whose action is the given path.
+// form returns the hidden values of the form with the given action on the page.
 func (b *browser) form(action string, pairs ...string) url.Values {
 	b.t.Helper()
 	_, rest, found := strings.Cut(b.page, `action="`+action+`"`)
@@ -93,8 +93,8 @@ func (b *browser) preview(operation string, pairs ...string) {
 	require.Contains(b.t, b.path, "/ui/steps/", b.page)
 }
 
-// sent sends an operation for an object. It returns the status of the page with the preview, or of the page
-// that explains why there is none.
+// sent sends the form of an operation for an object. It returns the status of the page with the preview, or
+// of the page that explains why there is no preview.
 func (b *browser) sent(operation, param, guid string, pairs ...string) int {
 	b.t.Helper()
 	form := url.Values{"form": {b.form("/ui/signout").Get("form")}, param: {guid}}

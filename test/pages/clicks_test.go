@@ -15,7 +15,7 @@ type clicks struct {
 	n int
 }
 
-// search enters a text in the search box, which every page has, and opens the hit.
+// search enters a text in the search box, which is on every page, and opens the hit.
 func (c *clicks) search(text string) {
 	c.t.Helper()
 	require.Equal(c.t, http.StatusOK, c.get("/ui/"))

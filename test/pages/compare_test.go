@@ -10,7 +10,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestGroupsOfTwoPeopleAreCompared: a group that only one of them has can be given to the other.
+// TestGroupsOfTwoPeopleAreCompared: if only one of two people is in a group, the other can be added to it.
 func TestGroupsOfTwoPeopleAreCompared(t *testing.T) {
 	s := start(t)
 	s.OK(systemtest.Call{Method: "POST", Path: "/api/ADUser/aschmidt/Group/Finance Staff"}, 201)

@@ -26,7 +26,7 @@ import (
 	"adgateway/test/thorough"
 )
 
-// domain is a directory for sign-in with the accounts of the simulated domain.
+// domain is a sign-in directory with the accounts of the simulated domain.
 type domain struct {
 	signin.Directory
 	world *sandbox.World
@@ -81,7 +81,7 @@ func (s *system) guid(path string) string {
 }
 
 // TestNobodyGivesHimselfARole: the help desk can change memberships and passwords of ordinary people, but
-// nothing that gives a role on the pages.
+// cannot make a change that gives anybody a role on the pages.
 func TestNobodyGivesHimselfARole(t *testing.T) {
 	s := startDomain(t)
 	b := s.as(t, sandbox.HelpdeskPerson)
@@ -120,7 +120,7 @@ func (s *system) badPasswords(t *testing.T, name string) int64 {
 }
 
 // TestNoPasswordIsTriedWhileAccountsCannotBeRead: passwords are not tried if the account cannot be
-// determined. Tries under the many names of an account could otherwise lock it out.
+// determined. Otherwise, tries under the many names of an account could lock it out.
 func TestNoPasswordIsTriedWhileAccountsCannotBeRead(t *testing.T) {
 	s := startDomain(t, "pool.directorySessions=1", "pool.maxQueue=1", "pool.maxWait=20ms",
 		"http.trustedProxies=[127.0.0.1]")
@@ -178,8 +178,8 @@ func (s *system) runs(t *testing.T) (n int) {
 	return n
 }
 
-// TestStrangersRunFewScripts: requests without a session are counted before they run any script. A
-// thorough run sends more of them.
+// TestStrangersRunFewScripts: requests without a session are counted against a limit before they run any
+// script.
 func TestStrangersRunFewScripts(t *testing.T) {
 	tries := 200
 	if thorough.All() {

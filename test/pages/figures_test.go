@@ -38,8 +38,8 @@ func TestFiguresOnTheStatusPage(t *testing.T) {
 	assert.NotContains(t, other.page, "dc1.corp.example")
 }
 
-// TestAuditPage: people see their own lines, and with ops:read all lines, by day, caller and object. Sign-ins
-// are included.
+// TestAuditPage: people see their own lines, or all lines if they have ops:read, by day, caller and object.
+// The lines include sign-ins.
 func TestAuditPage(t *testing.T) {
 	none := start(t).browser(t)
 	none.signIn("operator")
@@ -89,8 +89,8 @@ func TestAuditPage(t *testing.T) {
 	assert.Contains(t, b.page, "signin.end")
 }
 
-// TestAuditLinesOfOthers: ops:read alone does not show lines of others. They also require the reading scope,
-// and limits that include the objects of the line.
+// TestAuditLinesOfOthers: ops:read alone does not show the lines of others. A person also needs the scope for
+// reading the objects of a line, and limits that include them.
 func TestAuditLinesOfOthers(t *testing.T) {
 	const sales = "OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
 	reading := []identity.Scope{identity.OpsRead, identity.UserRead}
@@ -120,7 +120,7 @@ func TestAuditLinesOfOthers(t *testing.T) {
 	}
 }
 
-// TestSignInsAreAudited: each sign-in, refusal and end of a session has a line with the person and the
+// TestSignInsAreAudited: each sign-in, refusal and end of a session has an audit line with the person and the
 // address, but without passwords or session ids.
 func TestSignInsAreAudited(t *testing.T) {
 	file := t.TempDir() + "/audit.jsonl"

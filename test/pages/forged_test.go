@@ -24,7 +24,7 @@ func forms() (all []string) {
 		"/ui/steps/nosuch/close", "/ui/jobs", "/ui/signout")
 }
 
-// TestEveryForgedFormIsRefused: every address that accepts forms refuses those from other pages and those
+// TestEveryForgedFormIsRefused: every address that accepts forms refuses forms from other sites and forms
 // without the token on the page.
 func TestEveryForgedFormIsRefused(t *testing.T) {
 	s := start(t)

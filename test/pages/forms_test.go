@@ -144,8 +144,8 @@ func TestPickers(t *testing.T) {
 	require.Equal(t, 404, b.get("/ui/pick/nosuch?q=aa"))
 }
 
-// TestAListIsCheckedAndDownloaded: its columns have the names that people use, in Latin-1, and its changes
-// are shown in a table.
+// TestAListIsCheckedAndDownloaded: a list in Latin-1, whose columns have the names that people use, is
+// checked, and its changes are shown in a table.
 func TestAListIsCheckedAndDownloaded(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)

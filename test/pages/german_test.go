@@ -15,7 +15,8 @@ import (
 )
 
 var (
-	// unread matches parts of a page that are not sentences: scripts, and data that is shown unchanged.
+	// unread matches the parts of a page that are not sentences, such as scripts and data that is shown
+	// unchanged.
 	unread = regexp.MustCompile(`(?s)<(script|style|code|pre|textarea)\b.*?` +
 		`</(?:script|style|code|pre|textarea)>`)
 	tags = regexp.MustCompile(`<[^>]*>`)
@@ -84,7 +85,7 @@ func (r *reader) judge(page string) {
 	}
 }
 
-// walk judges a page and the pages to which it links, a few of each kind.
+// walk judges a page and a few pages of each kind to which it links.
 func (r *reader) walk(page string) {
 	r.t.Helper()
 	kind, _, _ := strings.Cut(ids.ReplaceAllString(page, "/ID"), "?")
@@ -106,7 +107,7 @@ func (r *reader) walk(page string) {
 	}
 }
 
-// work judges previews, results, and lists that were checked or refused.
+// work judges the pages of previews and results, and of lists that were checked or refused.
 func (r *reader) work() {
 	r.t.Helper()
 	require.Equal(r.t, 200, r.get("/ui/rights"))

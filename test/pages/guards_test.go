@@ -17,8 +17,8 @@ import (
 
 var offeredOn = regexp.MustCompile(`(?:action|href)="/ui/do/([a-zA-Z]+\.[a-zA-Z]+)["?]`)
 
-// TestNothingIsOfferedThatAGuardRefuses: on the pages of guarded and other objects, for each role, an action
-// is offered if and only if the API does not refuse it.
+// TestNothingIsOfferedThatAGuardRefuses: for each role, the pages of guarded and other objects offer an
+// action if and only if the API does not refuse it.
 func TestNothingIsOfferedThatAGuardRefuses(t *testing.T) {
 	every := identity.Scopes()
 	but := slices.DeleteFunc(slices.Clone(every), func(s identity.Scope) bool {

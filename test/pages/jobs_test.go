@@ -19,8 +19,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestJobsPages: a person who submits lists with a token sees the token's jobs and what was not done, and can
-// start and cancel the jobs. Others cannot see them, or can only look at them.
+// TestJobsPages: a person who submits lists with a token sees the token's jobs and the items that were not
+// done, and can start and cancel the jobs. Other people cannot see the jobs, or can only look at them.
 func TestJobsPages(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	submit := func(query, list string) string {
@@ -161,7 +161,7 @@ func shows(b *browser, page, text string) {
 }
 
 // TestAPersonSubmitsAList: a list is submitted as a file or as text. The job belongs to the person, who
-// starts it, signs out, later finds it done, and removes it. Nobody else may do so.
+// starts it, signs out, later finds it done, and removes it. Nobody else may remove it.
 func TestAPersonSubmitsAList(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)

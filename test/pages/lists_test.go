@@ -28,8 +28,8 @@ func events(b *browser, page string) string {
 	return string(text)
 }
 
-// TestSecretsOfAListAreNotShown: the page that asks for the columns shows no value of a column that is named
-// like a secret, or that was mapped to one.
+// TestSecretsOfAListAreNotShown: the page that asks for the columns shows no value of a column whose name
+// suggests a secret, or that was mapped to a secret.
 func TestSecretsOfAListAreNotShown(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -56,9 +56,9 @@ func TestSecretsOfAListAreNotShown(t *testing.T) {
 	assert.NotContains(t, b.page, "Tr0ub4dor", "it looks like a password")
 }
 
-// TestColumnsOfAListAreChosen: the page suggests the field of each column by its name in either language,
-// names the ignored columns, keeps the choices, and shows mistakes at the column. The list is then previewed,
-// run with its progress shown, and undone.
+// TestColumnsOfAListAreChosen: the page suggests a field for each column by the column's name in either
+// language, names the ignored columns, keeps the choices, and shows mistakes at the column. The list is then
+// previewed, run with its progress shown, and undone.
 func TestColumnsOfAListAreChosen(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -118,8 +118,8 @@ func TestColumnsOfAListAreChosen(t *testing.T) {
 	assert.Equal(t, 410, other.get(page), "it belongs to the session")
 }
 
-// TestCellsNameObjectsAsFieldsDo: a cell may contain a name that people use, if it is unambiguous. Otherwise
-// the page shows where the mistake is.
+// TestCellsNameObjectsAsFieldsDo: like a field of a form, a cell may contain a name that people use, if the
+// name is unambiguous. Otherwise the page shows the place of the mistake.
 func TestCellsNameObjectsAsFieldsDo(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -163,7 +163,7 @@ func TestCellsNameObjectsAsFieldsDo(t *testing.T) {
 	assert.NotContains(t, b.page, `aria-labelledby="cells"`)
 }
 
-// TestAListThatIsTooLong: nothing is run, and the typed values are kept.
+// TestAListThatIsTooLong: a list that is too long is not run, and the typed values are kept.
 func TestAListThatIsTooLong(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)

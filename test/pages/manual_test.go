@@ -28,8 +28,8 @@ func leads(b *browser, from string) (links []string) {
 	return links
 }
 
-// TestPagesLeadToTheManual: every page links to the manual for help desks, and an error on a page also to its
-// explanation.
+// TestPagesLeadToTheManual: every page links to the manual for help desks, and an error on a page also links
+// to its explanation.
 func TestPagesLeadToTheManual(t *testing.T) {
 	s := start(t, "audit.file="+t.TempDir()+"/audit.jsonl")
 	const errors = "/manual/reference/errors#"

@@ -45,7 +45,7 @@ func TestAPersonIsToldOnceThatAListHasEnded(t *testing.T) {
 
 	run("live")
 	told := ""
-	require.Eventually(t, func() bool { // a stream is short, so the browser requests the next one
+	require.Eventually(t, func() bool { // an event stream is short, so the browser requests the next one
 		told += events(b, "/ui/notes")
 		return strings.Contains(told, "event: end\n")
 	}, systemtest.Patience, time.Millisecond)

@@ -139,8 +139,8 @@ func TestEveryComputerAndGroupIsAsTheAPISays(t *testing.T) {
 	}
 }
 
-// TestTheFrameOfAListComesFirst: the gateway sends the frame of a list once it has accepted the call for the
-// records. A request that it refuses gets its own status instead.
+// TestTheFrameOfAListComesFirst: the gateway sends the page around a list once it has accepted the call for
+// the records. If it refuses the call, the page has the status of the refusal.
 func TestTheFrameOfAListComesFirst(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)

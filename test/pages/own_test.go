@@ -12,8 +12,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestLastObjectsBelongToThePerson: the last viewed objects appear in all of the person's browsers, and for
-// nobody else, until they are cleared.
+// TestLastObjectsBelongToThePerson: the last viewed objects appear in all of the person's browsers until the
+// person clears them. Nobody else sees them.
 func TestLastObjectsBelongToThePerson(t *testing.T) {
 	s := start(t)
 	b, elsewhere, other := s.browser(t), s.browser(t), s.browser(t)

@@ -1,5 +1,5 @@
-// Package pages tests the pages for people like a browser without scripts: over HTTP, with the forms on the
-// pages.
+// Package pages tests the pages for people. Like a browser without scripts, it sends requests over HTTP with
+// the forms on the pages.
 package pages
 
 import (
@@ -75,13 +75,13 @@ func start(t testing.TB, overrides ...string) *system {
 	return startWith(t, func(*app.People) {}, overrides...)
 }
 
-// startWith is start with a function that can change who may sign in.
+// startWith is like start, with a function that can change the people who may sign in.
 func startWith(t testing.TB, adjust func(*app.People), overrides ...string) *system {
 	t.Helper()
 	return startOptions(t, func(o *app.Options) { adjust(o.People) }, overrides...)
 }
 
-// startOptions is start with a function that can change the options.
+// startOptions is like start, with a function that can change the options.
 func startOptions(t testing.TB, adjust func(*app.Options), overrides ...string) *system {
 	t.Helper()
 	w, err := sandbox.NewWorld(context.Background(), sandbox.Options{})

@@ -24,8 +24,8 @@ func done(b *browser, job string) {
 	shows(b, job, `<span class="st ok">done</span>`)
 }
 
-// TestSomebodyLeaves: the procedure takes one form, one preview and one start, and one undo reverts
-// everything.
+// TestSomebodyLeaves: the procedure for a leaver takes one form, one preview and one start, and one undo
+// reverts all of it.
 func TestSomebodyLeaves(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -65,7 +65,8 @@ func TestSomebodyLeaves(t *testing.T) {
 	}
 }
 
-// TestSomebodyJoins: the preview says which steps need an earlier step, and these steps are done, too.
+// TestSomebodyJoins: the preview of the procedure for a new person says which steps need an earlier step, and
+// these steps are done, too.
 func TestSomebodyJoins(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -136,7 +137,7 @@ func TestSomebodyMoves(t *testing.T) {
 }
 
 // TestProceduresOfASite: procedures in the settings replace the usual ones, and a person who may not run a
-// step is told which one.
+// step is told which step that is.
 func TestProceduresOfASite(t *testing.T) {
 	s := startOptions(t, func(o *app.Options) {
 		o.Settings.Console.Procedures = []config.Procedure{

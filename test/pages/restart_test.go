@@ -10,7 +10,7 @@ import (
 )
 
 // TestWhoIsSignedInStaysSignedIn: after a restart of the gateway, people are still signed in, with the
-// current rights of their accounts. People who signed out stay signed out.
+// current rights of their accounts. People who have signed out remain signed out.
 func TestWhoIsSignedInStaysSignedIn(t *testing.T) {
 	store := "store.file=" + t.TempDir() + "/state.db"
 	var person, token, gone *browser

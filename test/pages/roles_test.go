@@ -32,8 +32,8 @@ func (b *browser) linked(from string) (all []string) {
 	return all
 }
 
-// TestTwoRolesShowWhatEachShows: lists contain the objects that either role shows, once and in order,
-// whichever role comes first.
+// TestTwoRolesShowWhatEachShows: a person with two roles sees lists with the objects of either role, each
+// once and in order, regardless of the order of the roles.
 func TestTwoRolesShowWhatEachShows(t *testing.T) {
 	reads := []identity.Scope{
 		identity.UserRead, identity.GroupRead, identity.MemberRead, identity.ComputerRead, identity.ChangeRead,
@@ -71,7 +71,8 @@ func TestTwoRolesShowWhatEachShows(t *testing.T) {
 	assert.Equal(t, all[0], all[2])
 }
 
-// TestPagesOfAListOfTwoRoles: each change is on exactly one page, in the common order.
+// TestPagesOfAListOfTwoRoles: if a person has two roles, each change is on exactly one page of the list, in
+// the common order.
 func TestPagesOfAListOfTwoRoles(t *testing.T) {
 	scopes := []identity.Scope{identity.UserRead, identity.ChangeRead, identity.UserWrite}
 	limited := signin.Role{
@@ -127,8 +128,8 @@ func TestALimitOfARoleIsSaidInASentence(t *testing.T) {
 	}
 }
 
-// TestANamesakeAtTheAPIIsAnother: a person and an API user may have the same name, but neither the person's
-// nor the user's objects belong to the other.
+// TestANamesakeAtTheAPIIsAnother: a person and an API user may have the same name, but the objects of one of
+// them do not belong to the other.
 func TestANamesakeAtTheAPIIsAnother(t *testing.T) {
 	const name = "operator"
 	s := startOptions(t, func(o *app.Options) {

@@ -53,8 +53,8 @@ func secretForm(b *browser, action, what string) url.Values {
 	return nil
 }
 
-// TestALocalPasswordIsShownUntilItIsClosed: only the person who asked for the password sees it, and only in
-// that session.
+// TestALocalPasswordIsShownUntilItIsClosed: only the person who asked for a password sees it, and only in the
+// session of the request.
 func TestALocalPasswordIsShownUntilItIsClosed(t *testing.T) {
 	log := t.TempDir() + "/audit.jsonl"
 	s := secretive(t, "audit.file="+log)
@@ -128,7 +128,7 @@ func TestABitLockerKeyIsFoundByWhatTheScreenShows(t *testing.T) {
 	assert.NotContains(t, b.page, "#secrets")
 }
 
-// TestSecretsAreForThoseWhoMay: a person without the right is neither offered nor shown any secret.
+// TestSecretsAreForThoseWhoMay: the pages neither offer nor show a secret to a person without the right.
 func TestSecretsAreForThoseWhoMay(t *testing.T) {
 	s := secretive(t, "audit.file="+t.TempDir()+"/audit.jsonl")
 	guid := s.Get("/api/Computers/PC01").Envelope.Result[0]["guid"].(string)
@@ -161,7 +161,7 @@ func TestSecretsAreForThoseWhoMay(t *testing.T) {
 	assert.Contains(t, operator.page, "expires <time")
 }
 
-// TestWhereAnAccountWasLockedOut: the person's page shows which computers locked the account out.
+// TestWhereAnAccountWasLockedOut: the person's page shows the computers that locked the account out.
 func TestWhereAnAccountWasLockedOut(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -194,7 +194,7 @@ func TestPhotoOnThePage(t *testing.T) {
 	assert.Equal(t, "image/gif", b.answer.Header.Get("Content-Type"))
 	assert.Equal(t, "nosniff", b.answer.Header.Get("X-Content-Type-Options"))
 
-	// A photo that was stored with the page's form is shown as it is in the directory.
+	// A photo that was stored with the page's form is shown exactly as stored in the directory.
 	var picture bytes.Buffer
 	require.NoError(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 120, 90))))
 	var body bytes.Buffer

@@ -13,7 +13,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestRecordsHavePages: the records with a name and type are shown, created, changed and deleted.
+// TestRecordsHavePages: the records with a name and type can be viewed, created, changed and deleted.
 func TestRecordsHavePages(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -115,8 +115,8 @@ func TestRecordsOfRareTypesAreEdited(t *testing.T) {
 	}
 }
 
-// TestUnitsHaveActions: the page of a unit offers actions. The page of a container only offers those that put
-// something into it.
+// TestUnitsHaveActions: the page of an OU offers actions. The page of a container offers only actions that
+// create objects in it.
 func TestUnitsHaveActions(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)

@@ -36,7 +36,7 @@ func TestEveryNameOfAnAccountCountsTowardsItsTries(t *testing.T) {
 }
 
 // TestANeighbourAtTheSameAddressKeepsNobodyOut: while others at the same address must wait, a person can
-// still sign in with a browser that the person has signed in with before.
+// still sign in with a browser that this person has used before.
 func TestANeighbourAtTheSameAddressKeepsNobodyOut(t *testing.T) {
 	s := start(t)
 	mine := s.browser(t)
@@ -55,8 +55,8 @@ func TestANeighbourAtTheSameAddressKeepsNobodyOut(t *testing.T) {
 	require.Equal(t, 303, mine.submit("/ui/signin", "username", "helpdesk", "password", password), mine.page)
 }
 
-// TestNamesWithoutAnAccountAreAnsweredAlike: the responses for a name without an account are the same as for
-// one with an account, and run as many scripts.
+// TestNamesWithoutAnAccountAreAnsweredAlike: the responses to a name without an account are the same as those
+// to a name with an account, and require as many scripts.
 func TestNamesWithoutAnAccountAreAnsweredAlike(t *testing.T) {
 	type answer struct {
 		runs, status int
@@ -95,8 +95,7 @@ func alertOf(page string) string {
 }
 
 // BenchmarkNames compares the duration of sign-ins with wrong passwords for names with and without an
-// account, 200 each and each from a different address. It reports the quartiles.
-// With -benchtime 1x the first tries read accounts that have not been read before.
+// account. Each sign-in comes from a different address.
 func BenchmarkNames(b *testing.B) {
 	s := startDomain(b)
 	found, err := s.DC1().Search(b.Context(), directory.SearchRequest{
@@ -105,7 +104,7 @@ func BenchmarkNames(b *testing.B) {
 	require.NoError(b, err)
 	require.Greater(b, len(found), 200)
 	from := netip.MustParseAddr("10.0.0.1")
-	for _, one := range found[200:] { // warm up, so that neither kind is slower at first
+	for _, one := range found[200:] { // warm up, so that neither kind is slower than the other at first
 		from = from.Next()
 		_, _ = s.Stack.Gate.Password(b.Context(), one.String("userPrincipalName"), []byte("wrong"), from, "")
 	}
@@ -166,7 +165,8 @@ func TestDomainsOfPeople(t *testing.T) {
 	}
 }
 
-// schmidt is a directory that accepts any password for one account of the sandbox, and knows only its groups.
+// schmidt is a directory that accepts any password for one account of the sandbox, and contains only the
+// groups of that account.
 type schmidt struct {
 	signin.Directory
 	person signin.Person

@@ -14,7 +14,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// states contains accounts of the sandbox: one for each state of an account, and some with a different past.
+// states contains accounts of the sandbox, one for each state of an account and some with a different past.
 var states = []string{
 	"aschmidt", "locked.out", "lockout.over", "must.change", "never.expires", "expired.account", "expires.later", "zero.expiry", "smart.card",
 	"never.set", "old.password", "karl.alt", "krbtgt", "not.required",
@@ -87,7 +87,7 @@ func inOneWord(t *testing.T, record map[string]any) string {
 	return "ok Active"
 }
 
-// moment returns a time of the API as pages show it, or none if it is nil.
+// moment returns a time of the API in the form in which pages show it, or none if the time is nil.
 func moment(t *testing.T, value any, none string) string {
 	t.Helper()
 	if value == nil {
@@ -98,7 +98,7 @@ func moment(t *testing.T, value any, none string) string {
 	return at.UTC().Format("2 Jan 2006, 15:04") + " UTC"
 }
 
-// TestPagesSayWhatTheAPISays: pages match the answers of the API in one domain.
+// TestPagesSayWhatTheAPISays: the pages of a domain match the answers of the API.
 func TestPagesSayWhatTheAPISays(t *testing.T) {
 	s := start(t)
 	s.OK(systemtest.Call{Method: "POST", Path: "/api/ADUser/karl.alt/Group/Finance Staff"}, 201)
@@ -208,8 +208,8 @@ func TestPreviewsSayWhatHappens(t *testing.T) {
 	assert.Contains(t, b.page, `aria-label="Remove Marie Weber from Berlin Office"`)
 }
 
-// TestExpiryFormHasWhatIs: sent unchanged, the form changes nothing. "Never" must be chosen; an empty field
-// does not mean it.
+// TestExpiryFormHasWhatIs: the form for the expiry of an account changes nothing if it is sent unchanged. An
+// empty field does not mean "never", which must be chosen explicitly.
 func TestExpiryFormHasWhatIs(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -238,7 +238,8 @@ func TestExpiryFormHasWhatIs(t *testing.T) {
 	assert.Contains(t, b.between(`name="never:AccountExpires"`, ">"), "checked")
 }
 
-// TestAChangeOfAnotherFieldIsNoDrift: a step can be confirmed after another field was changed.
+// TestAChangeOfAnotherFieldIsNoDrift: a previewed change can still be confirmed after another field of the
+// object has changed.
 func TestAChangeOfAnotherFieldIsNoDrift(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -308,8 +309,8 @@ func TestRefusedListsAreNotEmpty(t *testing.T) {
 	assert.Contains(t, b.between(`<nav id="nav" popover aria-label="Main">`, "</nav>"), `href="/ui/jobs" aria-current="page"`)
 }
 
-// TestAuditIsSearchedByName: the calls on a person are found by any of the person's names, whichever one a
-// call used.
+// TestAuditIsSearchedByName: the calls that concern a person are found by any of the person's names, even if
+// a call used another one.
 func TestAuditIsSearchedByName(t *testing.T) {
 	s := start(t, "audit.file="+t.TempDir()+"/audit.jsonl")
 	b := s.browser(t)
@@ -340,7 +341,7 @@ func TestAuditIsSearchedByName(t *testing.T) {
 	assert.Contains(t, b.page, "No calls on this day match.")
 }
 
-// TestListsThatWereNotRun: a list with mistakes and a list that was only checked are not shown as finished.
+// TestListsThatWereNotRun: lists with mistakes and lists that were only checked are not shown as finished.
 func TestListsThatWereNotRun(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -369,7 +370,7 @@ func TestListsThatWereNotRun(t *testing.T) {
 }
 
 // TestAResetIsNotForgotten: the directory has no time for a password that must be changed, but the history
-// shows when it was reset and by whom.
+// shows when and by whom the password was reset.
 func TestAResetIsNotForgotten(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)

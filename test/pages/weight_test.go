@@ -17,8 +17,8 @@ const mostBytes = 40_000
 
 var loaded = regexp.MustCompile(`(?:href|src)="(/ui/assets/[^"#]*)`)
 
-// load requests a path like a browser after a person entered the address. It returns the compressed size in
-// bytes and the uncompressed content.
+// load requests a path in the same way as a browser in which a person has entered the address. It returns the
+// compressed size in bytes and the uncompressed content.
 func (b *browser) load(path string) (wire int, text []byte) {
 	b.t.Helper()
 	r, err := http.NewRequest(http.MethodGet, b.url+path, nil)
@@ -39,7 +39,8 @@ func (b *browser) load(path string) (wire int, text []byte) {
 	return len(packed), text
 }
 
-// TestTheFirstPageIsLight: whichever page a browser opens first, it loads at most 40 kB.
+// TestTheFirstPageIsLight: a browser loads at most 40 kB for its first page, regardless of which page that
+// is.
 func TestTheFirstPageIsLight(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)

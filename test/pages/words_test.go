@@ -40,7 +40,7 @@ func said(page string) string {
 	return html.UnescapeString(markup.ReplaceAllString(page, " ") + " " + strings.Join(all, " "))
 }
 
-// apiWords returns an expression that matches words of the API, which no page may contain.
+// apiWords returns an expression that matches words of the API. No page may contain such a word.
 func apiWords() *regexp.Regexp {
 	var words []string
 	for _, scope := range identity.Scopes() {
@@ -54,7 +54,8 @@ func apiWords() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[^\w.-])(` + strings.Join(words, "|") + `)(?:$|[^\w.-])`)
 }
 
-// mostAlike limits the pages of one kind that are read. More would not find anything new.
+// mostAlike is the maximum number of pages of one kind that are read. More pages would not reveal anything
+// new.
 const mostAlike = 2
 
 var lastParts = regexp.MustCompile(`^(/ui/[a-z]+)(/[^?]*)?(\?.*)?$`)

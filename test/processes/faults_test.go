@@ -19,10 +19,10 @@ import (
 	"adgateway/test/thorough"
 )
 
-// faultStatus holds the statuses of a read, a write and a list during a fault. Faults missing
-// here end the process or break the protocol; their status is 502, or 504 for a write.
+// faultStatus contains the statuses of a read, a write and a list during a fault. Other faults end the
+// process or break the protocol. Their status is 502, or 504 for a write.
 var faultStatus = map[string][3]int{
-	// The requests are for missing objects, and are answered as without the fault.
+	// The requests are for missing objects, and get the same answers as without the fault.
 	"late": {404, 404, 404}, "noise": {404, 404, 404}, "drip": {404, 404, 404}, "stderr-flood": {404, 404, 404}, "echo": {404, 404, 404},
 	"die-at-intent": {404, 404, 404}, "die-at-step": {404, 404, 404}, "hang-at-step": {404, 404, 404},
 	// The answer is a well-formed error.
@@ -31,39 +31,39 @@ var faultStatus = map[string][3]int{
 	// counts as a success that was not read back.
 	"Get-GatewayDrip": {500, 200, 500}, "Get-GatewayEcho": {500, 200, 500}, "Get-GatewayNoise": {500, 200, 500},
 	"New-GatewayThing": {500, 200, 500}, "Send-GatewayFlood": {500, 200, 500},
-	// The answer has no record; a list may be empty.
+	// The answer has no record, which is valid only for a list.
 	"Get-GatewayMany": {500, 500, 200}, "Get-GatewayNothing": {500, 500, 200}, "Get-GatewayStderrFlood": {500, 500, 200},
 	"Send-GatewayTwice": {500, 500, 200}, "Stop-GatewayAfterEnd": {500, 500, 200},
 	// There is no answer.
 	afterStep: hangs, "Wait-GatewayForever": hangs, "Wait-GatewayInsideFrame": hangs,
 }
 
-// hangs are the statuses if no answer comes until the time limit of the request.
+// hangs contains the statuses if no answer comes within the time limit of the request.
 var hangs = [3]int{504, 504, 504}
 
-// hangLimit is the time limit of these requests. The point at which a write is cut off does not matter,
-// except for the fault afterStep: the step must have been announced, which takes longest on a busy machine.
+// hangLimit is the time limit of these requests. The point at which a write is cut off matters only for the
+// fault afterStep. Its step must have been announced, which may take long on a busy machine.
 const (
 	hangLimit = 2 * time.Second
 	stepLimit = 20 * time.Second
 	afterStep = "Wait-GatewayAfterStep"
 )
 
-// unchanged are the faults that do not change the answer.
+// unchanged contains the faults that do not change the answer.
 var unchanged = []string{"late", "noise", "drip", "stderr-flood", "echo", "die-at-intent", "die-at-step",
 	"hang-at-step"}
 
-// unannounced are the faults that end or silence a process before it announces a change, so
-// nothing was changed. After the other faults the outcome is unknown.
+// unannounced contains the faults that end or silence a process before it announces a change, so that nothing
+// is changed. After the other faults the outcome is unknown.
 var unannounced = []string{
 	"Send-GatewayNoiseFlood", "Stop-GatewayBefore", "Stop-GatewayBeforeLineFeed", "Stop-GatewayInsideFrame", "Stop-GatewayInsideHeader",
 	"Wait-GatewayForever", "Wait-GatewayInsideFrame", "die-after", "grandchild",
 }
 
-// TestEveryFaultOfAProcess: whichever way a process fails while it serves a read, a write or
-// a list, the request gets its documented status in time, no answer reaches another request,
-// the next request is served, and no process, goroutine or memory is leaked. In a
-// thorough run each fault hits all kinds of requests, in a plain run half of them hit one kind.
+// TestEveryFaultOfAProcess: when a process fails in any way while it serves a read, a write or a list, the
+// request gets its documented status in time, no answer reaches another request, the next request is served,
+// and no process, goroutine or memory is leaked. Each fault affects one kind of request, or all kinds in a
+// thorough run.
 func TestEveryFaultOfAProcess(t *testing.T) {
 	before, memory := goleak.IgnoreCurrent(), systemtest.HeapBytes()
 	names := remotetest.RequestFaults()
@@ -117,7 +117,8 @@ var faultKinds = [3]struct{ name, limit, method, path string }{
 // settling makes the gateway determine the outcome of a cut-off change soon.
 var settling = []string{"http.settlePause=100ms"}
 
-// limited cuts off the requests of one kind after a time limit, and no others; a limit of 0 cuts off none.
+// limited sets the time limit for requests of one kind, and resets the limits for the other kinds. If limit
+// is 0, it resets all of them.
 func limited(s *systemtest.System, kind int, limit time.Duration) {
 	s.T.Helper()
 	overrides := slices.Clone(settling)
@@ -190,7 +191,7 @@ func describe(s *systemtest.System, user, text string) {
 	assert.Equal(s.T, text, a.Envelope.Result[0]["description"])
 }
 
-// overshoot is the longest time by which an answer has missed its deadline.
+// overshoot records the longest time by which an answer has missed its deadline.
 type overshoot struct {
 	limit   time.Duration
 	longest time.Duration
@@ -203,9 +204,10 @@ func (o *overshoot) note(name string, over time.Duration) {
 	}
 }
 
-// TestEveryFaultOfAStartOverHTTP: while no session starts, requests fail at once, and /readyz
-// gives the reason to callers with the scope for it. As soon as sessions start, both recover.
-// Recovery is not tested with a short time limit, because even a good session may miss it.
+// TestEveryFaultOfAStartOverHTTP: while no session starts, requests fail at once, and /readyz gives the
+// reason to callers with the scope for it. As soon as a session starts, requests and /readyz succeed again.
+// The test does not check this for faults that need a short time limit, because even a good session may
+// exceed it.
 func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	var faults sync.WaitGroup // most of them wait
@@ -253,7 +255,8 @@ func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 	systemtest.NoGoroutinesLeft(t, before)
 }
 
-// notReady checks that /readyz tells only readers of the operations scope why no directory session starts.
+// notReady checks that /readyz gives the reason why no directory session starts only to callers with the
+// scope ops:read.
 func notReady(s *systemtest.System) {
 	s.T.Helper()
 	for token, tells := range map[string]bool{systemtest.AllToken: true, systemtest.ReadToken: false,

@@ -1,5 +1,5 @@
-// Package processes runs the gateway with sessions in separate processes. They work or fail
-// in every way, while they start, while they serve and while the gateway stops.
+// Package processes runs the gateway with sessions in separate processes. These processes succeed or fail in
+// every way, while they start, while they serve and while the gateway stops.
 package processes
 
 import (
@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { systemtest.Main(m) }
 
-// TestContractOnProcesses: every sample gets the same answer from sessions in processes as
-// from sessions in this process. A plain run sends a share of the samples.
+// TestContractOnProcesses: every sample gets the same answer from sessions in separate processes as from
+// sessions in this process. A plain run sends a share of the samples.
 func TestContractOnProcesses(t *testing.T) {
 	ignore := goleak.IgnoreCurrent()
 	t.Run("calls", func(t *testing.T) {

@@ -34,12 +34,12 @@ func TestStoppingWhileARequestRuns(t *testing.T) {
 	systemtest.NoGoroutinesLeft(t, before)
 }
 
-// stopWhile stops a gateway while c runs on its only session and is hit by the fault. It
-// expects status as the answer to c, or a closed connection if status is 0.
+// stopWhile stops a gateway while c runs on its only session, which has the fault. It expects status as the
+// answer to c, or a closed connection if status is 0.
 func stopWhile(t *testing.T, fault string, c systemtest.Call, status int) {
 	p := &systemtest.Processes{Faults: func() string { return fault + "@slowly" }}
 	grace := time.Second
-	if status != 0 { // the request ends by itself, however slow the machine is
+	if status != 0 { // the request ends by itself, even on a slow machine
 		grace = 15 * time.Second
 	}
 	s := p.NewSystem(t, "http.shutdownTimeout="+grace.String(), "pool.directorySessions=1")

@@ -1,7 +1,7 @@
-// Package protocols_test tries the routes that speak third-party protocols. It sends what their clients
-// send, and compares in the answers what they compare. It also replays the calls of clients of the
-// older interface family: those that its Terraform provider and its generated client send, with every
-// optional argument given and empty where it is not filled in.
+// Package protocols_test tests the routes for third-party protocols. It sends the same requests as the
+// clients of these protocols, and checks the same parts of the answers. It also replays the calls of two
+// clients of the older interface family, its Terraform provider and its generated client. Both send every
+// optional argument, with an empty value if the user has not set it.
 package protocols_test
 
 import (
@@ -54,7 +54,7 @@ const (
 
 func challenge(fqdn, value string) string { return fmt.Sprintf(`{"fqdn":%q,"value":%q}`, fqdn, value) }
 
-// Two values exist at one name while a certificate for the name and its wildcard is issued.
+// While a certificate for a name and its wildcard is issued, two values exist at that name.
 func TestChallengesStandBesideEachOther(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	const name = "_acme-challenge.shop.corp.example"
@@ -103,8 +103,8 @@ func TestAnswersThatAcmeShAccepts(t *testing.T) {
 	}
 }
 
-// libdns (Caddy) spells member names differently, requires exactly 200, and compares both
-// members with the request.
+// libdns (Caddy) spells member names differently, requires the status 200, and compares both members with the
+// request.
 func TestAnswersThatLibdnsAccepts(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	type acmeProxy struct {
@@ -212,7 +212,8 @@ func TestBodiesOfChallenges(t *testing.T) {
 	assert.Equal(t, http.StatusNotAcceptable, a.Status)
 }
 
-// An alias cannot hold the record, and the answer names the target that can.
+// The record cannot be created at an alias. The answer names the target of the alias, where it can be
+// created.
 func TestChallengeAtAnAlias(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	a := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsCNameRecord",

@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/audit"
 )
 
-// audited returns the lines of an audit file that are about operations.
+// audited returns the lines of an audit file that concern operations.
 func audited(t *testing.T, file string) []audit.Line {
 	t.Helper()
 	f, err := os.Open(file)

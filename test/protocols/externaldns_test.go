@@ -96,7 +96,7 @@ func TestNegotiationWithExternalDNS(t *testing.T) {
 	}
 }
 
-// Sets of every type are written, and shown as written.
+// Sets of every type are written and then shown as written.
 func TestRecordSetsOfExternalDNS(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	wanted := []set{
@@ -129,7 +129,7 @@ func TestRecordSetsOfExternalDNS(t *testing.T) {
 	assert.Contains(t, before, "corp.example A")
 }
 
-// Values that ExternalDNS does not name are not its own, and are kept.
+// Values that ExternalDNS does not name belong to others and are kept.
 func TestForeignValuesSurviveExternalDNS(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	foreign := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsARecord",
@@ -151,7 +151,7 @@ func TestForeignValuesSurviveExternalDNS(t *testing.T) {
 	assert.Equal(t, []string{"10.0.9.99"}, sets(s, systemtest.ClusterUser)["both.corp.example A"].Targets)
 }
 
-// An alias changes in place, and a name changes its type, because removals come first.
+// An alias changes in place. A name can change its type, because removals are made first.
 func TestUpdatesOfExternalDNS(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	alias := func(target string, ttl int64) set {
@@ -172,8 +172,8 @@ func TestUpdatesOfExternalDNS(t *testing.T) {
 	assert.NotContains(t, sets(s, systemtest.ClusterUser), "x.corp.example CNAME")
 }
 
-// The valid sets are made. For the others the answer is 500, which makes ExternalDNS retry;
-// a 4xx would stop it.
+// The valid sets are created. For the others the answer is 500, which makes ExternalDNS retry, whereas a 4xx
+// would stop it.
 func TestPartOfTheChangesFails(t *testing.T) {
 	file := t.TempDir() + "/audit.jsonl"
 	s := systemtest.NewForDNS(t, "audit.file="+file)
@@ -304,7 +304,7 @@ func TestBodiesOfExternalDNS(t *testing.T) {
 	}
 }
 
-// A first loop sends hundreds of records in one body, which is larger than other bodies may be.
+// The first loop sends hundreds of records in one body, which may be larger than other bodies.
 func TestLargeBodiesOfExternalDNS(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	var wanted []set
@@ -321,8 +321,8 @@ func TestLargeBodiesOfExternalDNS(t *testing.T) {
 	assert.Equal(t, http.StatusRequestEntityTooLarge, a.Status)
 }
 
-// When the time for one request is over, the remaining sets are left to the next loop. Each
-// loop makes progress, even if it writes only a few sets.
+// When the time limit of a request is reached, the remaining sets are left to the next loop. Each loop makes
+// progress, even if it writes only a few sets.
 func TestTheBudgetOfExternalDNS(t *testing.T) {
 	s := systemtest.NewForDNS(t, "externaldns.budget=1s")
 	wanted := map[string]set{}

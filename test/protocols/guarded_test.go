@@ -15,8 +15,8 @@ import (
 // guardedName is the setting for a guarded name.
 const guardedName = "limits.guardedNames=[pki.corp.example]"
 
-// The answer to a name's challenge yields certificates for the name and for all names
-// directly below it. So the record needs the same scope as the records of the name itself.
+// With the answer to a name's challenge, a client gets certificates for the name and for all names directly
+// below it. The record therefore needs the same scope as the records of the name itself.
 func TestChallengesOfGuardedNamesNeedPrivileged(t *testing.T) {
 	s := systemtest.NewForDNS(t, `acme.accounts=[`+
 		`{"subdomain":"dc1","credential":"acme","name":"_acme-challenge.dc1.corp.example"},`+
@@ -58,7 +58,7 @@ func TestChallengesOfGuardedNamesNeedPrivileged(t *testing.T) {
 	assert.Equal(t, http.StatusOK, account(systemtest.EveryUser, "domain").Status)
 }
 
-// ExternalDNS writes no record that affects a guarded name; the other sets are made.
+// ExternalDNS cannot write a record that affects a guarded name. The other sets are written.
 func TestExternalDNSDoesNotSpeakForGuardedNames(t *testing.T) {
 	s := systemtest.NewForDNS(t, guardedName)
 	text := func(name string) set { return set{DNSName: name, RecordType: "TXT", Targets: []string{"x"}} }
@@ -78,8 +78,8 @@ func TestExternalDNSDoesNotSpeakForGuardedNames(t *testing.T) {
 	assert.Contains(t, sets(s, systemtest.ClusterUser), "_acme-challenge.www.corp.example TXT")
 }
 
-// Third-party protocols have no headers for a guard or a key and need none: a call removes
-// only the values it names, if they exist, and repeating a call changes nothing.
+// Third-party protocols have no headers for a guard or a key. They need none, because a call removes only the
+// values that it names, if they exist, and repeating a call changes nothing.
 func TestProtocolsOverwriteNothingUnseen(t *testing.T) {
 	s := systemtest.NewForDNS(t, `http.requireGuard=["*"]`, `http.requireKey=["*"]`)
 	alias := func(target string) []set {

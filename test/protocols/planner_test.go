@@ -29,7 +29,7 @@ var registries = []registry{
 
 const heritage = "heritage=external-dns,external-dns/owner=me"
 
-// texts returns the record sets by which a registry claims ownership of a set.
+// texts returns the record sets with which a registry claims ownership of a set.
 func (r registry) texts(of set) (all []set) {
 	if r.plain {
 		all = append(all, set{DNSName: of.DNSName, RecordType: "TXT", Targets: []string{`"` + heritage + `"`}})
@@ -50,8 +50,8 @@ func (r registry) owns(found map[string]set, of set) bool {
 	})
 }
 
-// plan returns the changes that turn the sets of a name into the wanted ones, like the
-// planner of ExternalDNS with --policy=sync. It ignores sets that the registry does not own.
+// plan returns the changes that replace the sets of a name with the wanted ones, like the planner of
+// ExternalDNS with --policy=sync. It ignores sets that the registry does not own.
 func (r registry) plan(found map[string]set, name string, wanted []set) map[string][]set {
 	changes := map[string][]set{}
 	current := map[string]set{}
@@ -85,7 +85,7 @@ func (r registry) plan(found map[string]set, name string, wanted []set) map[stri
 	return changes
 }
 
-// wishes are the sets that a source can want for a name.
+// wishes contains the sets that a source can request for a name.
 var wishes = map[string][]set{
 	"nothing":         nil,
 	"an address":      {{RecordType: "A", Targets: []string{"10.0.9.1"}}},
@@ -109,10 +109,10 @@ func named(name string, wish []set) (all []set) {
 	return all
 }
 
-// TestEverySequenceOfThePlannerEnds: whatever two loops want of a name, and whichever registry keeps what
-// they own, both are made, and the third loop has nothing to change. A registry that wants a text at the name
-// of an alias, which DNS cannot have, is no exception. A plain run tries some of the first wishes with each
-// registry.
+// TestEverySequenceOfThePlannerEnds: two loops request different sets for a name. With every pair of wishes
+// and every registry, both are fulfilled, and a third loop has nothing to change. This is also true for a
+// registry that wants a text at the name of an alias, which DNS does not allow. A plain run tries some of the
+// first wishes with each registry.
 func TestEverySequenceOfThePlannerEnds(t *testing.T) {
 	s := systemtest.NewForDNS(t, "externaldns.budget=60s", "limits.bulkDelete=1000")
 	sequences, firsts := 0, 0

@@ -13,7 +13,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// answer is an answer as the generated client decodes it.
+// answer is an answer, as decoded by the generated client.
 type answer struct {
 	Status   int `json:"-"`
 	Output   string
@@ -30,8 +30,8 @@ func call(s *systemtest.System, token, method, path string) answer {
 	return got
 }
 
-// everyInput returns the query for a user as the provider sends it: with the given values,
-// and with all other inputs empty or false.
+// everyInput returns the query that the provider sends for a user. It has the given values, and all other
+// inputs are empty or false.
 func everyInput(given map[string]string) string {
 	query := url.Values{}
 	for _, name := range []string{"Password", "FirstName", "Initials", "LastName", "DisplayName", "Description", "EmailAddress", "Department", "Office",
@@ -52,8 +52,8 @@ func everyInput(given map[string]string) string {
 	return "?" + query.Encode()
 }
 
-// TestCallsOfTheTerraformProvider replays calls of the family's provider that once failed,
-// one per row. The expected answer is 200 with one object, unless the row names a different answer.
+// TestCallsOfTheTerraformProvider replays calls of the family's provider that once failed, one in each row.
+// The expected answer is 200 with one object, unless the row has a different one.
 func TestCallsOfTheTerraformProvider(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const user = "/api/ADUser/tfuser"

@@ -12,7 +12,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// zone holds the members that the family's generated client decodes.
+// zone contains the members that the family's generated client decodes.
 type zone struct {
 	DistinguishedName *string `json:"distinguishedName"`
 	Type              *string `json:"type"`
@@ -29,8 +29,8 @@ func decode(t *testing.T, got answer, into any) {
 	require.NoError(t, json.Unmarshal(got.Result, into), "%s", got.Result)
 }
 
-// TestZonesOfTheTerraformProvider runs the provider's zone resource through its life. The provider
-// sends every parameter in the query or the path, even with POST and DELETE, and no body.
+// TestZonesOfTheTerraformProvider creates, reads, changes and removes a zone like the provider. The provider
+// sends every parameter in the query or the path, even with POST and DELETE, and never a body.
 func TestZonesOfTheTerraformProvider(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	ask := func(method, path string) answer { return call(s, systemtest.OlderToken, method, path) }
@@ -61,7 +61,7 @@ func TestZonesOfTheTerraformProvider(t *testing.T) {
 	decode(t, ask("GET", "/api/DnsZones/10.in-addr.arpa?IgnoreSystemZones="), &one)
 	assert.Equal(t, "10.in-addr.arpa ReverseDNSZone Primary", one.String())
 
-	// The provider does not know Force: its DELETE removes the zone with all records.
+	// The provider does not know Force, so its DELETE removes the zone with all records.
 	decode(t, ask("DELETE", "/api/DnsLookupZone/tf.example"), &one)
 	assert.Equal(t, "tf.example ForwardDNSZone Primary", one.String())
 	decode(t, ask("GET", "/api/DnsZones/tf.example/Exists"), &exists)
@@ -71,7 +71,7 @@ func TestZonesOfTheTerraformProvider(t *testing.T) {
 	assert.Equal(t, http.StatusConflict, ask("POST", "/api/DnsLookupZone/shop.example").Status)
 	assert.Equal(t, http.StatusConflict, ask("DELETE", "/api/DnsLookupZone/shop.example?Force=false").Status)
 
-	// The reverse zones of the family keep their four members and the values of these.
+	// In the classic dialect, reverse zones still have the same four members with the same values.
 	decode(t, ask("GET", "/api/DnsReverseLookupZone/10.0.0.0%2F8"), &one)
 	assert.Equal(t, "10.in-addr.arpa DS Primary", one.String())
 }

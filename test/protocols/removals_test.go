@@ -68,8 +68,8 @@ func count(t *testing.T, s *systemtest.System, token, prefix string) (n int) {
 	return n
 }
 
-// A call that removes a set needs the scope for it, even if the call is named an update. A
-// call that leaves values in the set does not need the scope.
+// A call that removes a set needs the scope for removals, even if it is called an update. A call that leaves
+// values in the set does not need the scope.
 func TestWhatRemovesASetNeedsTheScope(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	applied(s, systemtest.UpsertUser,
@@ -85,7 +85,7 @@ func TestWhatRemovesASetNeedsTheScope(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, a.Status, "%s: %s", name, a.Body)
 		assert.Contains(t, a.Envelope.Output, "dns:delete", name)
 	}
-	// A value that the call claims to keep does not exist.
+	// The call names a value to keep that does not exist.
 	a := tell(s, systemtest.UpsertUser, "/records", map[string][]set{
 		"updateOld": {address("ed2", "10.1.1.3", "10.1.1.99")}, "updateNew": {address("ed2", "10.1.1.99")}})
 	require.Equal(t, http.StatusInternalServerError, a.Status, "%s", a.Body)
@@ -135,7 +135,7 @@ func TestRemovedSetsAreCounted(t *testing.T) {
 		tellAs(s, token, map[string][]set{"create": {address("new2", "10.2.2.3")}}).Status)
 }
 
-// One request removes at most limits.bulkDelete sets; the following loops remove the rest.
+// One request removes at most limits.bulkDelete sets, and the following loops remove the rest.
 func TestOneRequestRemovesAtMostTheLimit(t *testing.T) {
 	s, token := limited(t, 1000, "limits.bulkDelete=5")
 	var all []set
@@ -177,8 +177,8 @@ func tellAs429(s *systemtest.System, token string) int {
 			"Type": "TXT"}}).Status
 }
 
-// TestARefusedSetIsAFailedSet: ExternalDNS stops at every 4xx, so a set that needs the scope
-// privileged must not cause a 4xx, whatever else the call contains.
+// TestARefusedSetIsAFailedSet: ExternalDNS stops at every 4xx, so a set that needs the scope privileged must
+// not cause a 4xx, regardless of the other sets in the call.
 func TestARefusedSetIsAFailedSet(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	wildcard, controller := address("*.app", "10.3.3.3"), address("dc1", "10.3.3.3")
@@ -202,8 +202,8 @@ func TestARefusedSetIsAFailedSet(t *testing.T) {
 	}
 }
 
-// TestChallengesBelowOtherZones: a challenge in a zone that is not primary is a conflict, as
-// for other records.
+// TestChallengesBelowOtherZones: a challenge in a zone that is not primary causes a conflict, like any other
+// record there.
 func TestChallengesBelowOtherZones(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	for zone, kind := range map[string]string{"supplier.example": "a secondary zone",

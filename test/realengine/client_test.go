@@ -18,8 +18,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// clientCases runs all cases of the client module on a real PowerShell, including those that
-// no other engine can run. The module is used as it ships, with its transport.
+// clientCases runs all cases of the client module on a real PowerShell, including those that no other engine
+// can run. It uses the module unchanged, with its real transport.
 func clientCases(t *testing.T, path string) {
 	files, err := clients.Module(ops.Table(), "1.2.3", "https://gw.corp.example/manual")
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// scriptFaults are ways in which a script can harm its session, with the kind of
-// the resulting error, "" if the request succeeds.
+// scriptFaults contains ways in which a script can harm its session, with the kind of the resulting error, or
+// "" if the request succeeds.
 var scriptFaults = []struct {
 	name, text string
 	kind       ps.Kind
@@ -37,8 +37,8 @@ var scriptFaults = []struct {
 	{"cuts a frame off", "$bytes = $GatewayUtf8.GetBytes([string][char]30 + $script:GatewayId + ' records 999' + [string][char]10 + '[{'); $GatewayStdout.Write($bytes, 0, $bytes.Length); $GatewayStdout.Flush(); exit 3", ps.KindDied, false, 0},
 }
 
-// faultsOf checks that a failure in a process returns a typed error in time, and that the
-// next session is served.
+// faultsOf checks that a failure in a process results in a typed error in time, and that the next session
+// serves requests.
 func faultsOf(t *testing.T, path string) {
 	starter := powerShell(t, path, stillWorld(t))
 	var sources []ps.Source
@@ -90,8 +90,9 @@ func faultsOf(t *testing.T, path string) {
 // longestSecret is the maximum length of a SecureString in characters, minus one.
 const longestSecret = 65535
 
-// readSecret returns statements that read a secret into $plain as text. On a real engine
-// NetworkCredential.Password ends at a NUL; the sandbox has no Marshal, but its Password does not end there.
+// readSecret returns statements that read a secret into $plain as text. On a real engine they use Marshal,
+// because NetworkCredential.Password ends at a NUL. The sandbox has no Marshal, but its Password does not end
+// at a NUL.
 func readSecret(standIn bool) string {
 	if standIn {
 		return "$plain = [System.Net.NetworkCredential]::new('', $Secret).Password"

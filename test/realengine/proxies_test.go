@@ -62,9 +62,9 @@ func described(t testing.TB) []ps.Script {
 	return all
 }
 
-// TestContractThroughProxies: every sample, and one request for a missing object, gets the
-// same answer and has the same effect through the functions for a real PowerShell as through
-// the cmdlets. A plain run tries one operation in four.
+// TestContractThroughProxies: every sample, and one request for a missing object, gets the same answer and
+// has the same effect with the functions for a real PowerShell as with the cmdlets. A plain run tries one
+// operation in four.
 func TestContractThroughProxies(t *testing.T) {
 	ignore := goleak.IgnoreCurrent()
 	t.Run("calls", func(t *testing.T) {
@@ -82,7 +82,8 @@ func TestContractThroughProxies(t *testing.T) {
 	goleak.VerifyNone(t, ignore)
 }
 
-// sameAnswers compares a system with the given starter with the sandbox, for one in `every` operations.
+// sameAnswers compares the answers of a system that uses the given starter with those of the sandbox, for
+// every every-th operation.
 func sameAnswers(t *testing.T, every int, start func(testing.TB, *sandbox.World) session.Starter) {
 	world := stillWorld(t)
 	theirs := systemtest.NewOn(t, world, start(t, world), "pool.directorySessions=1", "pool.dnsSessions=1")

@@ -1,5 +1,5 @@
-// Package realengine tests the scripts and the session protocol on a real PowerShell, and
-// compares the modules for it with the cmdlets of the sandbox.
+// Package realengine tests the scripts and the session protocol on a real PowerShell, and compares the
+// modules for a real PowerShell with the cmdlets of the sandbox.
 package realengine
 
 import (
@@ -29,9 +29,9 @@ import (
 // PowerShell.
 const powerShellVariable = "POWERSHELL"
 
-// TestRealPowerShell tests the project on a real PowerShell, without a domain: the one in
-// POWERSHELL, else pwsh, else powershell.exe. The test binary is self-contained: "go test -c
-// ./test/realengine" builds one for another machine.
+// TestRealPowerShell tests the project on a real PowerShell without a domain. It uses the PowerShell in the
+// variable POWERSHELL or, if that is not set, pwsh or powershell.exe. The test binary is self-contained, so
+// "go test -c ./test/realengine" builds a binary for another machine.
 func TestRealPowerShell(t *testing.T) {
 	engine := os.Getenv(powerShellVariable)
 	for _, name := range []string{"pwsh", "powershell"} {
@@ -49,10 +49,10 @@ func TestRealPowerShell(t *testing.T) {
 	t.Run("client", func(t *testing.T) { clientCases(t, path) })
 }
 
-// TestRealPowerShellSuite runs the same tests on the stand-in, to check the tests where no
-// PowerShell is installed. The stand-in implements the modules' commands in Go
-// (TestContractThroughProxies runs the text of the modules). This test uses only some
-// transcripts and operations, because other tests run all of them on the stand-in.
+// TestRealPowerShellSuite runs the same tests on the stand-in, so that the tests themselves are checked on
+// machines without PowerShell. The stand-in implements the modules' commands in Go
+// (TestContractThroughProxies runs the text of the modules). This test uses only some transcripts and
+// operations, because other tests run all of them on the stand-in.
 func TestRealPowerShellSuite(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the stand-in is started by a shell script")
@@ -66,7 +66,7 @@ func TestRealPowerShellSuite(t *testing.T) {
 	onPowerShell(t, path, 8)
 }
 
-// onPowerShell runs all tests on a PowerShell, with one in `every` transcripts and operations.
+// onPowerShell runs all tests on a PowerShell, with every every-th transcript and operation.
 func onPowerShell(t *testing.T, path string, every int) {
 	t.Run("transcripts", func(t *testing.T) { transcriptsOf(t, path, every) })
 	t.Run("module", func(t *testing.T) { modulesAreOurs(t, path) })
@@ -199,11 +199,11 @@ func textsParse(t *testing.T, path string, standIn bool) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-// recordedOn is the prefix of the PowerShell versions that the transcripts are valid for.
+// recordedOn is the prefix of the PowerShell versions for which the transcripts are valid.
 const recordedOn = "7."
 
-// transcriptsOf compares a process's output for the recorded inputs with the recording if
-// the version matches. Otherwise it only logs the differences.
+// transcriptsOf checks that the output of a process for the recorded inputs is equal to the recording. If the
+// recording is from another version, it only logs the differences.
 func transcriptsOf(t *testing.T, path string, every int) {
 	var file struct {
 		Cases []struct {

@@ -10,8 +10,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// fielded are the records on the page of fields, with the filter class of their lists; nil:
-// the lists cannot be filtered.
+// fielded contains the records on the page of fields, with the filter class of their lists. The class is nil
+// if the lists cannot be filtered.
 var fielded = []struct {
 	title string
 	shape *schema.Shape
@@ -31,8 +31,8 @@ func changesOf(shape *schema.Shape) (all []*ops.Operation) {
 	return all
 }
 
-// FieldsPage returns the page with the fields of records: the parameter that sets a field, its
-// attribute, and its filter operators. known are the attributes of the schema in lower case.
+// FieldsPage returns the page about the fields of records. For each field it has the parameter that sets the
+// field, the attribute, and the filter operators. known contains the attributes of the schema in lower case.
 func FieldsPage(known map[string]bool) string {
 	var b strings.Builder
 	b.WriteString("# Fields\n\n<!-- generated from the records and filters: do not edit -->\n\n" +
@@ -61,7 +61,8 @@ func FieldsPage(known map[string]bool) string {
 	return b.String()
 }
 
-// operatorsOf returns the filter operators of each field of a class, as the page shows them.
+// operatorsOf returns the filter operators of each field of a class, in the form in which the page shows
+// them.
 func operatorsOf(class *filter.Class) map[string]string {
 	all := map[string]string{}
 	if class == nil {
@@ -107,7 +108,8 @@ func setBy(f *schema.Field, changes []*ops.Operation) string {
 	return cell(f.SetBy)
 }
 
-// computed maps fields to their attributes where neither the name nor the declaration names the attribute.
+// computed maps fields to their attributes if neither the name nor the declaration of the field contains the
+// attribute.
 var computed = map[string]string{
 	"guid": "objectGUID", "sid": "objectSid", "created": "whenCreated", "modified": "whenChanged",
 	"samUsername": "sAMAccountName", "enabled": "userAccountControl", "lockedOut": "lockoutTime",

@@ -1,4 +1,4 @@
-// Package reference writes the manual's pages about the operations. It uses their rows, and
+// Package reference writes the manual's pages about the operations. It uses the rows of the operations, and
 // the sandbox's answers to their samples.
 package reference
 
@@ -108,7 +108,7 @@ func codes(all []schema.Code) string {
 	return strings.Join(texts, ", ")
 }
 
-// explained returns a link to the example of an error, or else to its explanation.
+// explained returns a link to the example of an error or, if there is none, to the explanation of the error.
 func explained(code schema.Code) string {
 	if Provoked(code) {
 		return "error-examples.md#" + string(code)
@@ -168,7 +168,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// shortened returns an answer as the pages show it: the first record with its first fields.
+// shortened returns the part of an answer that the pages show, which is the first record with its first
+// fields.
 func shortened(answer []byte) string {
 	var envelope struct {
 		Output string            `json:"output"`
@@ -232,7 +233,7 @@ var (
 	guids   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 )
 
-// steady replaces the values of an answer that differ in every run.
+// steady replaces the parts of a value that differ in every run.
 func steady(value string) string {
 	value = moments.ReplaceAllStringFunc(value, func(moment string) string {
 		if at, err := time.Parse(time.RFC3339, moment); err != nil || time.Since(at).Abs() > 400*24*time.Hour {

@@ -48,7 +48,8 @@ const (
 	read   = http.MethodGet
 )
 
-// Refusals are the errors that a caller can cause alone with one or two calls, in the order of the codes.
+// Refusals contains the errors that a single caller can cause with one or two calls, in the order of the
+// codes.
 var Refusals = []Refusal{
 	{Code: schema.InvalidRequest, Call: call(update, "/ADUser/lweber", "JobTitel", "Buyer")},
 	{Code: schema.Unauthenticated, Call: with(call(read, "/ADUser/lweber/Details"), "none")},

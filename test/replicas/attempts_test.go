@@ -51,8 +51,8 @@ type locks struct {
 
 func objectOf(id string) string { object, _, _ := strings.Cut(id, "."); return object }
 
-// reset replaces the held locks: it locks the objects of the changes that run in this process, and of
-// the open changes.
+// reset replaces the set of locked objects. It locks the objects of the changes that run in this process and
+// of the open changes.
 func (l *locks) reset(open []cluster.Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *locks) take(id string) bool {
 	return true
 }
 
-// leave removes a change from the running ones. If the change is closed, its object is free again.
+// leave removes a change from the running changes. If the change is closed, its object becomes free again.
 func (l *locks) leave(id string, closed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +95,7 @@ func (l *locks) count() int {
 	return len(l.running)
 }
 
-// change makes a change of an object, once per ID.
+// change makes a change of an object, only once for each ID.
 func (g *gateway) change(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callMost)
 	defer cancel()
@@ -205,9 +205,9 @@ type line struct {
 	Ends  bool // the script has written everything
 }
 
-// script writes for a change like the script of a gateway, which ends at its limit. The
-// pauses before and during the writes are random unless the client specifies them. Some are
-// so long that another gateway takes over.
+// script makes the writes of a change. Like the script of a gateway, it ends at its time limit. The pauses
+// before and during the writes are random unless the client specifies them. Some pauses are so long that
+// another gateway takes over.
 func (g *gateway) script(id, sayBefore, sayWhile string) (outcome string) {
 	began, before, while := time.Now(), 40*time.Millisecond, 120*time.Millisecond
 	switch rand.IntN(6) {
@@ -226,7 +226,7 @@ func (g *gateway) script(id, sayBefore, sayWhile string) (outcome string) {
 	return written
 }
 
-// said returns the duration in text, or a random duration up to most if text has none.
+// said returns the duration in text, or a random duration up to most if text is empty.
 func said(text string, most time.Duration) time.Duration {
 	if d, err := time.ParseDuration(text); err == nil {
 		return d

@@ -17,8 +17,8 @@ import (
 	"adgateway/test/histories"
 )
 
-// check compares the answers that clients received with the stored values and the written
-// lines. It needs a cluster without faults and clients that have stopped.
+// check compares the answers that clients received with the stored values and the written lines. It must be
+// called when the cluster has no faults and the clients have stopped.
 func (w *world) check(a *asked, label string) {
 	w.t.Helper()
 	w.whole()
@@ -81,7 +81,7 @@ func (w *world) checkFile(g *member, a *asked, label string) {
 	w.checkWrites(records, a, label)
 }
 
-// checkTokens checks that entries with an expiry have expired if, and only if, their time has passed.
+// checkTokens checks that entries with an expiry have expired if and only if their time has passed.
 func (w *world) checkTokens(db *store.Sealed, g *member, label string) {
 	_, err := db.Get(w.t.Context(), tokens, "hour")
 	assert.NoError(w.t, err, "%s: what lasts an hour has expired at %s", label, g.name)
@@ -137,8 +137,8 @@ func (w *world) checkWrites(records map[string]record, a *asked, label string) {
 	scripts, twice, err := w.scripts()
 	require.NoError(w.t, err)
 	assert.Empty(w.t, twice, "%s: changes that were written twice", label)
-	// A process that is frozen between the permission to write and the write comes too late;
-	// nothing can prevent that.
+	// A process that is frozen between the permission to write and the write writes too late. Nothing can
+	// prevent that.
 	late := func(s script) bool { return w.of(s.start).wasFrozen(s.from.Add(-scriptLimit-settleDelay), s.to) }
 	for id, s := range scripts {
 		one, ok := records[id]

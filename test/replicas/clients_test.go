@@ -13,7 +13,7 @@ import (
 	"adgateway/test/histories"
 )
 
-// asked holds the requests of the clients and the answers.
+// asked contains the requests of the clients and the answers.
 type asked struct {
 	w       *world
 	history histories.Recorder
@@ -24,7 +24,7 @@ type asked struct {
 	told  map[string]string // outcomes of changes, by ID
 	count failing.Counts
 
-	stopped time.Time // when the last client stopped asking; nothing failed by then
+	stopped time.Time // time when the last client stopped; no fault lasted until then
 }
 
 func newAsked(w *world) *asked {
@@ -37,8 +37,8 @@ func (a *asked) note(what string) {
 	a.count[what]++
 }
 
-// run runs clients until ctx ends: some read and write values that all of them use, one per
-// gateway adds values, and some make changes.
+// run runs clients until ctx ends. Some clients read and write values that they share, one client per gateway
+// adds values, and some clients make changes.
 func (a *asked) run(ctx context.Context, seed uint64) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -71,7 +71,7 @@ func (a *asked) registers(ctx context.Context, client int, rnd *rand.Rand) {
 		key := fmt.Sprintf("%d-%d", int(time.Since(began)/(5*time.Second)), rnd.IntN(2))
 		op := histories.Op{Of: key, At: at.at, Do: "read"}
 		method, path := http.MethodGet, "/value/"+key
-		// each write with an unknown outcome makes the search for an order harder
+		// no write while an outcome is unknown, because each such write makes the search for an order harder
 		if rnd.IntN(10) < 6 && !unsure[key] {
 			op.Do, op.Expect, op.Value = "write", known[key], fmt.Sprintf("%d.%d", client, n)
 			method, path = http.MethodPut, path+"?"+url.Values{"expect": {op.Expect}, "value": {op.Value}}.Encode()
@@ -150,8 +150,8 @@ func (a *asked) changes(ctx context.Context, client int, rnd *rand.Rand) {
 	}
 }
 
-// darkest returns the longest time between two consecutive acknowledgements, of those where
-// the later one came after the given time.
+// darkest returns the longest time between two consecutive acknowledgements of which the later one came after
+// the given time.
 func (a *asked) darkest(after time.Time) (longest time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,9 +13,10 @@ import (
 	"adgateway/test/thorough"
 )
 
-// TestForHowLongNothingIsAcknowledged prints how long acknowledgements pause for each cause that
-// makes another gateway or node lead, ROUNDS times each. The times are no promise, because they
-// depend on the machine. Only a thorough run kills the gateway, because other tests do that, too.
+// TestForHowLongNothingIsAcknowledged prints for how long no writes are acknowledged after each event that
+// makes another gateway or node lead. It causes each event ROUNDS times. The product does not promise these
+// times, because they depend on the machine. Only a thorough run kills the gateway, because other tests do
+// that, too.
 func TestForHowLongNothingIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	rounds := fromEnvironment(t, "ROUNDS", 1)

@@ -1,7 +1,6 @@
-// Package replicas tests how gateways share one log when their processes, their nodes and the
-// connections between them fail. The store in a file, the log over JetStream and the member of
-// the cluster run in processes that are killed, frozen and disconnected, and whose wall clocks
-// are changed.
+// Package replicas tests that gateways can share one log when their processes, their nodes and the
+// connections between them fail. The store in a file, the log over JetStream and the member of the cluster
+// run in processes that the tests kill, freeze and disconnect, and whose wall clocks they change.
 //
 //	gateway_test.go   a process that is a gateway: values, and changes that write to a file
 //	attempts_test.go  the open changes of the gateway

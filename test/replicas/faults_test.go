@@ -13,7 +13,7 @@ import (
 	"adgateway/test/failing"
 )
 
-// each holds some wires with the given function, or releases them.
+// each calls hold for some wires, or releases them.
 func each(wires []*enginetest.Wire, hold func(*enginetest.Wire, bool), on bool) func() {
 	return func() {
 		for _, wire := range wires {
@@ -78,7 +78,7 @@ func (w *world) runGateways() {
 	}
 }
 
-// setClock sets the wall clock of a gateway and corrects all others, so at most one is wrong.
+// setClock sets the wall clock of a gateway and corrects all other wall clocks, so that at most one is wrong.
 func (w *world) setClock(g *member, offset time.Duration) {
 	for _, other := range w.gateways {
 		text := "0s"
@@ -126,7 +126,7 @@ func (w *world) nodeFaults(i int) []failing.Fault {
 	}
 }
 
-// aGateway returns a random gateway. The leader is more likely than each other gateway.
+// aGateway returns a random gateway. The leader is more likely than any other gateway.
 func (w *world) aGateway(rnd *rand.Rand) *member {
 	if rnd.IntN(2) == 0 {
 		if g := w.leader(); g != nil {

@@ -74,7 +74,7 @@ func connect(urls []string) func(...nats.Option) (*nats.Conn, error) {
 	return func(o ...nats.Option) (*nats.Conn, error) { return nats.Connect(strings.Join(urls, ","), o...) }
 }
 
-// runGateway runs a gateway until the process is told to end.
+// runGateway runs a gateway until the process receives a signal to end.
 func runGateway(o gatewayOptions) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -155,7 +155,7 @@ func (g *gateway) wall() time.Time {
 	return now.Add(offset)
 }
 
-// copied is the message that is logged once the file of another gateway was installed.
+// copied is the message that is logged after the file of another gateway has been installed.
 const copied = "the file of another gateway is in use"
 
 // copy copies the file of another gateway.
@@ -192,7 +192,7 @@ func (g *gateway) copy(
 	return nil, failed
 }
 
-// fileCopy is the copy of a file, and its position in the log.
+// fileCopy is the copy of a file, with the position of the copy in the log.
 type fileCopy struct {
 	At      store.Point
 	Content []byte
@@ -227,7 +227,7 @@ func fetch(ctx context.Context, url string) ([]byte, error) {
 	return content, err
 }
 
-// store returns the current store, because its file may be replaced.
+// store returns the current store. It changes when the file is replaced.
 func (g *gateway) store() *store.Sealed {
 	sealed, err := store.Seal(g.replica.File(), g.key)
 	if err != nil {
@@ -293,7 +293,7 @@ func (g *gateway) state(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// get returns a value only while this gateway certainly leads.
+// get returns a value, but only while this gateway is certainly the leader.
 func (g *gateway) get(w http.ResponseWriter, r *http.Request) {
 	if _, leads := g.replica.Member().Leads(); !leads {
 		w.WriteHeader(notBegun)

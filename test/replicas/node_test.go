@@ -12,7 +12,7 @@ import (
 	"adgateway/gateway/engine/stock"
 )
 
-// runNode runs a node until the process is told to end.
+// runNode runs a node until the process receives a signal to end.
 func runNode(o stock.Options) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()

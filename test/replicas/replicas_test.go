@@ -29,19 +29,19 @@ func fromEnvironment(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// few is the number of faults if FAULTS is not set. longestOfFew is the longest duration of
-// one of these faults, and of the pause between two faults.
+// few is the number of faults if FAULTS is not set. longestOfFew is the maximum duration of such a fault, and
+// of the pause between two faults.
 const (
 	few          = 3
 	longestOfFew = 3 * time.Second
 )
 
-// logBytes is so small that a gateway that was away for some time needs the file of another gateway.
+// logBytes is so small that a gateway that was disconnected for some time needs the file of another gateway.
 const logBytes = 128 << 10
 
-// TestNothingIsLostWhateverFails injects FAULTS faults of gateways and nodes, drawn from
-// SEED, or a few short ones if FAULTS is not set. The clocks of nodes are not changed,
-// because the NATS server offers no way to do that.
+// TestNothingIsLostWhateverFails injects FAULTS random faults of gateways and nodes with the seed SEED, or a
+// few short faults if FAULTS is not set. It does not change the clocks of nodes, because the NATS server
+// offers no way to do that.
 func TestNothingIsLostWhateverFails(t *testing.T) {
 	t.Parallel()
 	seed := uint64(fromEnvironment(t, "SEED", rand.IntN(1_000_000)))
@@ -71,8 +71,8 @@ func TestNothingIsLostWhateverFails(t *testing.T) {
 	t.Logf("the longest time in which nothing was acknowledged: %s", asked.darkest(time.Time{}))
 }
 
-// TestTheScriptsOfALeaderThatIsCutOff: the next leader does not change objects that the old
-// leader's scripts may still write to. It settles their changes after the scripts have ended.
+// TestTheScriptsOfALeaderThatIsCutOff: the next leader does not change objects to which the old leader's
+// scripts may still write. It settles the changes of these scripts after they have ended.
 func TestTheScriptsOfALeaderThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, logBytes)

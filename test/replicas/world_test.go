@@ -38,7 +38,8 @@ const (
 
 	size = 3 // number of gateways, and of nodes
 
-	// patience is how long a test waits for an event that must happen. It is no promise about the product.
+	// patience is the time for which a test waits for an event that must happen. The product does not promise
+	// that it happens within this time.
 	patience = 3 * time.Minute
 )
 
@@ -194,7 +195,7 @@ type world struct {
 	gateways []*member
 	nodes    []*process
 	between  *enginetest.Wires
-	conn     *nats.Conn // connection to all nodes, even when others are cut off
+	conn     *nats.Conn // connection to all nodes, which remains even when other connections are cut off
 	client   *http.Client
 }
 
@@ -266,7 +267,7 @@ func (w *world) startNodes() (urls []string) {
 		o := stock.Options{
 			Node: enginetest.Name(i), Cluster: clusterName, Listen: client, ClusterListen: cluster,
 			Peers:     w.between.Peers(i),
-			Advertise: "127.0.0.1:1", // nobody listens there, so the nodes have no other connection to each other
+			Advertise: "127.0.0.1:1", // no process listens there, so the nodes have no other connection to each other
 			Store:     filepath.Join(w.folder, enginetest.Name(i)), MaxStore: 1 << 30,
 		}
 		n := w.newProcess("node", o.Node, func(string) any { return o })

@@ -16,7 +16,8 @@ const (
 	lweber   = "/api/ADUser/lweber"
 )
 
-// exampleOf returns a value of an attribute, both as input and as records show it.
+// exampleOf returns a value of an attribute, both in the form of an input and in the form in which records
+// show it.
 func exampleOf(a *attributes.Attribute) (given string, shown any) {
 	given = a.Example
 	if given == "" {
@@ -56,7 +57,7 @@ func detailsOf(s *systemtest.System, path, fields string) map[string]any {
 }
 
 // TestEveryAttributeIsWrittenReadAndFiltered tests every attribute of the table. A written value is shown
-// only if the attribute is requested, is found by a filter, can be cleared, and is restored by an undo.
+// only if the attribute is requested. It is found by a filter, can be cleared, and is restored by an undo.
 func TestEveryAttributeIsWrittenReadAndFiltered(t *testing.T) {
 	s := newSystem(t, 0)
 	for _, a := range attributes.Users {

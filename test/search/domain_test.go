@@ -63,8 +63,8 @@ func machine(name string, pairs ...string) string {
 		append([]string{"sAMAccountName", name + "$", "userAccountControl", "4096"}, pairs...)...)
 }
 
-// exemplary returns the objects for the questions of teams. All ages are far from the limits
-// in the questions.
+// exemplary returns the objects for the questions of teams. All ages of objects are far from the limits in
+// the questions.
 func exemplary() string {
 	return strings.Join([]string{
 		"dn: " + place + "\nobjectClass: organizationalUnit\n\n",

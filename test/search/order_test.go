@@ -17,8 +17,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestListsAreInTheOrderOfNames: whole lists are in the order of their upper-cased names, by UTF-16
-// code units, then of their DNs. Their records leave the session in batches, in another order.
+// TestListsAreInTheOrderOfNames: the records of whole lists are in the order of the UTF-16 code units of
+// their upper-case names, and then of their DNs. The session returns them in batches and in another order.
 func TestListsAreInTheOrderOfNames(t *testing.T) {
 	t.Parallel()
 	var ldif strings.Builder

@@ -29,8 +29,8 @@ func page(t *testing.T, a systemtest.Answer) (next string, total int) {
 	return members.Next, *members.Total
 }
 
-// walk reads a list page by page and returns the names in the order of the answers. between
-// runs between two pages.
+// walk reads a list page by page and returns the names in the order of the answers. It calls between after
+// each page but the last.
 func walk(
 	s *systemtest.System, token, path string, params map[string]any, limit int, between func(pages int),
 ) []string {
@@ -210,7 +210,7 @@ func TestPagesTellNothingOfWhatLiesOutside(t *testing.T) {
 	}
 }
 
-// TestTexts finds people as the search box of a help desk does.
+// TestTexts finds people in the same way as the search box of a help desk.
 func TestTexts(t *testing.T) {
 	s := newSystem(t, 0)
 	for text, want := range map[string][]string{

@@ -42,7 +42,7 @@ func TestSearchOverTypes(t *testing.T) {
 	assert.Equal(t, "more", a.Envelope.Warnings[0].Code)
 	assert.NotContains(t, string(a.Body), `"next"`)
 
-	// The object that the text identifies comes first, however many others are found.
+	// The object that the text identifies comes first, no matter how many others are found.
 	require.Greater(t, len(find("",
 		map[string]any{"Text": "berlin", "Type": "user", "Limit": 50}).Envelope.Result), 20)
 	require.Equal(t, http.StatusCreated,

@@ -70,7 +70,7 @@ type question struct {
 	tree         string // an OU that replaces the whole domain
 }
 
-// inTree returns the question for the users below an OU.
+// inTree returns the question that asks for the users below an OU.
 func (q question) inTree(ou string) question {
 	holds := q.holds
 	q.tree, q.holds = ou, func(o *directory.Object, now int64) bool {

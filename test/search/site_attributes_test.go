@@ -26,8 +26,8 @@ func call(method, path string, pairs ...any) systemtest.Call {
 	return systemtest.Call{Method: method, Path: path, Params: params}
 }
 
-// TestAttributesOfASiteAreLikeThoseOfTheTable: the attributes of a site can be written,
-// shown on request, filtered, planned and undone, without a line of code.
+// TestAttributesOfASiteAreLikeThoseOfTheTable: the attributes in the settings of a site can be written, shown
+// on request, filtered, planned and undone without additional code.
 func TestAttributesOfASiteAreLikeThoseOfTheTable(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, withSite)
 	start := s.Snapshot()
@@ -73,8 +73,8 @@ func TestAnAttributeOfASiteThatLeadsToRightsIsGuarded(t *testing.T) {
 	assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 }
 
-// TestAnAttributeThatTheForestLacksIsNoFault: if the forest lacks an attribute of the
-// settings, the answer names the attribute, and it is no internal error.
+// TestAnAttributeThatTheForestLacksIsNoFault: if the forest lacks an attribute of the settings, the answer is
+// not an internal error, and it names the attribute.
 func TestAnAttributeThatTheForestLacksIsNoFault(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "directory.userAttributes=[{attribute: acme-CostCentre}]")
 	path := "/api/ADUser/" + systemtest.SampleUser

@@ -11,9 +11,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestSuffixesThatAnAdministratorAdded: an added suffix is valid for a UPN like the domain
-// names, in any case of letters, and no longer after it was removed. An undo still restores
-// an earlier UPN with a removed suffix.
+// TestSuffixesThatAnAdministratorAdded: like a domain name, an added suffix is valid for a UPN in any letter
+// case, until it is removed. After that, an undo can still restore a UPN with the suffix.
 func TestSuffixesThatAnAdministratorAdded(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{"../story/testdata/forest.ldif"}})
 	const partitions = "CN=Partitions,CN=Configuration,DC=corp,DC=example"

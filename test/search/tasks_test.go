@@ -109,7 +109,7 @@ func TestComputersAreDisabledAndMoved(t *testing.T) {
 		refused(s, http.StatusConflict, "protected", putCall("", "/api/Computers/DC1"+path, params))
 		refused(s, http.StatusForbidden, "forbidden",
 			putCall(systemtest.PlainToken, "/api/Computers/DC1"+path, params))
-		if path != "/Move" { // a DN whose text alone shows that it is outside the limits gets another error
+		if path != "/Move" { // a DN gets another error if its text alone shows that it is outside the limits
 			refused(s, http.StatusNotFound, "not_found",
 				putCall(systemtest.LimitedToken, "/api/Computers/QSTALE"+path, params))
 		}

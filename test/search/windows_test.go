@@ -18,7 +18,8 @@ import (
 	"adgateway/test/thorough"
 )
 
-// Filters that the directory cannot decide, so the gateway checks its results afterwards.
+// Filters that the directory cannot evaluate. The gateway therefore checks the directory's results
+// afterwards.
 const (
 	expiresSoon = `passwordExpires lt "P7D" and passwordExpires gt "P0D"`
 	hasExpired  = `passwordExpired eq true`
@@ -44,7 +45,7 @@ func countSearches(w *sandbox.World) *atomic.Int64 {
 	return &searches
 }
 
-// newCounted returns a system with generated users, and the number of its searches.
+// newCounted returns a system with generated users, and a counter of its searches.
 func newCounted(t testing.TB, users int) (*systemtest.System, *atomic.Int64) {
 	t.Helper()
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Users: users})
@@ -53,9 +54,9 @@ func newCounted(t testing.TB, users int) (*systemtest.System, *atomic.Int64) {
 	return systemtest.NewOn(t, w, w.Starter()), searches
 }
 
-// TestAPageTakesFewSearches counts the searches for one page, with filters that hardly any
-// object passes and with filters that the directory decides. The number hardly grows with
-// the domain. Only a thorough run creates the largest domain.
+// TestAPageTakesFewSearches counts the searches for one page, with filters that hardly any object passes and
+// with filters that the directory evaluates. The number must hardly grow with the size of the domain. Only a
+// thorough run creates the largest domain.
 func TestAPageTakesFewSearches(t *testing.T) {
 	for _, size := range []int{1_000, 4_000, 16_000} {
 		if size > 4_000 && !thorough.All() {
@@ -110,7 +111,7 @@ func TestPagesOfAnySize(t *testing.T) {
 		params := map[string]any{"Filter": filter, "ShowFields": "username,guid"}
 		want := names(list(s, users, params))
 		require.NotEmpty(t, want, filter)
-		// Pages of one record would need a request for each of many records.
+		// Pages of one record would need too many requests for a long list.
 		for _, limit := range []int{1 + random.IntN(3) + len(want)/20, 1 + random.IntN(50) + len(want)/20,
 			1 + random.IntN(1000), 1000} {
 			about := fmt.Sprintf("%s, Limit %d", filter, limit)

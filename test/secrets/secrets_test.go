@@ -1,5 +1,5 @@
-// Package secrets plants secrets wherever the gateway takes one, and searches all of the
-// gateway's output for them.
+// Package secrets plants secrets wherever the gateway accepts one, and searches all of the gateway's output
+// for them.
 package secrets
 
 import (
@@ -42,8 +42,8 @@ import (
 	"adgateway/test/thorough"
 )
 
-// guarded is a system with a secret in every place that takes one. It keeps all output, and
-// logs at the level trace.
+// guarded is a system with a secret in every place that accepts one. It keeps all output, and logs at the
+// level trace.
 type guarded struct {
 	*systemtest.System
 	folder string // of all files, including temporary ones
@@ -105,7 +105,7 @@ func newGuarded(t *testing.T, folder string) (*guarded, *systemtest.Processes) {
 	return g, p
 }
 
-// credentials returns static tokens followed by a store, as in the sandbox. Authentication
+// credentials returns an authenticator with static tokens and, as in the sandbox, a store. Authentication
 // panics while g.panics is set.
 func (g *guarded) credentials() authn.Authenticator {
 	static := authn.NewStatic(authn.Header{AllowQuery: true})
@@ -212,7 +212,7 @@ func (h heard) StartProcess(
 // madeForm matches a password in an answer of either dialect.
 var madeForm = regexp.MustCompile(`"password":("(?:[^"\\]|\\.)*")`)
 
-// send sends the request and returns the status. The header Content-Type has the type of a raw body.
+// send sends the request and returns the status. The header Content-Type has the media type of a raw body.
 func (g *guarded) send(c systemtest.Call, credential string) int {
 	g.T.Helper()
 	query, body, contentType := c.Encode(g.T)
@@ -322,7 +322,7 @@ func (g *guarded) everyOperation(op *ops.Operation) {
 	}
 }
 
-// badCredentials sends valid and invalid credentials in all places that take one.
+// badCredentials sends valid and invalid credentials in all places that accept one.
 func (g *guarded) badCredentials() {
 	c := systemtest.Call{Method: http.MethodGet, Path: "/api/OU/All"}
 	for credential, want := range map[string]int{
@@ -348,7 +348,8 @@ func (g *guarded) badCredentials() {
 	assert.Equal(g.T, http.StatusForbidden, g.send(c, g.stored))
 }
 
-// badProcesses changes a password in processes that fail in the way selected by the text of the request.
+// badProcesses changes a password in processes that fail. The text of the request selects the kind of
+// failure.
 func (g *guarded) badProcesses() {
 	changed := func(mark string) int {
 		return g.send(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser,
@@ -359,8 +360,8 @@ func (g *guarded) badProcesses() {
 	for _, mark := range []string{"ECHO", "NOISE", "FLOOD", "AFTER"} {
 		assert.Equal(g.T, http.StatusOK, changed(mark), mark)
 	}
-	// The time to settle is short only for changes that cannot be settled, and the limit is
-	// short only for processes that hang.
+	// The time to settle is short only while changes cannot be settled, and the time limit is short only while
+	// processes hang.
 	g.apply("http.settlePause=100ms", "http.settleTimeout=2s")
 	assert.Equal(g.T, http.StatusGatewayTimeout, changed("STEP"))
 	g.apply(patient...)
@@ -419,9 +420,9 @@ func (g *guarded) rest() {
 	g.apply()
 }
 
-// TestNoSecretComesOut: no secret is in anything that leaves the gateway:
-// answers, logs, audit, metrics, files, processes. A plain run calls every operation that takes or
-// shows a secret, and a share of the others.
+// TestNoSecretComesOut: no output of the gateway contains a secret. The test searches answers, logs, the
+// audit, metrics, files and processes. A plain run calls every operation that accepts or shows a secret, and
+// a share of the others.
 func TestNoSecretComesOut(t *testing.T) {
 	var g *guarded
 	folder := t.TempDir()
@@ -471,8 +472,8 @@ func TestNoSecretComesOut(t *testing.T) {
 	}
 }
 
-// ofProcesses returns the command lines and environments of all processes, without the
-// connection keys, which are in their own variables only.
+// ofProcesses returns the command lines and environments of all processes, without the variables for the
+// connection keys.
 func (g *guarded) ofProcesses(p *systemtest.Processes) map[string][]byte {
 	found := map[string][]byte{}
 	for _, pid := range p.Running() {

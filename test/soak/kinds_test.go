@@ -13,7 +13,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// soakKinds are the kinds of objects that the clients of a soak work on.
+// soakKinds contains the kinds of objects that the clients of a soak test use.
 var soakKinds = []*soakKind{
 	{
 		name: soakName("user"), truth: inDirectory("CN=%s,CN=Users,DC=corp,DC=example"),
@@ -128,7 +128,7 @@ func inDirectory(dn string) func(s *systemtest.System, name, text string) (bool,
 	}
 }
 
-// inZone reads the record with the given name from the zone, whatever its target.
+// inZone reads the record with the given name from the zone, regardless of its target.
 func inZone(s *systemtest.System, name, _ string) (bool, string, error) {
 	for _, line := range zonestest.Take(s.World.DNS)["corp.example"] {
 		if strings.HasPrefix(line, name+" ") || strings.HasPrefix(line, name+"\t") ||

@@ -1,5 +1,5 @@
-// Package soak lets clients make random calls while processes fail, and compares the answers
-// with the stores: "make soak".
+// Package soak lets clients make random calls while processes fail, and compares the answers with the stores.
+// It is run by "make soak".
 package soak
 
 import (
@@ -32,15 +32,15 @@ const (
 	soakLimit   = 60 * time.Second // of one request
 )
 
-// soakFaults together hit 5 % of all requests to processes.
+// soakFaults contains the faults, which together affect 5 % of all requests to processes.
 var soakFaults = strings.Join([]string{
 	"die-at-intent%0.5", "die-at-step%0.7", "hang-at-step%0.3", "die-after%0.7", "grandchild%0.1", "late%0.5", "noise%0.5", "drip%0.2",
 	"stderr-flood%0.1", "Stop-GatewayBefore%0.4", "Stop-GatewayInsideFrame%0.4", "Send-GatewayWrongId%0.2", "Wait-GatewayForever%0.2", "Stop-GatewayInsideHeader%0.2",
 }, ",")
 
-// TestSoak lets each client work at random on its own objects while processes fail. It
-// compares the answers with the store after each change, and with the store's journal at the
-// end. SOAK is the duration (1s), SEED the seed of the requests.
+// TestSoak lets each client make random calls for its own objects while processes fail. It compares the
+// answers with the store after each change, and with the store's journal at the end. The environment
+// variables are SOAK, the duration (default 1s), and SEED, the seed of the requests.
 func TestSoak(t *testing.T) {
 	duration, seed := time.Second, uint64(1)
 	if text := os.Getenv("SOAK"); text != "" {
@@ -59,7 +59,7 @@ func TestSoak(t *testing.T) {
 	p := &systemtest.Processes{Faults: func() string { return soakFaults }, MaxOutput: 8 << 20}
 	var counts tally
 	settled := 0           // writes that were cut off and reported as done
-	failed, paused := 0, 0 // failed starts of processes, and those followed by a pause
+	failed, paused := 0, 0 // number of failed starts of processes, and of those that were followed by a pause
 	t.Run("clients", func(t *testing.T) {
 		j := &soakJournal{written: map[string]bool{}}
 		p.World.OnDNSChange = j.recordChanged
@@ -105,8 +105,8 @@ func TestSoak(t *testing.T) {
 		after = systemtest.HeapBytes()
 		return after < memory+systemtest.MaxHeapGrowth
 	}, time.Minute, time.Second, "bytes of memory are left")
-	// A process that dies prevents no answer. Only several failed starts in a row lead to a
-	// pause, in which requests are rejected.
+	// A single process that dies does not prevent an answer. Only several failed starts in a row lead to a
+	// pause, during which requests are rejected.
 	refused := counts.unavailable()
 	assert.LessOrEqual(t, paused, failed/10+1, "pauses after %d failed starts", failed)
 	assert.True(t, refused == 0 || paused > 0, "%d requests were rejected without need", refused)
@@ -148,8 +148,8 @@ func (t *tally) failures() string {
 	return strings.Join(lines, ", ")
 }
 
-// soakKind holds the requests for objects of one kind. The text of an object is a nonce: its
-// description, or the target of a record.
+// soakKind contains the requests for objects of one kind. The text of an object is its description, or the
+// target of a record. It is a nonce.
 type soakKind struct {
 	name   func(client, slot int) string
 	create func(name, text string) systemtest.Call
@@ -161,7 +161,7 @@ type soakKind struct {
 	truth func(s *systemtest.System, name, text string) (there bool, stored string, err error)
 }
 
-// soakSlot is one object with the knowledge of its client.
+// soakSlot is one object and the state in which its client expects it.
 type soakSlot struct {
 	kind  *soakKind
 	name  string
@@ -235,14 +235,14 @@ func (c *soakClient) read(slot *soakSlot) {
 	}
 }
 
-// own checks that an answer is about the requested object.
+// own checks that an answer concerns the requested object.
 func (c *soakClient) own(slot *soakSlot, a systemtest.Answer) {
 	c.n.Only(c.t, slot.text, a.Body)
 	assert.Contains(c.t, strings.ToLower(string(a.Body)), strings.ToLower(slot.name),
 		"an answer to another request")
 }
 
-// failed checks that a failing process may cause the answer.
+// failed checks that the answer is one that a failing process may cause.
 func (c *soakClient) failed(a systemtest.Answer) {
 	assert.Contains(c.t, []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout},
 		a.Status, "%s", a.Body)
@@ -305,7 +305,7 @@ func (c *soakClient) learn(slot *soakSlot) {
 	}
 }
 
-// audit compares everything that a client was told with the store and its journal.
+// audit compares all answers to a client with the store and its journal.
 func (c *soakClient) audit() {
 	for _, slot := range c.slots {
 		if slot.sure {
@@ -323,7 +323,7 @@ func (c *soakClient) audit() {
 	}
 }
 
-// soakJournal has every text that was ever written to the stores.
+// soakJournal contains every text that was ever written to the stores.
 type soakJournal struct {
 	system *systemtest.System
 

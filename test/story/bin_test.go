@@ -34,8 +34,8 @@ func removal(path string) systemtest.Call {
 	return systemtest.Call{Method: http.MethodDelete, Path: path}
 }
 
-// requireBack requires the world to be as it was, except for attributes that every restored
-// object keeps from its deletion, and for the named attributes.
+// requireBack requires the world to be as it was at the start, except for the named attributes and those that
+// every restored object keeps from its deletion.
 func requireBack(t *testing.T, s *systemtest.System, start sandboxtest.Snapshot, changed ...string) {
 	t.Helper()
 	for _, difference := range start.Compare(s.Snapshot()) {
@@ -95,7 +95,7 @@ func TestTheLifeOfADeletedUser(t *testing.T) {
 	assert.Len(t, s.Get("/api/RecycleBin").Envelope.Result, 2,
 		"the same name can be deleted twice; what is no account is not listed")
 
-	// The user comes back as before, but disabled, with its password and memberships.
+	// The user is restored with its password and memberships, but disabled.
 	back := s.OK(restore(guid), http.StatusOK)
 	assert.Equal(t, []any{guid, systemtest.SampleUserDN, false},
 		[]any{back["guid"], back["distinguishedName"], back["enabled"]})
@@ -106,7 +106,7 @@ func TestTheLifeOfADeletedUser(t *testing.T) {
 		"it has its old password")
 	s.Rejects(restore(guid), http.StatusNotFound, "not_found")
 
-	// A restore to another place under another name, enabled and protected.
+	// The user is restored in another place under another name, enabled and protected.
 	s.OK(removal("/api/ADUser/"+systemtest.SampleUser), http.StatusOK)
 	back = s.OK(restore(guid, "OUPath", systemtest.EmptyOU, "NewName", `Schmidt, "Anna"`, "Disabled", "false",
 		"Protect", "true"), http.StatusOK)
@@ -212,8 +212,8 @@ func TestRecycleBinOff(t *testing.T) {
 	assert.Empty(t, start.Compare(s.Snapshot()))
 }
 
-// TestTheUndoOfATreeBringsBackThatTree: objects deleted from it earlier, however recently, stay in
-// the bin.
+// TestTheUndoOfATreeBringsBackThatTree: the undo of the removal of a tree does not restore objects that were
+// deleted from the tree earlier, even if that was only shortly before.
 func TestTheUndoOfATreeBringsBackThatTree(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const ou = "OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
@@ -232,8 +232,8 @@ func TestTheUndoOfATreeBringsBackThatTree(t *testing.T) {
 	s.OK(deleted(gone), http.StatusOK)
 }
 
-// TestTheBinNamesTheChange: each deleted object in the bin names the last change that
-// removed it, also if a list removed it.
+// TestTheBinNamesTheChange: each object in the bin names the last change that removed it, even if that change
+// was an item of a list.
 func TestTheBinNamesTheChange(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	remove := func(path string) string {

@@ -18,8 +18,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestALostHistoryIsReadBackFromTheAudit: after the loss of the store the history has the same
-// changes, but they cannot be undone.
+// TestALostHistoryIsReadBackFromTheAudit: after the loss of the store, the history is rebuilt and has the
+// same changes, but they cannot be undone.
 func TestALostHistoryIsReadBackFromTheAudit(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "state.db")

@@ -51,9 +51,9 @@ func listChanges(params map[string]any) systemtest.Call {
 	return systemtest.Call{Method: http.MethodGet, Path: "/api/Changes", Params: params}
 }
 
-// notBack are the differences that remain after an undo. A protection that was lifted for a
-// move is set again, so the entries of the access list have another order. When a protection
-// is lifted, the parent's part of it stays (facts E38).
+// notBack contains the differences that remain after an undo. A protection that was lifted for a move is set
+// again, so the entries of the access list are in another order. When a protection is lifted, the parent's
+// part of the protection remains (facts E38).
 var notBack = map[string][]string{
 	"ou.move":          {"~ OU=Empty,OU=Corp,DC=corp,DC=example nTSecurityDescriptor"},
 	"user.protect":     {"~ OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example nTSecurityDescriptor"},
@@ -61,8 +61,8 @@ var notBack = map[string][]string{
 	"computer.protect": {"~ " + systemtest.ServersOU + " nTSecurityDescriptor"},
 }
 
-// TestEveryChangeIsRecordedAndUndone: every operation that changes something is in the
-// history. Its undo restores the world, or the change says why it has none.
+// TestEveryChangeIsRecordedAndUndone: every operation that changes something is in the history. Its undo
+// restores the world. If there is no undo, the change states the reason.
 func TestEveryChangeIsRecordedAndUndone(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
@@ -163,8 +163,8 @@ func TestWhatWasChangedSinceIsNotUndone(t *testing.T) {
 	assert.Len(t, start.Compare(s.Snapshot()), 4, "department and country")
 }
 
-// TestAnUndoHasTheRightsOfItsCaller: an undo requires the scopes, and is subject to the
-// limits, of the same change made directly. It shows nothing outside of them.
+// TestAnUndoHasTheRightsOfItsCaller: an undo needs the same scopes as the change when it is made directly,
+// and is subject to the same limits. It shows nothing outside of these limits.
 func TestAnUndoHasTheRightsOfItsCaller(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	change := func(c systemtest.Call) string {
@@ -193,8 +193,8 @@ func TestAnUndoHasTheRightsOfItsCaller(t *testing.T) {
 	assert.Equal(t, http.StatusOK, s.Do(undoChange(record, nil).As(systemtest.LimitedToken)).Status)
 }
 
-// TestAnUndoHasTwoMethods: an undo of a change or a job can be made by POST, which the
-// document lists, and by PUT.
+// TestAnUndoHasTwoMethods: a change or a job can be undone with POST, which the OpenAPI document lists, and
+// with PUT.
 func TestAnUndoHasTwoMethods(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, method := range []string{http.MethodPost, http.MethodPut} {
@@ -231,8 +231,8 @@ func TestADryRunOfAnUndo(t *testing.T) {
 	assert.Len(t, changesIn(s, s.Do(listChanges(nil))), 2, "a dry run leaves no record")
 }
 
-// TestARemovalIsRecordedInFull: the history contains the complete record of a removed
-// object, whatever fields the caller asked for.
+// TestARemovalIsRecordedInFull: the history contains the complete record of a removed object, regardless of
+// the fields that the caller requested.
 func TestARemovalIsRecordedInFull(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"ShowFields": "username"}})

@@ -12,7 +12,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// check returns one check of a plan, as state and message.
+// check returns the state and the message of one check of a plan.
 func (p plan) check(t *testing.T, name string) (state, message string) {
 	t.Helper()
 	for _, c := range p.Checks {

@@ -26,13 +26,13 @@ import (
 
 const day = 24 * time.Hour
 
-// clocks are the clocks of a gateway, set by a test. The wall clock differs greatly from the
-// clock of the process, so that a test notices code that uses the latter.
+// clocks contains the clocks of a gateway, which a test sets. The wall clock differs greatly from the clock
+// of the process, so that a test notices code that uses the clock of the process.
 type clocks struct {
 	started time.Time
 
 	mu     sync.Mutex
-	far    time.Duration // how far the wall clock is ahead of the process's clock
+	far    time.Duration // time by which the wall clock is ahead of the process's clock
 	set    time.Duration // how far the wall clock was set ahead
 	passed time.Duration // time that passes in addition to real time
 }
@@ -67,15 +67,14 @@ func (c *clocks) pass(d time.Duration) {
 	c.passed += d
 }
 
-// keeping is a gateway with a store. Its credentials expire after 45 minutes and may remove
-// two objects an hour, one before and one after a jump of the clock.
+// keeping is a gateway with a store. Its credentials expire after 45 minutes and may remove two objects an
+// hour. The test removes one before and one after a jump of the clock.
 type keeping struct {
 	*systemtest.System
 	tokens []string
 }
 
-// keepingFor returns a function that starts gateways over the same folder and world, one after
-// another.
+// keepingFor returns a function that starts gateways with the same folder and world, one after another.
 func keepingFor(t *testing.T, c *clocks, tokens int) func(t *testing.T) *keeping {
 	t.Helper()
 	folder, two, ends := t.TempDir(), 2, c.wall().Add(45*time.Minute)
@@ -146,7 +145,7 @@ func (s *keeping) signedIn(k *kept) bool {
 	return found != nil
 }
 
-// has asserts that all items are still kept. It uses up the plan.
+// has asserts that all items are still stored. It uses up the plan.
 func (s *keeping) has(k *kept) {
 	s.T.Helper()
 	again := s.Do(k.call)
@@ -166,9 +165,8 @@ func (s *keeping) removes(name, token string) systemtest.Answer {
 	return s.Do(removal("/api/ADUser/" + name).As(token))
 }
 
-// TestNothingExpiresByAJumpOfTheWallClock: setting the wall clock while the gateway runs neither
-// expires nor revives anything. Items expire after their time has passed. After a restart, the wall
-// clock decides. A plain run tries one way in which the clock is wrong from the start.
+// TestNothingExpiresByAJumpOfTheWallClock: when the wall clock is set while the gateway runs, no item expires
+// or becomes valid again. Items expire after their time has passed. After a restart, the wall clock decides.
 func TestNothingExpiresByAJumpOfTheWallClock(t *testing.T) {
 	t.Parallel()
 	jumps := []time.Duration{time.Second, -time.Second, 30 * time.Second, -30 * time.Second, time.Hour,
@@ -234,8 +232,8 @@ func (s *keeping) wakes(job string) {
 	}
 }
 
-// TestAGatewayTellsWhenItsClocksPart: /readyz and the log report when the wall clock is off
-// by more than a minute, and when it is right again.
+// TestAGatewayTellsWhenItsClocksPart: /readyz and the log report when the wall clock is wrong by more than a
+// minute, and when it is right again.
 func TestAGatewayTellsWhenItsClocksPart(t *testing.T) {
 	t.Parallel()
 	const degraded, passed = "degraded: requests are served", "a check of /readyz is passed again"

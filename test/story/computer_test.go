@@ -191,7 +191,8 @@ func TestRemovingManyComputers(t *testing.T) {
 	}
 	s.Rejects(systemtest.RemoveComputers("OUPath", "OU=None,"+domainDN), http.StatusNotFound, "not_found")
 
-	// Only * is special: without it the name is exact. Without Recursive, nothing below is removed.
+	// Only * is special. A pattern without * matches only the exact name. Without Recursive, no computer in a
+	// lower OU is removed.
 	for _, pattern := range []string{"BR-PC0?", "BR-PC0[1-6]", "BR-PC", "PC0", "br-pc01)(cn=*", `BR-PC\2a`} {
 		a := s.Do(systemtest.RemoveComputers("OUPath", systemtest.BranchesOU, "WildCard", pattern))
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)

@@ -42,8 +42,8 @@ func crowded(t *testing.T, overrides ...string) (s *systemtest.System, tree stri
 	return s, tree
 }
 
-// occupy takes the service account's connections to every controller, except for the given
-// number of free ones.
+// occupy opens connections of the service account to every controller until only the given number of
+// connections is free.
 func occupy(t *testing.T, s *systemtest.System, free int) {
 	for _, dc := range s.World.Directory.DCs() {
 		for range 5 - free {
@@ -65,9 +65,9 @@ func lists() []systemtest.Call {
 	return calls
 }
 
-// TestASessionNeedsOneConnection: no operation opens a second connection to the directory
-// while it has one, however long the lists are (facts D19). The number of connections
-// therefore never exceeds the number of sessions. A plain run tries one row in four.
+// TestASessionNeedsOneConnection: no operation opens a second connection to the directory while it has one,
+// regardless of the length of the lists (facts D19). The number of connections therefore never exceeds the
+// number of sessions.
 func TestASessionNeedsOneConnection(t *testing.T) {
 	t.Parallel()
 	s, tree := crowded(t, "pool.directorySessions=1", "limits.bulkDelete=100000")

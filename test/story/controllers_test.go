@@ -13,8 +13,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// oddControllers are computers that are, or look like, domain controllers. A domain collects
-// such objects over the years.
+// oddControllers contains computers that are, or look like, domain controllers. Such objects accumulate in a
+// domain over the years.
 const oddControllers = `dn: CN=STALE1,OU=Domain Controllers,DC=corp,DC=example
 objectClass: computer
 sAMAccountName: STALE1$
@@ -56,7 +56,7 @@ dNSHostName: rodc1.corp.example
 serverReferenceBL: CN=RODC1,CN=Servers,CN=Default-First-Site-Name,CN=Sites,CN=Configuration,DC=corp,DC=example
 `
 
-// Facts G13: odd domain controllers are reported, and the gateway keeps working.
+// Odd domain controllers are reported, and the gateway continues to work (facts G13).
 func TestOddDomainControllersStopNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "odd.ldif")
 	require.NoError(t, os.WriteFile(file, []byte(oddControllers), 0o600))

@@ -121,8 +121,8 @@ func TestDefaultContainersAreNotRemoved(t *testing.T) {
 	}
 }
 
-// TestCreationsNameADefaultContainerThatIsGone: the error names the missing container
-// instead of the new object.
+// TestCreationsNameADefaultContainerThatIsGone: if the default container is missing, the error names the
+// container instead of the new object.
 func TestCreationsNameADefaultContainerThatIsGone(t *testing.T) {
 	s := redirectedDomain(t, redirected)
 	for kind, create := range creations {

@@ -123,7 +123,7 @@ func TestClasslessDelegations(t *testing.T) {
 	}
 }
 
-// TestSystemZonesAreShownOnRequest: a system zone is refused with advice that works.
+// TestSystemZonesAreShownOnRequest: a request for a system zone is refused with advice, and the advice works.
 func TestSystemZonesAreShownOnRequest(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for zone, shown := range map[string]bool{"127.in-addr.arpa": true, "TrustAnchors": false} {

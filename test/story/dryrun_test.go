@@ -80,7 +80,7 @@ func TestADryRunShowsExactlyTheChange(t *testing.T) {
 				}
 				assert.NotEqual(t, change.Before, change.After, "%s", change.Field)
 				if change.Kind == "member" && len(a.Envelope.Result) > 1 {
-					continue // there is one record per group, and none of them shows the member
+					continue // there is one record per group, and none of them has the member
 				}
 				if planned.Effect == "removed" || change.Kind == "member" {
 					continue

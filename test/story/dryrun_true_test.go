@@ -16,7 +16,7 @@ import (
 	"adgateway/test/thorough"
 )
 
-// withoutRights are sets of rights that the gateway's account may lack.
+// withoutRights contains sets of rights that the gateway's account may lack.
 var withoutRights = map[string]directory.Rights{
 	"all rights":        0,
 	"no writing":        directory.RightWriteProperty,
@@ -58,11 +58,11 @@ func verdictOf(t *testing.T, a systemtest.Answer) (v verdict) {
 	return v
 }
 
-// TestWhatADryRunSaysComesTrue: the result of a dry run predicts that of the call, for every
-// operation that changes something, with all rights of the gateway's account and without
-// some of them. If the dry run succeeds, the call succeeds. If the dry run is refused, the
-// call fails with the same code. If a call is refused, the dry run was refused as well, or
-// reported that it does not know the right. A normal test run tries a share of the pairs.
+// TestWhatADryRunSaysComesTrue: the result of a dry run predicts that of the call, for every operation that
+// changes something, whether the gateway's account has all rights or lacks some of them. If the dry run
+// succeeds, the call succeeds. If the dry run is refused, the call fails with the same code. If a call is
+// refused, the dry run has been refused as well, or has reported that it does not know whether the right
+// exists. A normal test run tries a share of the pairs.
 func TestWhatADryRunSaysComesTrue(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}

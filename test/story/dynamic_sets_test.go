@@ -28,7 +28,7 @@ func TestASetDropsADynamicValue(t *testing.T) {
 	left := s.OK(set("host", "10.0.0.1"), http.StatusOK)
 	require.Equal(t, []any{"10.0.0.1"}, left["data"])
 
-	// The same applies if a value's time to live differs from that of the others and of the removed one.
+	// The same applies if a value has another time to live than the other values and the removed one.
 	left = s.OK(set("times", "10.1.0.2", "10.1.0.3"), http.StatusOK)
 	require.Equal(t, []any{"10.1.0.2", "10.1.0.3"}, left["data"])
 	asked := set("times", "10.1.0.2", "10.1.0.3")

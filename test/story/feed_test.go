@@ -153,8 +153,8 @@ func setCity(s *systemtest.System, city string) string {
 	return a.Header.Get("X-Change-Id")
 }
 
-// TestTheStreamTellsWhatIsChanged: each change is an event with the same record as in the
-// list, in the same order. A client that reconnects with the last id misses nothing.
+// TestTheStreamTellsWhatIsChanged: each change results in an event with the same record as in the list, and
+// the order is the same. A client that reconnects with the last id misses no event.
 func TestTheStreamTellsWhatIsChanged(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	before := setCity(s, "Rome")
@@ -336,8 +336,8 @@ func TestTheFeedShowsOnlyWhatTheCallerMaySee(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, answer.StatusCode)
 }
 
-// TestStreamsAreLimited: one caller cannot use all streams, and there are never more streams
-// than the gateway allows.
+// TestStreamsAreLimited: one caller cannot occupy all streams, and there are never more streams than the
+// settings allow.
 func TestStreamsAreLimited(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	tokens := []string{systemtest.AllToken, systemtest.PlainToken, systemtest.LimitedToken, systemtest.CorpToken,
@@ -366,8 +366,8 @@ func TestStreamsAreLimited(t *testing.T) {
 	setCity(s, "Rome") // unread streams do not block changes
 }
 
-// TestARevokedTokenFollowsNoMore: a client with a revoked token gets no later change, by
-// stream or by poll. The gateway stops without leaving a stream behind.
+// TestARevokedTokenFollowsNoMore: a client whose token has been revoked gets no later change, neither in a
+// stream nor in a poll. When the gateway stops, no stream remains open.
 func TestARevokedTokenFollowsNoMore(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Run("revoked", func(t *testing.T) {

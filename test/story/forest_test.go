@@ -30,9 +30,9 @@ func forest(t *testing.T, overrides ...string) *systemtest.System {
 	return systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{"testdata/forest.ldif"}}, overrides...)
 }
 
-// TestMembersOfOtherDomains: a group accepts members of another domain of the forest, by
-// every form of name. The answer and the list contain their class, SID and domain. Setting
-// exactly these members and undoing it also work.
+// TestMembersOfOtherDomains: members from another domain of the forest can be added to a group by every form
+// of name. The answer and the list contain their class, SID and domain. They can also be set as the complete
+// list of members, and this change can be undone.
 func TestMembersOfOtherDomains(t *testing.T) {
 	for _, scope := range []string{"Domain_Local", "Universal"} {
 		t.Run(scope, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestOneMembershipOfAnotherDomain(t *testing.T) {
 	assert.Equal(t, "Forest", groups.Envelope.Result[0]["samName"])
 }
 
-// TestWithoutAGlobalCatalog: the answer reports what the server cannot know about other domains.
+// TestWithoutAGlobalCatalog: the answer reports which facts about other domains the server cannot know.
 func TestWithoutAGlobalCatalog(t *testing.T) {
 	s := forest(t)
 	newGroup(s, "Forest", "Universal")
@@ -197,8 +197,8 @@ func TestWithoutAGlobalCatalog(t *testing.T) {
 	s.OK(membersCall(http.MethodPost, "Forest", []string{"lweber"}), http.StatusCreated)
 }
 
-// TestNamesOfOtherDomainsAreTaken: a UPN and an SPN are unique in the forest, an account name in
-// its domain.
+// TestNamesOfOtherDomainsAreTaken: a UPN and an SPN are unique in the forest, and an account name is unique
+// in its domain.
 func TestNamesOfOtherDomainsAreTaken(t *testing.T) {
 	s := forest(t)
 	start := s.Snapshot()

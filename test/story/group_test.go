@@ -63,7 +63,7 @@ func TestTheLifeOfAGroup(t *testing.T) {
 				assert.Equal(t, "GroupName", got.Envelope.Error.Details[0].Field)
 			}
 
-			// Renames to another name, to another case, to the same name, and to a name in use.
+			// The group is renamed to another name, to another letter case, to the same name, and to a name in use.
 			renamed := s.Put(systemtest.GroupPath(dn, "/Rename/Lab%20%23%C3%9F"), nil)
 			want["name"], want["samName"], want["distinguishedName"], want["modified"] = "Lab #ß", "Lab #ß", `CN=Lab \#ß,`+systemtest.GroupsOU, renamed["modified"]
 			assert.Equal(t, want, renamed)
@@ -249,8 +249,8 @@ func TestPrivilegedGroups(t *testing.T) {
 	s.Put(systemtest.GroupPath("Domain Admins", "/Rename/Root"), nil)
 }
 
-// TestLimitsOfGroups: a token limited to OUs sees and changes the groups in them, and a
-// token limited to groups only those groups.
+// TestLimitsOfGroups: a token that is limited to OUs can see and change only the groups in these OUs, and a
+// token that is limited to groups only those groups.
 func TestLimitsOfGroups(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	inside := s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupPath("Berlin Team", "/Security"), Params: map[string]any{"OUPath": systemtest.ITOU}, Token: systemtest.LimitedToken}, http.StatusCreated)
@@ -313,8 +313,8 @@ func TestLimitsToNamedGroups(t *testing.T) {
 	assert.Equal(t, http.StatusOK, do(http.MethodGet, systemtest.GroupPath("Desk", ""), nil).Status)
 }
 
-// TestRenamingAGroupWhoseNamesDiffer: if the account name and the common name differ, a
-// rename makes them equal and changes only the one that has another value.
+// TestRenamingAGroupWhoseNamesDiffer: if the account name and the common name differ, a rename changes only
+// the names that are not equal to the new name.
 func TestRenamingAGroupWhoseNamesDiffer(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -328,7 +328,7 @@ func TestRenamingAGroupWhoseNamesDiffer(t *testing.T) {
 	assert.Len(t, members(s, "O'Reilly Readers"), 1)
 }
 
-// TestPlacesOfNewGroups: if a container cannot hold groups, the directory refuses with a message.
+// TestPlacesOfNewGroups: if a container cannot contain groups, the answer has the directory's message.
 func TestPlacesOfNewGroups(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 	"adgateway/test/thorough"
 )
 
-// furtherNames are names of changed objects that do not appear in the world: where a zone is
-// stored, and other forms of a name.
+// furtherNames contains names of changed objects that do not appear in the world, such as the place where a
+// zone is stored, and other forms of a name.
 var furtherNames = map[string][]string{
 	"bin.restore":        {"CN=Printer Operators Berlin,OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example"},
 	"lookupZone.create":  {"DC=sample.example,cn=MicrosoftDNS,DC=DomainDnsZones,DC=corp,DC=example"},
@@ -30,9 +30,9 @@ var furtherNames = map[string][]string{
 	"recordSet.put":      {"WEB1.corp.example.", "web1"},
 }
 
-// changedBesides are attributes of an object that change as a side effect of changing another
-// one, in addition to the attributes of a removed object's groups. The access list of the
-// parent contains a part of a protection, and a primary group has members without naming them.
+// changedBesides contains attributes of an object that change as a side effect when another object is
+// changed, in addition to the attributes of a removed object's groups. The access list of the parent contains
+// a part of a protection, and a primary group has members that its attributes do not list.
 var changedBesides = map[string]string{
 	"user.protect": "nTSecurityDescriptor", "group.protect": "nTSecurityDescriptor", "computer.protect": "nTSecurityDescriptor",
 	"user.primaryGroup": "member", "computer.primaryGroup": "member",
@@ -56,9 +56,9 @@ func besides(op *ops.Operation, object *sandboxtest.Changed) bool {
 
 func userNamed(name string) string { return "/api/ADUser/" + url.PathEscape(name) + "/Details" }
 
-// TestTheHistoryFindsByEveryName: a change of any kind is found by the GUID, SID, distinguished
-// name, account, UPN and name of the changed object, as they were before it and as they are after
-// it. A plain run tries one row in three, and asks less often for an object that has no change.
+// TestTheHistoryFindsByEveryName: a change of any kind is found by the GUID, SID, distinguished name, account
+// name, UPN and name that the changed object had before or after the change. A plain run searches less often
+// for objects without changes.
 func TestTheHistoryFindsByEveryName(t *testing.T) {
 	t.Parallel()
 	s := systemtest.New(t, sandbox.Options{Seed: 1})

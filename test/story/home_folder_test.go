@@ -12,8 +12,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestHomeFolders: the home folder, whose parameter has two names, and its drive are two
-// attributes that can be changed independently.
+// TestHomeFolders: the home folder and its drive are two attributes that can be changed independently. The
+// parameter for the home folder has two names.
 func TestHomeFolders(t *testing.T) {
 	const path, directory, drive = "HomeFolderPath", "HomeFolderDirectory", "HomeFolderDrive"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
@@ -70,8 +70,8 @@ func TestHomeFolders(t *testing.T) {
 	}
 }
 
-// TestNeverExpiresWins: an account whose password never expires is not forced to change it,
-// and the answer reports that.
+// TestNeverExpiresWins: a user whose password never expires is not forced to change it, and the answer
+// reports that.
 func TestNeverExpiresWins(t *testing.T) {
 	const never, change = "PasswordNeverExpired", "ChangePasswordNextLogon"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
@@ -133,7 +133,7 @@ func TestAChangeOfNothing(t *testing.T) {
 		Token: systemtest.LimitedToken}, http.StatusNotFound, "not_found")
 }
 
-// TestEmptyValues: an empty value counts as absent wherever that is harmless.
+// TestEmptyValues: an empty value is treated as absent wherever that is harmless.
 func TestEmptyValues(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	group := map[string]any{"GroupDescription": "", "OUPath": "", "GroupScope": "", "GroupEmail": ""}

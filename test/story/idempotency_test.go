@@ -28,7 +28,7 @@ func keyed(c systemtest.Call, key string) systemtest.Call {
 	return c
 }
 
-// TestAKeyRunsOnce: every operation that changes something runs once with a key, and a
+// TestAKeyRunsOnce: with the same key, every operation that changes something runs only once, and a
 // repetition gets the same answer without a change.
 func TestAKeyRunsOnce(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
@@ -129,7 +129,8 @@ func TestGeneratedSecretsAreNotKept(t *testing.T) {
 	assert.True(t, json.Valid(second.Body))
 }
 
-// TestManyCallsWithOneKey: only one of them runs. The others are told that it is running, or get its answer.
+// TestManyCallsWithOneKey: of many calls with the same key, only one runs. The others are told that it is
+// running, or get its answer.
 func TestManyCallsWithOneKey(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	call := keyed(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/once", Params: map[string]any{}},

@@ -11,8 +11,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestFormulasOfAnotherCredential: the submitter of a list gets it back unchanged. For
-// others, no cell of it is a formula.
+// TestFormulasOfAnotherCredential: the submitter of a list can download it unchanged. When others download
+// it, no cell is a formula.
 func TestFormulasOfAnotherCredential(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	for media, list := range map[string]string{

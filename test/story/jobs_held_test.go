@@ -47,9 +47,9 @@ func newWithAccounts(t *testing.T, accounts ...*authn.Account) (*systemtest.Syst
 		func(o *app.Options) { o.Auth = store }), file
 }
 
-// TestJobIsHeldByItsCallersLimits: items count against the hourly limits of the caller that
-// submitted the job. An item that exceeds a limit waits and does not fail. If a credential
-// is restricted or revoked, its job is held before the next item.
+// TestJobIsHeldByItsCallersLimits: items count against the hourly limits of the caller that submitted the
+// job. An item that exceeds a limit waits instead of failing. If a credential is restricted or revoked, its
+// job is held before the next item.
 func TestJobIsHeldByItsCallersLimits(t *testing.T) {
 	t.Parallel()
 	three := 3

@@ -37,16 +37,15 @@ func staleAccounts(s *systemtest.System, path string, params map[string]any) map
 	return found
 }
 
-// byRuleCase is a rule with the path that lists the objects it finds, and the path of the job.
+// byRuleCase is a rule, with the path of the list of objects that it finds, and the path of the job.
 type byRuleCase struct {
 	path, list string
 	rule, act  map[string]any
 	each       int // number of items for each account
 }
 
-// TestAJobTreatsWhatARuleFinds: the dry run lists each account with its reason and date and
-// changes nothing. The run makes the changes that were shown, and the undo restores everything.
-// A plain run tries one rule.
+// TestAJobTreatsWhatARuleFinds: the dry run lists each account with the reason and the date, and changes
+// nothing. The run makes the changes that the dry run has shown, and the undo restores everything.
 func TestAJobTreatsWhatARuleFinds(t *testing.T) {
 	for name, of := range map[string]byRuleCase{
 		"computers are disabled and moved": {
@@ -99,7 +98,8 @@ func (of byRuleCase) try(t *testing.T) {
 	assert.Equal(t, float64(len(expected)*of.each), job["total"])
 	items, shown := itemsOf(s, id), map[any]int{}
 	for _, item := range items {
-		if item["state"] == "failed" { // such as a guarded account, which the dry run also lists
+		// an item may fail, such as that of a guarded account, which the dry run also lists
+		if item["state"] == "failed" {
 			assert.NotEmpty(t, item["message"])
 			assert.NotEmpty(t, item["account"])
 			continue
@@ -153,8 +153,8 @@ func (of byRuleCase) takeBack(
 	}
 }
 
-// TestARuleThatFindsNothingIsDone: a job for a rule that finds nothing succeeds, because
-// most nights a nightly job has nothing to do.
+// TestARuleThatFindsNothingIsDone: a job for a rule that finds nothing succeeds, because a nightly job
+// usually has nothing to do.
 func TestARuleThatFindsNothingIsDone(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	before := s.Snapshot()
@@ -205,8 +205,8 @@ func TestRulesThatCannotBeMeant(t *testing.T) {
 	assert.Empty(t, list.Envelope.Result)
 }
 
-// TestARuleFindsWhatItsCallerMayTreat: the caller's scopes and limits apply to the list and to each
-// item.
+// TestARuleFindsWhatItsCallerMayTreat: the caller's scopes and limits apply to the list of objects and to
+// each item.
 func TestARuleFindsWhatItsCallerMayTreat(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	send := func(token, path string, params map[string]any) systemtest.Answer {

@@ -102,8 +102,8 @@ func userField(s *systemtest.System, user, field string) any {
 	return a.Envelope.Result[0][field]
 }
 
-// TestJobFromASpreadsheet: a list is run, failures are reported by line, and the result has the
-// columns that were sent.
+// TestJobFromASpreadsheet: a list is run, failures are reported with their lines, and the result has the
+// columns of the list.
 func TestJobFromASpreadsheet(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	list := "\ufeffUserName;Department;City;Id\r\nmwagner;Team 9;;a\r\nnobody.here;Sales;Rome;b\r\n" +
@@ -169,8 +169,8 @@ func get(t *testing.T, s *systemtest.System, path string) *http.Request {
 	return r
 }
 
-// TestJobWithMistakes: a list with mistakes is not run. Each mistake is reported with its
-// place but never with its value.
+// TestJobWithMistakes: a list with mistakes is not run. Each mistake is reported with its place, but without
+// the value.
 func TestJobWithMistakes(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	before := s.Snapshot()
@@ -253,8 +253,8 @@ func TestJobWithMistakes(t *testing.T) {
 	assert.Equal(t, before, s.Snapshot())
 }
 
-// TestJobAfterALaterLine: an item runs after the items that it names, even if it precedes
-// them in the list and both concern the same object.
+// TestJobAfterALaterLine: an item runs after the items that it names, even if it precedes them in the list
+// and they concern the same object.
 func TestJobAfterALaterLine(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	list := `{"id":"u","operation":"user.create","parameters":{"UserName":"rafter","OUPath":"OU=After,DC=corp,DC=example"},"after":["o"]}
@@ -279,8 +279,8 @@ func TestJobLeavesOutMistakes(t *testing.T) {
 	assert.NotEqual(t, "Rome", userField(s, "mwagner", "city"))
 }
 
-// TestJobOfItemsThatNeedEachOther: an OU, an account in it, a group and the membership are
-// created in the necessary order, however many items run at once.
+// TestJobOfItemsThatNeedEachOther: an OU, an account in it, a group and the membership are created in the
+// necessary order, regardless of the number of items that run at once.
 func TestJobOfItemsThatNeedEachOther(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.share=100")
 	var list strings.Builder
@@ -363,7 +363,8 @@ func TestOrderAroundWhatIsLeftOut(t *testing.T) {
 	cities(nil, "all is taken back")
 }
 
-// TestJobIsPlannedFirst: a dry run changes nothing, and Start then does what it showed.
+// TestJobIsPlannedFirst: the dry run of a job changes nothing, and Start then makes the changes that the dry
+// run has shown.
 func TestJobIsPlannedFirst(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	before := s.Snapshot()

@@ -18,8 +18,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestARestartGivesNothingBack: another gateway with the same folder still counts what a
-// credential has used of its hourly limit.
+// TestARestartGivesNothingBack: the amount of its hourly limit that a credential has used still counts at
+// another gateway with the same folder.
 func TestARestartGivesNothingBack(t *testing.T) {
 	folder, now, most := t.TempDir(), time.Now(), 2
 	ctx, cancel := context.WithTimeout(context.Background(), systemtest.Patience)

@@ -237,7 +237,7 @@ func TestLimitsAndGuardsOfMembers(t *testing.T) {
 	s.Rejects(as(systemtest.PlainToken, membersCall(http.MethodDelete, "Project Phoenix", "adm.beate")),
 		http.StatusForbidden, "forbidden")
 
-	// Limits apply to the member as named, to the group, and to its existing members.
+	// Limits apply to the named member, to the group, and to the existing members of the group.
 	s.Rejects(as(systemtest.DeskToken, membersCall(http.MethodPost, "Project Phoenix", "aschmidt")),
 		http.StatusNotFound, "not_found")
 	a = s.Rejects(as(systemtest.DeskToken,

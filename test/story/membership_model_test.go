@@ -68,8 +68,8 @@ func (m model) add(parent, child string) int {
 	return http.StatusCreated
 }
 
-// TestMembershipMatchesItsModel makes random changes and compares every answer,
-// and in the end every membership, with the prediction. A plain run has one of the two sequences.
+// TestMembershipMatchesItsModel makes random changes and compares every answer, and in the end every
+// membership, with the prediction. A plain run tries one of the two sequences.
 func TestMembershipMatchesItsModel(t *testing.T) {
 	const changes = 250
 	for _, seed := range thorough.Some([]uint64{0, 1}) {

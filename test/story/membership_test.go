@@ -95,8 +95,8 @@ func TestTheLifeOfAMembership(t *testing.T) {
 	assert.Empty(t, start.Compare(s.Snapshot()))
 }
 
-// TestThePrimaryGroupIsAMembership: a user is a member of its primary group, although no
-// attribute lists that (facts E18).
+// TestThePrimaryGroupIsAMembership: a user is a member of its primary group, although no attribute lists this
+// membership (facts E18).
 func TestThePrimaryGroupIsAMembership(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
@@ -325,7 +325,7 @@ func TestPrivilegedMembership(t *testing.T) {
 			assert.Contains(t, a.Envelope.Output, "'privileged'", group)
 		}
 	}
-	// The same applies one level below, because members of a nested group are members of the outer one.
+	// The same applies one level below, because members of a nested group are members of the outer group.
 	s.OK(systemtest.Call{Method: http.MethodPost,
 		Path: systemtest.GroupInGroupPath("Nested Level 2", "Help Desk")}, http.StatusCreated)
 	s.OK(systemtest.Call{Method: http.MethodPost,

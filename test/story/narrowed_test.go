@@ -19,8 +19,8 @@ import (
 // makes makes a change with a different value each time, and returns its id.
 type makes func(s *systemtest.System, n int) string
 
-// narrowing restricts a caller that had all rights. It made two changes, and afterwards can
-// see only the second one.
+// narrowing restricts a caller that had all rights. The caller made two changes, and can then see only the
+// second one.
 type narrowing struct {
 	limits          identity.Limits
 	scopes          []identity.Scope // empty means all
@@ -66,9 +66,8 @@ func changeOfName(s *systemtest.System, n int) string {
 	return madeBy(s, post("/api/DnsTxtRecord", record...))
 }
 
-// TestALiveStreamShowsTheRightsOfNow: an open stream and its cursors follow the rights that
-// the caller loses and regains. None of them shows a hidden change. A plain run narrows the rights in
-// three ways.
+// TestALiveStreamShowsTheRightsOfNow: an open stream and its cursors use the current rights of a caller that
+// loses and regains rights. Neither the stream nor a cursor reveals a hidden change.
 func TestALiveStreamShowsTheRightsOfNow(t *testing.T) {
 	t.Parallel()
 	for name, c := range narrowings {
@@ -139,8 +138,8 @@ func TestALiveStreamShowsTheRightsOfNow(t *testing.T) {
 	}
 }
 
-// TestItemsAreShownWithinEveryLimit: an item about a group and an item about a DNS name are
-// shown only within the limits, to the owner of the job and to others.
+// TestItemsAreShownWithinEveryLimit: an item for a group and an item for a DNS name are shown only if they
+// are within the viewer's limits, even to the owner of the job.
 func TestItemsAreShownWithinEveryLimit(t *testing.T) {
 	s, callers := visibleSystem(t)
 	owner := callers.set(identity.KindToken, identity.Limits{}, identity.All)

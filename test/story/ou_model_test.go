@@ -212,8 +212,8 @@ func sameName(a, b string) bool {
 	return strings.EqualFold(unmarked.Replace(a), unmarked.Replace(b))
 }
 
-// TestOUsMatchTheirModel makes random changes and compares every answer, and
-// everything that exists in the end, with the model. A plain run has one of the sequences.
+// TestOUsMatchTheirModel makes random changes and compares every answer, and in the end all OUs and
+// computers, with the model. A plain run tries one of the sequences.
 func TestOUsMatchTheirModel(t *testing.T) {
 	const steps = 300
 	for _, seed := range thorough.Some([]uint64{0, 1, 2, 3}) {

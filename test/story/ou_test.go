@@ -94,7 +94,7 @@ func TestTheLifeOfAnOU(t *testing.T) {
 	s.Rejects(systemtest.RenameOU("OU=other,"+systemtest.EmptyOU, "Story, Told"), http.StatusConflict, "conflict")
 	assert.Equal(t, true, s.OK(systemtest.ReadOU(path), http.StatusOK)["protected"])
 
-	// The OU is removed: first it is protected, then not empty, and then the whole tree is removed.
+	// The OU cannot be removed while it is protected, or while it is not empty. Then the whole tree is removed.
 	s.Rejects(systemtest.RemoveOU(path), http.StatusConflict, "protected")
 	s.Rejects(systemtest.RemoveOU(path, "Force", "true"), http.StatusConflict, "not_empty")
 	s.Rejects(systemtest.RemoveOU(path, "Recursive", "true"), http.StatusConflict, "protected")
@@ -239,8 +239,8 @@ func TestRemovingATreeOfOUs(t *testing.T) {
 	assert.Equal(t, false, s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/tree.user/Exists", nil)["exists"])
 }
 
-// TestHalfAProtection: an OU can be removed if it has its own part of a protection but its
-// parent's part is missing, which reads as unprotected (facts E37, E41).
+// TestHalfAProtection: an OU can be removed if it has its own part of a protection but the parent's part is
+// missing. Such an OU counts as unprotected (facts E37, E41).
 func TestHalfAProtection(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	half := s.OK(systemtest.CreateOU("Half", systemtest.EmptyOU, "IsProtected", "false"), http.StatusCreated)["path"].(string)
@@ -249,8 +249,8 @@ func TestHalfAProtection(t *testing.T) {
 	assert.Equal(t, false, s.OK(systemtest.ReadOU(half), http.StatusOK)["protected"])
 	a := s.Rejects(systemtest.RemoveOU(half, "Recursive", "true"), http.StatusForbidden, "directory_denied")
 	assert.Equal(t, "none", a.Envelope.Error.Outcome)
-	// An inherited Deny entry stays. The missing half of the protection is restored, and the
-	// answer reports that.
+	// An inherited Deny entry remains. The missing half of the protection is restored, and the answer reports
+	// that.
 	s.DenyEveryone(systemtest.EmptyOU, directory.RightDeleteTree, true)
 	a = s.Do(systemtest.RemoveOU(half, "Recursive", "true", "Force", "true"))
 	assert.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
@@ -263,8 +263,8 @@ func TestHalfAProtection(t *testing.T) {
 	s.Rejects(systemtest.ReadOU(half), http.StatusNotFound, "not_found")
 }
 
-// TestCreatingAnOUWhoseAccessListsAreHidden: the module fails after it has created the OU,
-// protected or not (facts E73). The OU is then removed.
+// TestCreatingAnOUWhoseAccessListsAreHidden: the module fails after it has created the OU, whether or not the
+// OU is protected (facts E73). The OU is then removed.
 func TestCreatingAnOUWhoseAccessListsAreHidden(t *testing.T) {
 	for _, isProtected := range []string{"true", "false"} {
 		t.Run(isProtected, func(t *testing.T) {
@@ -314,8 +314,8 @@ func TestATreeWithAControllerIsNotRemoved(t *testing.T) {
 	}
 }
 
-// TestFailedChangesAreUndone: if a late step of a change fails, everything is as before,
-// including protections.
+// TestFailedChangesAreUndone: if a late step of a change fails, all earlier steps are undone, including those
+// that lifted a protection.
 func TestFailedChangesAreUndone(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {

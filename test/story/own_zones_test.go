@@ -10,8 +10,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestZonesThatAnswerForOthers: like a forwarder, a zone can divert other owners' names, so
-// creating it needs the same rights.
+// TestZonesThatAnswerForOthers: like a forwarder, a zone can divert the names of other owners, so creating a
+// zone needs the same rights as creating a forwarder.
 func TestZonesThatAnswerForOthers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	zone := func(name string) systemtest.Call {

@@ -33,7 +33,8 @@ ns1.sub               IN A   10.1.0.3
 sub.field.example     IN NS  ns1.other.example.
 `
 
-// fieldWorld returns a world with the zone field.example on servers that read such names in the given way.
+// fieldWorld returns a world with the zone field.example, whose servers read names that end with the name of
+// their zone in the given way.
 func fieldWorld(t *testing.T, way zones.Reading) sandbox.Options {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "field.example.zone")
@@ -124,7 +125,7 @@ func TestARemovalTakesTheVeryRecordThatWasNamed(t *testing.T) {
 	}
 }
 
-// A delegation can be removed by the name in the list. None can be created at a doubled name.
+// A delegation can be removed by its name in the list. No delegation can be created at a doubled name.
 func TestADelegationOfADoubledName(t *testing.T) {
 	for name, way := range readings {
 		t.Run(name, func(t *testing.T) {

@@ -58,8 +58,8 @@ func storedPhoto(s *systemtest.System) []byte {
 	return data
 }
 
-// TestAPhotoIsStoredSmall: from any input, in base64 or as the body, the directory gets a
-// JPEG of at most 10 kB, and reads return that JPEG.
+// TestAPhotoIsStoredSmall: from any input, sent in base64 or as the body, the gateway stores a JPEG of at
+// most 10 kB, and reads return that JPEG.
 func TestAPhotoIsStoredSmall(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	assert.Nil(t, s.Record(s.Get(annasPhoto))["photo"], "she has none yet")

@@ -148,8 +148,8 @@ func TestWhenAPlanIsNotApplied(t *testing.T) {
 	s.Rejects(applying(change, p), http.StatusConflict, "plan_used")
 }
 
-// TestPlansOutsideTheLimitsAreNotKnown: a plan outside the limits of a credential is
-// reported as unknown, whatever else the credential may do.
+// TestPlansOutsideTheLimitsAreNotKnown: a plan outside the limits of a credential is reported as unknown,
+// regardless of the credential's other rights.
 func TestPlansOutsideTheLimitsAreNotKnown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "plans.otherCaller=true")
 	outside := update("dvlachos", map[string]any{"Department": "Quality", "Manager": "aschmidt"})
@@ -200,7 +200,7 @@ func TestAKeyOfAnUndoIsForOneChange(t *testing.T) {
 	s.Rejects(keyed(undoChange(second, nil), "undo-key-1"), http.StatusUnprocessableEntity, "key_reused")
 }
 
-// A plan that shows no change remains valid as long as there would be none.
+// A plan that shows no change remains valid as long as the call would change nothing.
 func TestAPlanWithoutChanges(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	enable := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/Enable"}
@@ -226,7 +226,7 @@ func TestAPlanOfAnotherCredential(t *testing.T) {
 	assert.Equal(t, "used", planned(s, p.ID).State)
 }
 
-// onlyOne makes simultaneous calls. One must succeed; the others must be refused.
+// onlyOne makes simultaneous calls. One of them must succeed, and the others must be refused.
 func onlyOne(t *testing.T, callers, refused int, call func(i int) systemtest.Answer) {
 	t.Helper()
 	var calls sync.WaitGroup
@@ -255,8 +255,8 @@ func TestAPlanIsAppliedOnce(t *testing.T) {
 	assert.Equal(t, "used", planned(s, p.ID).State)
 }
 
-// TestAPlanHoldsOrNothingIsChanged: a plan is either applied exactly or changes nothing, compared
-// with a model of a user's values. Others change some of them between the plan and its application.
+// TestAPlanHoldsOrNothingIsChanged: a plan is either applied exactly or changes nothing. The test compares a
+// user's values with a model, and changes some of them between the plan and its application.
 func TestAPlanHoldsOrNothingIsChanged(t *testing.T) {
 	const seed, steps = 22, 60
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -13,8 +13,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestNamesOfTheGatewayInDNS: the records with which clients find the gateway, and the names
-// in the settings, are guarded.
+// TestNamesOfTheGatewayInDNS: the records with which clients find the gateway, and records with names in the
+// settings, are guarded.
 func TestNamesOfTheGatewayInDNS(t *testing.T) {
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)

@@ -91,8 +91,8 @@ func TestGroupsThatGiveRoles(t *testing.T) {
 	needsPrivilege(s, systemtest.RenameOU(administrationOU, "Renamed"), "guarded objects lie below it")
 }
 
-// TestRolesComeBackFromTheBin: restoring a member of such a group, or the group itself,
-// needs the scope privileged, because memberships are restored as well.
+// TestRolesComeBackFromTheBin: restoring a group that a role names, or a member of such a group, needs the
+// scope privileged, because memberships are restored as well.
 func TestRolesComeBackFromTheBin(t *testing.T) {
 	s := withRoles(t, nil)
 	guid := func(path string) string {
@@ -119,7 +119,7 @@ func TestAPrimaryGroupGivesARole(t *testing.T) {
 		gatewayUsers)
 }
 
-// TestARoleForEverybody: if a role is for everybody, accounts are not guarded, because
+// TestARoleForEverybody: if everybody has a role, accounts are not guarded because of it, because a
 // membership gives nobody new rights.
 func TestARoleForEverybody(t *testing.T) {
 	everybody, err := sandbox.NewWorld(context.Background(), sandbox.Options{Seed: 1})
@@ -133,8 +133,8 @@ func TestARoleForEverybody(t *testing.T) {
 	}
 }
 
-// TestGroupsThatLimitsName: groups named by the limits of a credential are guarded, because
-// they decide what it may change. Tokens created while the gateway runs count as well.
+// TestGroupsThatLimitsName: groups named by the limits of a credential are guarded, because they decide which
+// objects the credential may change. Tokens created while the gateway runs count as well.
 func TestGroupsThatLimitsName(t *testing.T) {
 	file := authn.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
 	require.NoError(t, file.Edit(context.Background(), func(*authn.Document) error { return nil }))

@@ -92,7 +92,7 @@ func TestGuardedGroupsThatAreSet(t *testing.T) {
 	needsPrivilege(s, put("/api/ADUser/"+systemtest.SampleUser+"/Disable"), "rights of the gateway")
 }
 
-// TestTheGatewaysOwnAccount: the account of the gateway is guarded, whatever kind of account it is.
+// TestTheGatewaysOwnAccount: the account of the gateway is guarded, regardless of the kind of account.
 func TestTheGatewaysOwnAccount(t *testing.T) {
 	for name, account := range map[string]engine.Account{
 		"user":            {Domain: "CORP", User: "svc-adgateway", Machine: "GW1"},
@@ -197,8 +197,8 @@ func TestGuardedNamesInDNS(t *testing.T) {
 		http.StatusOK)
 }
 
-// TestNamesThatSpeakForGuardedNames: names that can be used in place of guarded names are
-// guarded as well, whatever their records are for and however they are written.
+// TestNamesThatSpeakForGuardedNames: names that can be used in place of guarded names are guarded as well,
+// regardless of the purpose of their records and of the spelling of the names.
 func TestNamesThatSpeakForGuardedNames(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "jobs.rate=0")
 	const zone = "corp.example"
@@ -240,7 +240,7 @@ func TestNamesThatSpeakForGuardedNames(t *testing.T) {
 	assert.Equal(t, "forbidden", itemsOf(s, job)[0]["code"], "the others would run")
 }
 
-// TestNamesThatLookLikeOthers: names that look like other names are refused to everybody.
+// TestNamesThatLookLikeOthers: no caller may use names that look like other names.
 func TestNamesThatLookLikeOthers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for name, want := range map[string]struct {

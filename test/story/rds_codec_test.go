@@ -54,8 +54,8 @@ func newCodecWithin(t testing.TB, limits engine.Limits) *codec {
 	return c
 }
 
-// encode runs the prelude's encoder on UTF-16LE text. refused reports that the encoder ended
-// with an error of the API.
+// encode runs the prelude's encoder on UTF-16LE text. refused is true if the encoder ended with an error of
+// the API.
 func (c *codec) encode(t testing.TB, raw []byte, given string) (out []byte, refused bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), systemtest.Patience)
@@ -115,8 +115,8 @@ func TestTheEncoderProducesTheVectors(t *testing.T) {
 	assert.Equal(t, utf16LE(want), out)
 }
 
-// FuzzRemoteDesktopCodecs: the gateway's decoder reads the output of the scripts' encoder, and other
-// settings stay unchanged. The encoder refuses to change a value that the decoder cannot read.
+// FuzzRemoteDesktopCodecs: the gateway's decoder can read the output of the scripts' encoder, and other
+// settings remain unchanged. The encoder refuses to change a value that the decoder cannot read.
 func FuzzRemoteDesktopCodecs(f *testing.F) {
 	for i, name := range []string{"v1.utf16", "v2.utf16", "v3.utf8", "v4.utf8"} {
 		raw := utf16LE(rdsVector(f, name))
@@ -269,8 +269,8 @@ func anyProperties(r *rand.Rand) []rdsProperty {
 	return properties
 }
 
-// TestForeignDataIsPreserved changes attributes with arbitrary content. All other content is
-// kept in order, unit by unit.
+// TestForeignDataIsPreserved changes settings in attributes with arbitrary content. All other content must be
+// preserved exactly and in order.
 func TestForeignDataIsPreserved(t *testing.T) {
 	c := newCodec(t)
 	ours := map[string][]string{
@@ -375,7 +375,8 @@ func TestConcurrentChangesAreNotOverwritten(t *testing.T) {
 	assert.Equal(t, []string{"Gateway.conflict", "somebody else", "0"}, said)
 }
 
-// TestBigValuesStayFast: the time for the longest possible attribute does not grow quadratically.
+// TestBigValuesStayFast: the time for a change does not grow quadratically with the length of the attribute,
+// up to the longest possible one.
 func TestBigValuesStayFast(t *testing.T) {
 	c := newCodecWithin(t, engine.Limits{Steps: 100_000}) // there are a thousand million pairs of characters
 	text := rdsVector(t, "v3.utf8")

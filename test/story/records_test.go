@@ -100,8 +100,8 @@ func TestTheLifeOfARecord(t *testing.T) {
 	}
 }
 
-// TestASetIsWhatWasPut: sets of records always equal a model while they are put, read and
-// removed in a random order.
+// TestASetIsWhatWasPut: sets of records always match a model while they are put, read and removed in random
+// order.
 func TestASetIsWhatWasPut(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	values := map[string][]string{
@@ -150,8 +150,8 @@ func TestASetIsWhatWasPut(t *testing.T) {
 	}
 }
 
-// TestPTRRecordsGoWithAddresses: a PTR record is created and removed together with its
-// address. An obstacle is found before anything is changed.
+// TestPTRRecordsGoWithAddresses: a PTR record is created and removed together with its address. If this is
+// impossible, the call fails before anything is changed.
 func TestPTRRecordsGoWithAddresses(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const path = "/api/DnsARecord"
@@ -185,8 +185,8 @@ func TestPTRRecordsGoWithAddresses(t *testing.T) {
 	assert.Len(t, a.Envelope.Warnings, 1, "there was no PTR record")
 }
 
-// TestChangesOfAddressesKeepTheirPTRRecords: after a change of an address its PTR record
-// exists, whether or not the server removes it during the change.
+// TestChangesOfAddressesKeepTheirPTRRecords: after a change of an address record, its PTR record exists,
+// whether or not the server removes the PTR record during the change.
 func TestChangesOfAddressesKeepTheirPTRRecords(t *testing.T) {
 	for keeps, warnings := range map[bool]int{true: 0, false: 1} {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, SetKeepsPTR: keeps})

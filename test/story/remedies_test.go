@@ -254,7 +254,7 @@ func treeOf(s *systemtest.System) (top, below string) {
 	return top, below
 }
 
-// deletedTree removes a tree. Its objects can be restored only after its top.
+// deletedTree removes a tree. The other objects in the tree can be restored only after its top.
 func deletedTree(s *systemtest.System) (r remedy) {
 	top, below := treeOf(s)
 	s.OK(systemtest.RemoveOU("OU=Top,"+systemtest.CorpOU, "Recursive", "true"), http.StatusOK)
@@ -300,7 +300,8 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 	}
 }
 
-// TestEveryAdviceIsTried: each script message that advises a remedy has a case above, or a reason why not.
+// TestEveryAdviceIsTried: each script message that advises a remedy has a case above, or a reason for having
+// none.
 func TestEveryAdviceIsTried(t *testing.T) {
 	for _, text := range adviceOf(t) {
 		tried := slices.ContainsFunc(remedies, func(r remedy) bool {

@@ -30,7 +30,8 @@ func removeComputer(name string, pairs ...string) systemtest.Call {
 
 const devicesOfAnna = "CN=ExchangeActiveSyncDevices," + systemtest.SampleUserDN
 
-// withDevices gives Anna the objects that Exchange stores below a user: a container with two devices.
+// withDevices gives Anna the objects that Exchange stores below a user, which are a container and two devices
+// in it.
 func withDevices(s *systemtest.System) {
 	s.AddObject(devicesOfAnna, "msExchActiveSyncDevices")
 	s.AddObject("CN=iPhone\\C2\\A7one,"+devicesOfAnna, "msExchActiveSyncDevice")
@@ -42,8 +43,8 @@ func protect(t testing.TB, s *systemtest.System, dn string) {
 	require.NoError(t, s.DC1().SetProtected(context.Background(), dn, true))
 }
 
-// TestAUserIsRemovedWithWhatIsBelow: the devices that Exchange stores below a user do not prevent
-// the removal. It is a single change, and one undo restores all objects from the Recycle Bin.
+// TestAUserIsRemovedWithWhatIsBelow: the devices that Exchange stores below a user do not prevent the
+// removal. The removal is a single change, and one undo restores all objects from the Recycle Bin.
 func TestAUserIsRemovedWithWhatIsBelow(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=4")
 	withDevices(s)
@@ -175,7 +176,7 @@ func TestARemovalThatTheDirectoryDeniesKeepsProtections(t *testing.T) {
 	withDevices(s)
 	protect(t, s, devicesOfAnna)
 	s.DenyEveryone(systemtest.SampleUserDN, directory.RightDeleteTree, false)
-	// Force lifts the user's half of a protection, but an inherited denial stays.
+	// Force lifts the user's half of a protection, but an inherited denial remains.
 	s.DenyEveryone("OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example", directory.RightDeleteTree, true)
 	a := s.Do(removeUser(systemtest.SampleUser, "Force", "true", "Recursive", "true"))
 	require.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
@@ -186,8 +187,8 @@ func TestARemovalThatTheDirectoryDeniesKeepsProtections(t *testing.T) {
 	assert.True(t, on)
 }
 
-// TestAConflictObjectComesBack: a conflict object is restored under its name without the
-// suffix that the directory added. If that name is in use, the answer says so.
+// TestAConflictObjectComesBack: a conflict object is restored under its name without the suffix that the
+// directory added. If that name is in use, the answer reports that.
 func TestAConflictObjectComesBack(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "twins.ldif")
 	twin := func(name, account string) string {

@@ -114,8 +114,8 @@ func TestAPasswordIsNotShown(t *testing.T) {
 	assert.Contains(t, string(denied.Body), "msFVE-RecoveryPassword")
 }
 
-// TestARefusalDoesNotTellOfASecret: callers who may not read a secret get the same answer whether it is
-// there, is encrypted for others, or does not exist.
+// TestARefusalDoesNotTellOfASecret: callers who may not read a secret get the same answer whether the secret
+// exists, is encrypted for others, or does not exist.
 func TestARefusalDoesNotTellOfASecret(t *testing.T) {
 	const otherID = "00000000-3a1e-4c0b-9e57-1c2d3e4f5a6b"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
@@ -157,7 +157,7 @@ func TestARefusalDoesNotTellOfASecret(t *testing.T) {
 			}
 		})
 	}
-	// Controllers have passwords of their own kind: one with LAPS and one without are the same.
+	// Domain controllers have another kind of password, so a controller with LAPS is treated like one without.
 	call := revealing("DC1")
 	call.Token = systemtest.PlainToken
 	want := named(s.Rejects(call, http.StatusForbidden, "forbidden"), "DC1")
@@ -170,8 +170,8 @@ func TestARefusalDoesNotTellOfASecret(t *testing.T) {
 	assert.Equal(t, want, named(s.Rejects(call, http.StatusForbidden, "forbidden"), "DC1"))
 }
 
-// TestThePasswordOfALocalAdministratorExpires: the password expires at once, and the undo restores its
-// expiry.
+// TestThePasswordOfALocalAdministratorExpires: a change makes the password expire at once, and its undo
+// restores the earlier expiry.
 func TestThePasswordOfALocalAdministratorExpires(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for computer, kind := range map[string]string{"PC01": "windows", "PC02": "legacy", "PC03": "windows"} {
@@ -252,8 +252,8 @@ func TestTheAuditNamesTheCallerBeforeTheSecretIsRead(t *testing.T) {
 	assert.NotContains(t, string(text), "Sandbox-Local")
 }
 
-// TestFewSecretsAnHour: revealed secrets count towards an hourly limit, also after a
-// restart. The log names a caller that has seen many.
+// TestFewSecretsAnHour: revealed secrets count towards an hourly limit, even after a restart. The log names a
+// caller who has seen many secrets.
 func TestFewSecretsAnHour(t *testing.T) {
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)

@@ -44,14 +44,14 @@ func account(s *systemtest.System, name string) *directory.Object {
 	return found[0]
 }
 
-// others are further objects by class: an object that only privileged callers may change,
-// and one outside a limited token's OU.
+// others contains further objects by class: an object that only privileged callers may change, and one
+// outside a limited token's OU.
 var others = map[string][]string{
 	"user": {"Administrator", "krbtgt", "nioannidis"}, "group": {"Domain Admins", "Administrators", "Project Phoenix"}, "computer": {"DC1", "WEB1"},
 }
 
-// A SID identifies an object wherever a GUID does, with the same answer, limits and guard. A
-// normal test run tries a share of the parameters.
+// A SID is accepted wherever a GUID is, with the same answer, limits and guard. A normal test run tries a
+// share of the parameters.
 func TestASIDIsAcceptedWhereverAGUIDIs(t *testing.T) {
 	rows := 0
 	for _, op := range opstest.Own() {

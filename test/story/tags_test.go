@@ -147,7 +147,7 @@ func TestATagIsTheSameForAll(t *testing.T) {
 	assert.True(t, found)
 }
 
-// TestOfTwoChangesWithOneTagOneIsMade: of many concurrent changes with the same tag, exactly one is made.
+// TestOfTwoChangesWithOneTagOneIsMade: of several concurrent changes with the same tag, exactly one is made.
 func TestOfTwoChangesWithOneTagOneIsMade(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const rounds, callers = 10, 6
@@ -220,7 +220,8 @@ func TestGuardsAndKeysThatAreRequired(t *testing.T) {
 	s.OK(keyed(group, "key-4711"), http.StatusCreated)
 }
 
-// TestIfNoneMatchOfWhatIsThere: the guard refuses the creation before the directory reports a conflict.
+// TestIfNoneMatchOfWhatIsThere: If-None-Match makes the gateway refuse the creation of an existing object
+// before the directory reports a conflict.
 func TestIfNoneMatchOfWhatIsThere(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
@@ -246,7 +247,7 @@ func TestIfNoneMatchOfWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestAnUndoWithATag: an undo with a tag is made only in the state that the caller knows.
+// TestAnUndoWithATag: an undo with a tag is made only if the object is in the state that the caller knows.
 func TestAnUndoWithATag(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	a := s.Do(update("aschmidt", map[string]any{"City": "Berlin", "Office": "B1"}))

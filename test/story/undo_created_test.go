@@ -25,8 +25,8 @@ func putting(path string, params map[string]any) systemtest.Call {
 	return systemtest.Call{Method: http.MethodPut, Path: path, Params: params}
 }
 
-// spoiling are calls that create an object, each with a call that changes it afterwards and
-// the field that then differs.
+// spoiling contains calls that create an object, each with a call that changes the object afterwards and the
+// field that then differs.
 var spoiling = map[string]struct {
 	create, spoil systemtest.Call
 	field         string
@@ -88,8 +88,8 @@ func aSet(data string, ttl int) map[string]any {
 		"Data": strings.Split(data, "\n"), "TimeToLive": ttl}
 }
 
-// TestWhatIsCreatedIsRemovedOnlyAsItWasCreated: the undo of a creation does not remove an
-// object that has changed since, and its dry run reports that.
+// TestWhatIsCreatedIsRemovedOnlyAsItWasCreated: the undo of a creation does not remove an object that has
+// changed since, and the dry run of the undo reports that.
 func TestWhatIsCreatedIsRemovedOnlyAsItWasCreated(t *testing.T) {
 	tried := map[string]bool{}
 	for name, c := range spoiling {
@@ -113,7 +113,8 @@ func TestWhatIsCreatedIsRemovedOnlyAsItWasCreated(t *testing.T) {
 			}
 		})
 	}
-	// No operation changes the objects that these create, or another operation creates the same objects.
+	// These operations are not tested, because no operation changes the objects that they create, or because
+	// another operation creates the same objects.
 	untried := []string{"group.createDistribution", "delegation.create", "nameServer.create"}
 	for _, op := range opstest.Own() {
 		if op.Effect.Writes() && strings.Contains(op.ID, ".create") && op.Undo.Never == "" &&

@@ -29,9 +29,8 @@ func reading() []identity.Scope {
 
 func inDNS(op *ops.Operation) bool { return op.Lane == ps.DNS }
 
-// TestNobodyUndoesWhatHeMayNotChange covers every change of every row, by every kind of caller that
-// lacks a scope for it or is limited to something else. A plain run tries one kind of caller for
-// each.
+// TestNobodyUndoesWhatHeMayNotChange covers every change of every row, with every kind of caller that lacks a
+// scope for the change or is limited to other objects. A plain run tries one kind of caller for each change.
 func TestNobodyUndoesWhatHeMayNotChange(t *testing.T) {
 	s, callers := visibleSystem(t)
 	all, refused := []identity.Scope{identity.All}, []int{http.StatusForbidden, http.StatusNotFound}
@@ -64,7 +63,7 @@ func TestNobodyUndoesWhatHeMayNotChange(t *testing.T) {
 				for _, kind := range thorough.Some(kinds, op.ID, name) {
 					tries++
 					a := s.Do(undo.As(callers.set(kind, c.limits, c.scopes...)))
-					// it cannot be undone at all, and the caller may know that
+					// the change cannot be undone at all, and the caller may know that
 					if a.Status == http.StatusUnprocessableEntity {
 						assert.Equal(t, "not_undoable", a.Envelope.Error.Code, "%s, %s: %s", name, kind, a.Body)
 						assert.Equal(t, "reading only", name)

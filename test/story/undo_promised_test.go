@@ -13,8 +13,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestWhatIsPromisedCanBeUndone: an undo does what a plan and the history promise about it,
-// with and without the Recycle Bin.
+// TestWhatIsPromisedCanBeUndone: an undo has the effect that the plan and the history promise, with and
+// without the Recycle Bin.
 func TestWhatIsPromisedCanBeUndone(t *testing.T) {
 	for name, world := range map[string]sandbox.Options{"with the bin": {Seed: 1},
 		"without the bin": {Seed: 1, NoRecycleBin: true}} {
@@ -49,7 +49,8 @@ func TestTimesToLiveCanBeUndone(t *testing.T) {
 	}
 }
 
-// tryUndo makes a change, undoes it, and compares the result with the promises in its plan and its record.
+// tryUndo makes a change, undoes it, and compares the result with the promises in the plan and in the
+// history.
 func tryUndo(s *systemtest.System, call systemtest.Call, lost bool) {
 	planned, _ := dryRun(s, call)
 	made := s.Do(call)

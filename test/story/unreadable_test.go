@@ -15,7 +15,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// restarts runs gateways over one domain and one folder, one after another.
+// restarts runs gateways with the same domain and folder, one after another.
 type restarts struct {
 	t        *testing.T
 	world    *sandbox.World
@@ -83,8 +83,8 @@ func TestADamagedChangeHidesNoOther(t *testing.T) {
 	})
 }
 
-// TestAnotherKeyOfTheStore: with a key that opens no value, reads work, but nothing is
-// changed or written. With the correct key, everything is available again.
+// TestAnotherKeyOfTheStore: with a key that opens no value, reads work, but changes are refused and nothing
+// is written to the store. With the correct key, everything is available again.
 func TestAnotherKeyOfTheStore(t *testing.T) {
 	for name, without := range map[string]int{"with the proof of the key": 0,
 		"of a store from before the proof": 1} {

@@ -20,8 +20,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestAllFieldsAndSomeAreTheSame: a field has the same value in a record of all fields and
-// in a record of some, although different lines of the script write them.
+// TestAllFieldsAndSomeAreTheSame: a field has the same value in a record with all fields and in a record with
+// some fields, although different lines of the script write these records.
 func TestAllFieldsAndSomeAreTheSame(t *testing.T) {
 	names := schema.User.All().Names()
 	assert.Contains(t, string(scripts.Prelude(ps.Directory).Text),

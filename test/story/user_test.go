@@ -69,7 +69,7 @@ func TestTheLifeOfAUser(t *testing.T) {
 	assert.Contains(t, listed.Envelope.Result, made)
 	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/JANE"}, http.StatusConflict, "conflict")
 
-	// A missing input changes nothing, an empty one clears the value, and any other sets it.
+	// A missing input changes nothing, an empty input clears the value, and any other input sets it.
 	changed := s.Put("/api/ADUser/jane", map[string]any{"FirstName": "Janet", "Description": "", "Country": "", "Manager": "", "POBox": ""})
 	want := maps.Clone(made)
 	want["firstName"], want["description"], want["country"], want["manager"], want["streetPoBox"], want["modified"] = "Janet", nil, nil, nil, nil, changed["modified"]
@@ -124,8 +124,8 @@ func TestTheLifeOfAUser(t *testing.T) {
 	assert.NotContains(t, s.Log.String(), systemtest.GoodPassword)
 }
 
-// TestImpossibleUpdatesAreRejected: the error names the parameter, and no part of the update
-// is made, in every language of Windows.
+// TestImpossibleUpdatesAreRejected: in every language of Windows, the error names the parameter, and no part
+// of the update is made.
 func TestImpossibleUpdatesAreRejected(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
@@ -288,7 +288,8 @@ func TestGeneratedPasswords(t *testing.T) {
 	assert.Len(t, answer.Result["password"], 24)
 }
 
-// TestUnlocking: a user locked out by wrong passwords can be unlocked; a second unlock changes nothing.
+// TestUnlocking: a user who was locked out by wrong passwords can be unlocked. A second unlock changes
+// nothing.
 func TestUnlocking(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/lock", Params: map[string]any{"Password": systemtest.GoodPassword, "ChangePasswordNextLogon": false}}, http.StatusCreated)
@@ -330,8 +331,8 @@ func TestLastLogon(t *testing.T) {
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/dvlachos/LastLogon", Token: systemtest.LimitedToken}, http.StatusNotFound, "not_found")
 }
 
-// TestLastLogonAsksReadOnlyControllersToo: read-only controllers are asked as well, because
-// they do not replicate what they store.
+// TestLastLogonAsksReadOnlyControllersToo: read-only controllers are queried as well, because they do not
+// replicate the logons that they store.
 func TestLastLogonAsksReadOnlyControllersToo(t *testing.T) {
 	ctx := context.Background()
 	w, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})

@@ -26,8 +26,8 @@ import (
 	"adgateway/test/thorough"
 )
 
-// credentials are callers of all kinds, whose rights a test changes while they are used.
-// Other callers are authenticated by the system's own authenticator.
+// credentials authenticates callers of all kinds. A test changes their rights while it uses them. Other
+// callers are authenticated by the system's own authenticator.
 type credentials struct {
 	authn.Authenticator
 
@@ -84,7 +84,7 @@ var elsewhere = identity.Limits{
 	OUs: []string{"OU=Nobody,DC=corp,DC=example"}, Zones: []string{"nobody.example"},
 }
 
-// otherGroups and otherNames are limits of one kind that no sample touches.
+// otherGroups and otherNames are limits to groups and to names that no sample uses.
 var (
 	otherGroups = identity.Limits{Groups: []string{"Nobody's group"}}
 	otherNames  = identity.Limits{Names: []string{"nobody.example"}}
@@ -97,8 +97,8 @@ func aboutGroup(op *ops.Operation) bool {
 		op.Scope == identity.MemberWrite && !primary
 }
 
-// looking are the scopes that show stored changes and jobs, without the scopes for reading
-// the objects themselves.
+// looking contains the scopes for viewing stored changes and jobs, but not the scopes for reading the objects
+// themselves.
 var looking = []identity.Scope{identity.ChangeRead, identity.ChangeUndo, identity.JobRead, identity.OpsRead}
 
 // but returns all scopes except some.
@@ -115,7 +115,7 @@ func demandsReading(op *ops.Operation) bool {
 	})
 }
 
-// leftovers are the items that the calls of a row have left in the store.
+// leftovers contains the items that the calls of a row have left in the store.
 type leftovers struct {
 	op           *ops.Operation
 	plan, change string
@@ -137,9 +137,8 @@ func keep(s *systemtest.System, callers *credentials, op *ops.Operation, kind st
 	return leftovers{op, p.ID, a.Header.Get("X-Change-Id"), c, a}
 }
 
-// TestWhatIsKeptIsShownByTheRightsOfNow: for every change of every row, every kind of caller sees
-// what it may read now, and nothing outside its limits. A plain run tries one kind for each, and
-// one row in three.
+// TestWhatIsKeptIsShownByTheRightsOfNow: for every change of every row, every kind of caller sees only what
+// its current scopes and limits allow. A plain run tries one kind of caller for each change.
 func TestWhatIsKeptIsShownByTheRightsOfNow(t *testing.T) {
 	t.Parallel()
 	s, callers := visibleSystem(t)
@@ -273,7 +272,7 @@ func codesOf(a systemtest.Answer) (codes []string) {
 	return codes
 }
 
-// listed compares what each caller may read with the list of changes, as a whole and page by
+// listed compares the changes that each caller may read with the list of changes, read as a whole and page by
 // page, and with the answers of Wait and the stream.
 func listed(s *systemtest.System, callers *credentials, all []leftovers, count map[string]int) {
 	s.T.Helper()
@@ -314,7 +313,7 @@ func listed(s *systemtest.System, callers *credentials, all []leftovers, count m
 	}
 }
 
-// raw sends a request with a credential. The answer is not an envelope.
+// raw sends a request with a credential and returns the answer, which is not an envelope.
 func raw(t *testing.T, s *systemtest.System, name, path string) systemtest.Answer {
 	r := get(t, s, path)
 	r.Header.Set("Auth-Token", "Bearer "+name)
@@ -434,8 +433,8 @@ func TestWritingDoesNotImplyReading(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, undone.Status)
 }
 
-// TestAnUndoWithoutTheRightToRead: an undo needs only the rights to write, and shows no
-// values to a caller that may not read.
+// TestAnUndoWithoutTheRightToRead: an undo needs only the rights to write, and shows no values to a caller
+// that may not read the object.
 func TestAnUndoWithoutTheRightToRead(t *testing.T) {
 	s, callers := visibleSystem(t)
 	change := func(department string) string {
@@ -464,8 +463,8 @@ func TestAnUndoWithoutTheRightToRead(t *testing.T) {
 	}
 }
 
-// TestFiltersTellWhatMayBeRead: a filter on memberships needs their scope, and a manager
-// outside the limits counts as none.
+// TestFiltersTellWhatMayBeRead: a filter on memberships needs the scope for reading memberships, and a
+// manager outside the limits counts as no manager.
 func TestFiltersTellWhatMayBeRead(t *testing.T) {
 	s, callers := visibleSystem(t)
 	for path, filters := range map[string][]string{

@@ -33,8 +33,8 @@ type delivery struct {
 	secrets  []int // numbers of the secrets that signed the message
 }
 
-// verify checks a message as the standard requires: an HMAC over id, time and body, with the
-// key that follows whsec_. It shares no code with the signer.
+// verify checks a message as the standard requires, with an HMAC over id, time and body whose key follows
+// whsec_ in the secret. It shares no code with the signer.
 func verify(r *http.Request, body []byte, secrets ...string) (by []int, fault string) {
 	seconds, err := strconv.ParseInt(r.Header.Get("webhook-timestamp"), 10, 64)
 	if err != nil || time.Since(time.Unix(seconds, 0)).Abs() > 5*time.Minute {
@@ -62,7 +62,7 @@ func verify(r *http.Request, body []byte, secrets ...string) (by []int, fault st
 	return by, ""
 }
 
-// inbox is a receiver that keeps its address when it is down for a while.
+// inbox is a receiver that keeps its address while it is down.
 type inbox struct {
 	t       *testing.T
 	address string
@@ -116,8 +116,8 @@ const (
 	freshSecret = "whsec_YW5vdGhlci1zZWNyZXQtb2YtdGhlLXJlY2VpdmVy"
 )
 
-// TestWebhooksTellOfChanges: a receiver that is down misses nothing, whether it restarts or
-// the gateway does, and a secret can be replaced without a gap.
+// TestWebhooksTellOfChanges: a receiver that is down for a while misses no change, even if the gateway
+// restarts meanwhile. A secret can be replaced without losing a message.
 func TestWebhooksTellOfChanges(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	folder := t.TempDir()
@@ -205,8 +205,8 @@ func figures(s *systemtest.System) string {
 	return string(s.Send(request).Body)
 }
 
-// TestWebhooksTellOfJobs: the end of a job is sent with its record. A receiver with types
-// gets only those types.
+// TestWebhooksTellOfJobs: the message about the end of a job contains the record of the job. A receiver for
+// certain types gets only messages of these types.
 func TestWebhooksTellOfJobs(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte(storySecret), 0o600))

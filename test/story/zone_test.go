@@ -298,7 +298,7 @@ func TestTheLifeOfAForwarder(t *testing.T) {
 	// A delegated name may also be forwarded, because that hides nothing else.
 	s.OK(ask("POST", forwarderPath+"lab.corp.example", "MasterServers", "10.9.0.10"), http.StatusCreated)
 	s.OK(ask("DELETE", forwarderPath+"lab.corp.example"), http.StatusOK)
-	// The operation for reverse zones does not remove forwarders; that would need the scope privileged.
+	// The operation for reverse zones does not remove forwarders, because that would need the scope privileged.
 	s.OK(ask("POST", forwarderPath+"9.10.in-addr.arpa", "MasterServers", "10.9.0.10"), http.StatusCreated)
 	s.Rejects(ask("DELETE", "/api/DnsReverseLookupZone/10.9.0.0/16").As(systemtest.PlainToken),
 		http.StatusConflict, "conflict")
@@ -367,8 +367,8 @@ func TestAgingAndStatistics(t *testing.T) {
 	assert.Equal(t, map[string]any{"received": 0.0, "succeeded": 0.0, "failed": 0.0}, counted["transfers"])
 }
 
-// TestZonesOutsideTheLimits: a credential sees and creates only zones within its limits.
-// This is decided before anything is looked up.
+// TestZonesOutsideTheLimits: a credential can see and create only zones within its limits. The gateway checks
+// the limits before it looks up anything.
 func TestZonesOutsideTheLimits(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, c := range []systemtest.Call{
@@ -383,7 +383,7 @@ func TestZonesOutsideTheLimits(t *testing.T) {
 		a := s.Rejects(c.As(systemtest.LimitedToken), http.StatusForbidden, "limit")
 		assert.Contains(t, a.Envelope.Output, "corp.example", "the answer names the zones of the credential")
 	}
-	// The answer reports that a zone outside the limits would lose records, but not which.
+	// The answer reports that a zone outside the limits would lose records, but does not name the zone.
 	hidden := s.Rejects(ask("POST", lookupPath+systemtest.SubZone).As(systemtest.SubZoneToken),
 		http.StatusConflict, "not_empty")
 	assert.Equal(t, "'dev.corp.example' would hide records that the zone above it has at and below this "+

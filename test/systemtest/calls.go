@@ -18,8 +18,8 @@ func Merge[V any](tables ...map[string]V) map[string]V {
 	return all
 }
 
-// CallFor returns a request for op with params. Path parameters are inserted into the path;
-// those missing from params keep their placeholders.
+// CallFor returns a request for op with params. It inserts path parameters into the path. Parameters that are
+// missing from params keep their placeholders.
 func CallFor(op *ops.Operation, params map[string]any) Call {
 	c := Call{Method: op.Method, Path: op.Path, Params: map[string]any{}}
 	for name, value := range params {

@@ -45,8 +45,8 @@ func (s *System) CreateTree(parent string) string {
 	return root
 }
 
-// AddObject adds an object directly to the directory, bypassing the gateway. attributes
-// alternates names and values.
+// AddObject adds an object directly to the directory, bypassing the gateway. attributes contains alternating
+// names and values.
 func (s *System) AddObject(dn, class string, attributes ...string) {
 	s.T.Helper()
 	values := []directory.Values{{Name: "objectClass", Values: []any{class}}}

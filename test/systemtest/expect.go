@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// GoodCall sends the sample of op, checks the answer against the operation and the world
-// against the operation's effect, and undoes the change.
+// GoodCall sends the sample of op, compares the answer with the declaration of the operation and the changes
+// in the world with the declared effect, and undoes the change.
 func (s *System) GoodCall(op *ops.Operation) {
 	s.Prepare(op)
 	start := s.Snapshot()
@@ -48,14 +48,14 @@ func (s *System) Prepare(op *ops.Operation) bool {
 	return needed
 }
 
-// Undo undoes the last change by op through the history, unless a part of the change cannot
-// be undone or the change is undone already.
+// Undo undoes the last change by op through the history, unless a part of the change cannot be undone or the
+// change has already been undone.
 func (s *System) Undo(op *ops.Operation) {
 	s.T.Helper()
 	if !op.Effect.Writes() || op.Undo.Never != "" {
 		return
 	}
-	// The operation is not used as a filter, because the gateway would then read the whole history.
+	// The request does not filter by the operation, because the gateway would then read the whole history.
 	listed := s.Do(Call{Method: http.MethodGet, Path: "/api/Changes", Params: map[string]any{"Limit": 1}})
 	require.Equal(s.T, http.StatusOK, listed.Status, "%s", listed.Body)
 	if len(listed.Envelope.Result) == 0 || listed.Envelope.Result[0]["operation"] != op.ID {

@@ -12,8 +12,8 @@ import (
 	"adgateway/cmd/adgateway/app"
 )
 
-// Number returns the value of an environment variable, or otherwise if it is not set. It is
-// meant for longer runs by hand.
+// Number returns the value of an environment variable, or otherwise if the variable is not set. Such
+// variables are meant for longer runs by hand.
 func Number(t testing.TB, name string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(name)

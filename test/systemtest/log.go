@@ -46,8 +46,8 @@ const (
 	maxLine     = 2000 // bytes per log line
 )
 
-// failures records a test's requests that got a 5xx answer. If the test fails, the log lines
-// about them are reported. It is safe for concurrent use.
+// failures records the requests of a test that got a 5xx answer. If the test fails, it reports the log lines
+// about these requests. It is safe for concurrent use.
 type failures struct {
 	mu       sync.Mutex
 	requests []failure

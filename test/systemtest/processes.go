@@ -61,9 +61,9 @@ func (*Nonces) Only(t *testing.T, nonce string, body []byte) {
 // stand-in for a PowerShell process.
 const EngineVariable = "TEST_ENGINE"
 
-// Main runs the tests of a package that runs its sessions in processes of its own test
-// binary. With EngineVariable in the environment, the binary is such a process. Every
-// package that uses Processes calls Main in its TestMain.
+// Main runs the tests of a package that runs its sessions in processes of its own test binary. If
+// EngineVariable is in the environment, the binary runs as such a process instead. Every package that uses
+// Processes must call Main in its TestMain.
 func Main(m *testing.M) {
 	if os.Getenv(EngineVariable) != "" {
 		os.Exit(remotetest.Engine(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
@@ -81,10 +81,10 @@ var standIn struct {
 	folder, path string
 }
 
-// standInPath returns the executable of the processes, or "" for the test binary. With the
-// race detector a process takes five times as long to start, and the tests start hundreds,
-// so the executable is built without it. The processes share no memory with the gateway, and
-// the packages of the engine have race tests of their own.
+// standInPath returns the executable of the processes, or "" for the test binary. With the race detector a
+// process takes five times as long to start, and the tests start hundreds of processes, so the executable is
+// built without the race detector. The processes share no memory with the gateway, and the packages of the
+// engine have their own race tests.
 func standInPath() string {
 	standIn.once.Do(func() {
 		info, ok := debug.ReadBuildInfo()
@@ -168,8 +168,8 @@ func (p *Processes) OnlySessionsLeft(t *testing.T) {
 		10*time.Millisecond)
 }
 
-// NoGoroutinesLeft checks, after a system has been stopped, that no goroutine is left that
-// was started after before was recorded.
+// NoGoroutinesLeft checks, after a system has been stopped, that no goroutine is left except those recorded
+// in before.
 func NoGoroutinesLeft(t *testing.T, before goleak.Option) {
 	t.Helper()
 	http.DefaultClient.CloseIdleConnections()

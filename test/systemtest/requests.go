@@ -39,8 +39,8 @@ func (c Call) As(token string) Call {
 // ComputerPath returns the path of a computer.
 func ComputerPath(name string) string { return "/api/Computers/" + url.PathEscape(name) }
 
-// RegisterComputer returns a request that creates a computer. In all functions of this file,
-// more alternates names and values of further parameters.
+// RegisterComputer returns a request that creates a computer. In all functions of this file, more contains
+// alternating names and values of further parameters.
 func RegisterComputer(name string, more ...string) Call {
 	return Call{Method: http.MethodPost, Path: ComputerPath(name) + "/Register", Params: pairs(more...)}
 }
@@ -68,7 +68,7 @@ func ListComputers(more ...string) Call {
 	return Call{Method: http.MethodGet, Path: "/api/Computers", Params: pairs(more...)}
 }
 
-// NamesOfComputers returns the names of the computers in an answer; never nil.
+// NamesOfComputers returns the names of the computers in an answer. The result is never nil.
 func NamesOfComputers(a Answer) []string {
 	names := []string{}
 	for _, record := range a.Envelope.Result {

@@ -1,6 +1,6 @@
-// Package systemtest runs the whole gateway with a sandbox, behind HTTP, for the packages in test.
-// New starts a System; Call and Answer are its requests and replies; Samples has a valid call of
-// every operation; Processes runs the sessions in separate processes. Only tests import it.
+// Package systemtest runs the whole gateway with a sandbox for the packages in test, which call it over HTTP.
+// New starts a System. Call and Answer are its requests and replies. Samples has a valid call of every
+// operation. Processes runs the sessions in separate processes. Only tests import this package.
 package systemtest
 
 import (
@@ -45,7 +45,7 @@ const (
 	LimitedToken = "limited-token"  // every scope, in one OU and one zone only
 	SubZoneToken = "sub-zone-token" // every scope, in SubZone only, which does not exist
 	CorpToken    = "corp-token"     // every scope, in CorpOU only
-	DeskToken    = "desk-token"     // every scope, in that OU and for some groups only
+	DeskToken    = "desk-token"     // every scope, but only in that OU and for some groups
 	ClassicToken = "classic-token"  // every scope, classic dialect
 	OlderToken   = "older-token"    // every scope, classic dialect, secrets in the query
 	GroupToken   = "group-token"    // every scope, anywhere, but for some groups only
@@ -63,12 +63,12 @@ const (
 	LimitedName = "host.corp.example" // the limit of HostToken
 )
 
-// deskGroups are the groups of DeskToken: two by account name, of which one does not exist,
+// deskGroups contains the groups of DeskToken. Two are given by account name, of which one does not exist,
 // one by DN and one by GUID.
 var deskGroups = []string{"vpn users", "Team",
 	"cn=ALL Staff, OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example", helpDeskGUID}
 
-// System is the whole gateway over a sandbox, behind HTTP.
+// System is a whole gateway with a sandbox, which tests call over HTTP.
 type System struct {
 	T     testing.TB // receives the failures
 	URL   string
@@ -79,8 +79,8 @@ type System struct {
 	failed *failures // of T
 }
 
-// unhurried are settings that prevent requests from failing because the machine is busy. The
-// settings of a test are applied after them.
+// unhurried contains settings that prevent requests from failing because the machine is busy. The settings of
+// a test are applied after these.
 var unhurried = []string{"pool.maxWait=3m", "pool.startTimeout=3m", "http.readTimeout=3m",
 	"http.writeTimeout=3m"}
 
@@ -103,7 +103,7 @@ func New(t testing.TB, world sandbox.Options, overrides ...string) *System {
 	return NewOn(t, w, w.Starter(), overrides...)
 }
 
-// NewOn is New with an existing world and a starter for its sessions.
+// NewOn is like New, with an existing world and a starter for its sessions.
 func NewOn(t testing.TB, w *sandbox.World, starter session.Starter, overrides ...string) *System {
 	t.Helper()
 	return NewWithSessions(t, w, session.Config{Starter: starter}, overrides...)
@@ -115,7 +115,7 @@ func NewWithSessions(t testing.TB, w *sandbox.World, sessions session.Config, ov
 	return NewWith(t, w, sessions, func(*app.Options) {}, overrides...)
 }
 
-// NewWith is NewWithSessions with a function that may adjust the options of the stack.
+// NewWith is like NewWithSessions, with a function that may adjust the options of the stack.
 func NewWith(
 	t testing.TB, w *sandbox.World, sessions session.Config, change func(*app.Options), overrides ...string,
 ) *System {
@@ -147,7 +147,7 @@ func NewWith(
 	return s
 }
 
-// In returns the same system, which reports to another test, such as a subtest.
+// In returns the same system, but with another test, such as a subtest, that receives the failures.
 func (s *System) In(t testing.TB) *System {
 	copied := *s
 	copied.report(t)
@@ -162,7 +162,7 @@ func (s *System) Snapshot() sandboxtest.Snapshot {
 	return snapshot
 }
 
-// tokens holds the tokens above, with their scopes and limits.
+// tokens returns an authenticator for the tokens above, with their scopes and limits.
 func tokens(t testing.TB) *authn.Static {
 	t.Helper()
 	var plain []identity.Scope
@@ -298,8 +298,8 @@ func (s *System) Get(path string) Answer {
 	return s.Do(Call{Method: http.MethodGet, Path: path})
 }
 
-// Encode returns the parameters as clients send them: a query with its question mark for GET
-// and DELETE, otherwise a JSON body. A raw body is returned unchanged.
+// Encode returns the parameters in the form in which clients send them, which is a query with its question
+// mark for GET and DELETE, and a JSON body otherwise. A raw body is returned unchanged.
 func (c Call) Encode(t require.TestingT) (query string, body io.Reader, contentType string) {
 	switch {
 	case c.Raw != nil || len(c.Params) == 0:

@@ -15,7 +15,7 @@ import (
 	"adgateway/ps/session"
 )
 
-// Users of a system started by NewForDNS. The password of each user is the user's name.
+// Names of the users of a system started by NewForDNS. The password of each user is the user's name.
 const (
 	AcmeUser    = "acme"   // dns:acme, in corp.example
 	HostUser    = "host"   // dns:acme, for the records of LimitedName

@@ -1,5 +1,5 @@
-// Package thorough decides how many combinations a test tries: all of them in `make deep`,
-// which sets THOROUGH, and a fixed share in `make test`.
+// Package thorough decides how many combinations a test tries. In `make deep`, which sets THOROUGH, a test
+// tries all of them, and in `make test` a fixed share.
 package thorough
 
 import (
@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// All reports whether a test must try everything, even slow cases. The variable is read
-// while a test runs, because reading it earlier would not make it part of the key of a cached result.
+// All reports whether a test must try everything, even slow cases. It reads the environment variable while
+// the test runs, because a variable that is read earlier is not part of the key of a cached test result.
 func All() bool { return os.Getenv("THOROUGH") != "" }
 
-// OneOf reports whether the case with these names must be tried: always in a thorough run,
-// otherwise one case in n. The choice is always the same.
+// OneOf reports whether the case with the given names must be tried. In a thorough run it is true for every
+// case, and otherwise for about one case in n. The choice is always the same.
 func OneOf(n int, names ...string) bool {
 	return All() || crc32.ChecksumIEEE([]byte(strings.Join(names, "\x00")))%uint32(n) == 0
 }
 
-// Some returns all values in a thorough run, otherwise one of them, always the same for these
-// names. There must be one.
+// Some returns all values in a thorough run, and otherwise one of them, which is always the same for the
+// given names. values must not be empty.
 func Some[T any](values []T, names ...string) []T {
 	if All() {
 		return values

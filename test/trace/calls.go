@@ -106,7 +106,7 @@ func put(ctx context.Context, c client) error {
 	return nil
 }
 
-// job runs one job. Each of its items changes another user.
+// job runs one job. Each of its items changes a different user.
 func job(ctx context.Context, c client) error {
 	users, err := c.call(ctx, http.MethodGet, "/api/ADUser/ListUsers/All?Limit="+strconv.Itoa(calls), nil, nil)
 	if err != nil {

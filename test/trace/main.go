@@ -1,6 +1,7 @@
 // Command trace counts the functions and files that one call enters. It builds the gateway with coverage
-// counters, and runs the sandbox once without calls, and then once for each kind of call, made 60 times. A
-// function that a run enters at least 50 times more often than the run without calls belongs to the call.
+// counters, and runs the sandbox once without calls and then once for each kind of call, which it makes 60
+// times. A function belongs to a kind of call if its run enters the function at least 50 times more often
+// than the run without calls.
 package main
 
 import (
@@ -24,9 +25,9 @@ import (
 	"syscall"
 )
 
-// Each kind of call is made [calls] times. A function that is entered at least [enough]
-// times more often than without calls belongs to the call. The difference also allows for
-// runs with different numbers of readiness queries.
+// Each kind of call is made [calls] times. A function that is entered at least [enough] times more often than
+// without calls belongs to the call. [enough] is less than [calls], because the number of readiness queries
+// differs between runs.
 const calls, enough = 60, 50
 
 // A kind is a kind of call. It makes its calls to a running sandbox.
@@ -85,7 +86,7 @@ func trace(ctx context.Context, out io.Writer) (err error) {
 	return nil
 }
 
-// command returns a command in this project whose messages are shown.
+// command returns a command that runs in this project and whose messages are shown.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Stderr = os.Stderr
@@ -174,7 +175,7 @@ func readCounters(file string) (counters, error) {
 // A function is a declared function. Function literals belong to the enclosing declaration.
 type function struct{ file, name string }
 
-// An index has the functions of parsed files, by path from the root.
+// An index contains the functions of parsed files, by the path from the root.
 type index map[string][]span
 
 // A span is the range of lines of a function, or of a variable declaration whose values contain functions.

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// around are the packages below gateway that every call passes through; "." is gateway itself.
+// around contains the packages below gateway through which every call passes. "." is gateway itself.
 var around = []string{"transport", "call", "identity", "authn", "problem", "."}
 
-// writing are the packages below gateway that only changes need.
+// writing contains the packages below gateway that only changes need.
 var writing = []string{
 	"audit", "change", "changes", "history", "idempotency", "jobs", "jobs/rows", "names", "plan",
 	"quota", "settle", "store", "write",
 }
 
-// printTable prints how many functions below gateway each kind in [kinds] has entered, and
-// how many files by package.
+// printTable prints the number of functions below gateway that each kind in [kinds] has entered, and the
+// number of files by package.
 func printTable(out io.Writer, entered []map[function]bool) {
 	head := []string{"kind", "functions"}
 	for _, folder := range around {

@@ -1,8 +1,8 @@
-// Package upgrade runs two versions of the product one after another, and side by side, as an upgrade
-// does. A single gateway, or the gateways of a cluster with their nodes, are replaced by
-// gateways of the other version over one simulated domain, while clients keep making calls. `make
-// upgrade-test` builds the older version and runs the tests. Clusters that shared a store before the log
-// was introduced are not covered here, because they are migrated (TestAnOldClusterMigrates in test/fleet).
+// Package upgrade runs two versions of the product one after another and side by side, as in an upgrade. It
+// replaces a single gateway, or the gateways of a cluster with their nodes, with gateways of the other
+// version for the same simulated domain, while clients keep making calls. `make upgrade-test` builds the
+// older version and runs the tests. The package does not cover clusters that shared a store before the log
+// was introduced, because these are migrated (TestAnOldClusterMigrates in test/fleet).
 package upgrade
 
 import (
@@ -24,8 +24,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// patience bounds every wait. If a gateway loses the store during a change, the changed
-// object is free again after writeTimeout, one minute and settleDelay.
+// patience is the time limit of every wait. If a gateway loses the store during a change, the changed object
+// becomes free again after writeTimeout, one minute and settleDelay.
 const (
 	patience     = 3 * time.Minute
 	writeTimeout = 20 * time.Second
@@ -89,8 +89,8 @@ func (p *process) stop() {
 	}
 }
 
-// member is a gateway, with the node of its host if it is in a cluster. Both are replaced by
-// those of another version.
+// member is a gateway, with the node of its host if it is in a cluster. Both are replaced with those of
+// another version.
 type member struct {
 	name, settings string // file
 	url            string

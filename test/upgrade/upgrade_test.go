@@ -76,14 +76,14 @@ func (f *fleet) forbidden(a *answer) string {
 	return ""
 }
 
-// runs reports whether a gateway of a version is running. When the older version stops, it closes
-// connections with calls that may still be on their way; a client repeats these calls with their key.
+// runs reports whether a gateway of a version is running. When the older version stops, it closes connections
+// on which calls may still be on their way. A client repeats these calls with their key.
 func (f *fleet) runs(version string) bool {
 	return slices.ContainsFunc(f.gateways, func(g *member) bool { return g.version.Load().name == version })
 }
 
-// must sends a call until the gateway answers with the given status. The gateway may first
-// have to learn of a change that another gateway has just made.
+// must repeats a call until the gateway answers with the given status. The gateway may first have to receive
+// a change that another gateway has just made.
 func (f *fleet) must(status int, g *member, token, method, path, media, body string) (a *answer) {
 	f.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -100,14 +100,15 @@ func (f *fleet) must(status int, g *member, token, method, path, media, body str
 	return a
 }
 
-// crowd are clients. Each changes one user to one value after the other, each time with a
-// key that is repeated at other gateways.
+// crowd contains clients. Each client sets one value after another for its user. For each value it uses a
+// key, with which it repeats the change at other gateways.
 type crowd struct {
-	f         *fleet
-	token     string
-	done      atomic.Int64
-	replayed  atomic.Int64 // repeated keys, of these:
-	elsewhere atomic.Int64 // at a gateway of a different version from the one that made the change
+	f        *fleet
+	token    string
+	done     atomic.Int64
+	replayed atomic.Int64 // repeated keys, of these:
+	// number of answers from a gateway of another version than the one that made the change
+	elsewhere atomic.Int64
 	retried   atomic.Int64
 
 	mu      sync.Mutex
@@ -155,8 +156,8 @@ func (c *crowd) work(ctx context.Context, user string, stop <-chan struct{}) {
 	}
 }
 
-// settle sends a change to one gateway after another until it is made. It avoids the
-// gateway not if there are others.
+// settle sends a change to one gateway after another until the change is made. If possible, it does not use
+// the gateway not.
 func (c *crowd) settle(ctx context.Context, user, key, value string, not *member) (*answer, *member) {
 	last := "no gateway answers"
 	for end := time.Now().Add(patience); ctx.Err() == nil && time.Now().Before(end); c.retried.Add(1) {
@@ -191,9 +192,9 @@ func versions(t *testing.T) (old, latest *version) {
 	return &version{"old", *oldFolder}, &version{"new", *newFolder}
 }
 
-// TestAGatewayAlone: a single gateway is replaced by one of another version, and back, and
-// once more, while clients keep making calls. Each version continues and reads the work of
-// the other one, no answer contradicts this, and the audit log is complete.
+// TestAGatewayAlone: while clients keep making calls, a single gateway is upgraded to another version,
+// downgraded and upgraded again. Each version reads and continues the work of the other version, no answer
+// contradicts this, and the audit log is complete.
 func TestAGatewayAlone(t *testing.T) {
 	old, latest := versions(t)
 	f, token := newFleet(t, old, 1)
@@ -205,9 +206,9 @@ func TestAGatewayAlone(t *testing.T) {
 	}
 }
 
-// TestACluster: the gateways of a cluster are replaced one after another by gateways of
-// another version, and back, while clients keep making calls. Each version continues and
-// reads the work of the other one, no answer contradicts this, and the audit logs agree.
+// TestACluster: while clients keep making calls, the gateways of a cluster are upgraded one after another to
+// another version, and then downgraded. Each version reads and continues the work of the other version, no
+// answer contradicts this, and the audit logs agree.
 func TestACluster(t *testing.T) {
 	old, latest := versions(t)
 	f, token := newCluster(t, old)
@@ -220,8 +221,8 @@ func TestACluster(t *testing.T) {
 	}
 }
 
-// upgrade replaces the gateways of the old version with those of the new one, and back, and
-// replaces the first one once more, while clients keep making calls.
+// upgrade replaces the gateways of the old version with those of the new version and then does the reverse,
+// while clients keep making calls. Finally it replaces the first gateway once more.
 func (f *fleet) upgrade(token string, old, latest *version) {
 	f.t.Helper()
 	t := f.t
@@ -300,7 +301,7 @@ func (f *fleet) kept(c *crowd, g *member, key string) *answer {
 	return a
 }
 
-// exchange makes each pair of neighbours continue each other's work. A single gateway continues its own.
+// exchange makes each pair of neighbours continue each other's work. A single gateway continues its own work.
 func (f *fleet) exchange(c *crowd, when string) {
 	f.t.Helper()
 	before := c.done.Load()

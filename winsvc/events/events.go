@@ -1,6 +1,6 @@
-// Package events defines the entries that a gateway and its node write to the system's event
-// log (Application, source adgateway): [List]. Collectors of events rely on ids, so an id is
-// never reused for something else.
+// Package events defines the entries that a gateway and its node write to the system's event log
+// (Application, source adgateway). [List] contains all of them. Collectors of events rely on ids, so an id is
+// never reused for another event.
 package events
 
 import (
@@ -31,8 +31,8 @@ type Event struct {
 	About string
 }
 
-// Failed is the difference between the id of a change and the id of the same change when it
-// was refused or failed.
+// Failed is the difference between the id of a change and the id of the same change when the change was
+// refused or failed.
 const Failed = 50
 
 // The events of the service itself.
@@ -75,7 +75,7 @@ var (
 		"the file of tokens and users cannot be used"}
 )
 
-// The events of calls. For each of the first ten there is also an event for its failure, see
+// The events of calls. Each of the first ten also has an event for the failure of the call, see
 // [Event.AsFailed].
 var (
 	Created           = Event{200, Info, "created", "an object was created or restored"}
@@ -134,16 +134,16 @@ func ByName(name string) (Event, bool) {
 // Write writes an entry to the event log. It is safe for concurrent use.
 type Write func(e Event, text string)
 
-// MaxText is the maximum length of an entry in UTF-16 code units. Windows does not write
-// longer ones at all (the limit of ReportEvent is 31,839).
+// MaxText is the maximum length of an entry in UTF-16 code units. Windows does not write longer entries at
+// all (the limit of ReportEvent is 31,839).
 const MaxText = 31_000
 
-// field is the field of a log entry that names its event. It serves packages that do not
+// field is the name of the field with the name of the event in a log entry. It is for packages that do not
 // depend on the event log.
 const field = "event"
 
-// Logged writes an entry of the service's log to the event log if its field "event" names a
-// listed event. write may be nil.
+// Logged writes an entry of the service's log to the event log if the field "event" names an event in [List].
+// write may be nil.
 func Logged(write Write, message string, fields map[string]any) {
 	name, _ := fields[field].(string)
 	event, known := ByName(name)

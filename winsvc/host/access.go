@@ -9,8 +9,8 @@ import (
 	"unicode/utf16"
 )
 
-// This file decides who may use a file. On Windows it works on SIDs in text form, so that it
-// can be tested on every system. files_windows.go reads and writes the access lists.
+// The code in this file decides which accounts may use a file. It uses SIDs in text form, so that it can be
+// tested on every system. files_windows.go reads and writes the access lists.
 
 const (
 	sidSystem         = "S-1-5-18"
@@ -20,8 +20,8 @@ const (
 	sidOwnerRights    = "S-1-3-4" // any owner of the file
 )
 
-// builtInAccounts maps the accounts that the service manager names in English, in every
-// language of Windows, to SIDs. Looking up such a name can fail.
+// builtInAccounts maps accounts to SIDs. In every language of Windows, the service manager uses the English
+// names of these accounts, but looking up an English name can fail.
 var builtInAccounts = map[string]string{
 	"localsystem":                 sidSystem,
 	`nt authority\system`:         sidSystem,
@@ -29,8 +29,8 @@ var builtInAccounts = map[string]string{
 	`nt authority\networkservice`: sidNetworkService,
 }
 
-// virtualAccount returns the SID of the virtual account of a service, which Windows derives
-// from the service's name, or "" for any other account.
+// virtualAccount returns the SID of the virtual account of a service, or "" for any other account. Windows
+// derives the SID from the service's name.
 func virtualAccount(account string) string {
 	const domain = `nt service\`
 	if len(account) <= len(domain) || !strings.EqualFold(account[:len(domain)], domain) {
@@ -47,12 +47,12 @@ func virtualAccount(account string) string {
 	return sid
 }
 
-// accounts are the accounts that may use the gateway's files, as SIDs.
+// accounts contains the SIDs of the accounts that may use the gateway's files.
 type accounts struct {
 	process       string // account of this process
 	administrator bool   // the process has administrator rights
 	service       string // account of the service; empty if it is not installed or the account is unknown
-	before        string // account that the service has until it gets the new one
+	before        string // account of the service until the new account is set
 	doubt         error  // error of looking up the service's current account
 }
 
@@ -63,8 +63,8 @@ type lookups struct {
 	account func(name string) (sid string, err error)
 }
 
-// accounts returns the accounts that may use the files. If the service's account cannot be looked up,
-// because it no longer exists or no domain controller answers, an administrator can still read files.
+// accounts returns the accounts that may use the files. It does not fail for an administrator if the
+// service's account cannot be looked up because it no longer exists or no domain controller answers.
 func (l lookups) accounts(f Files) (a accounts, err error) {
 	if a.process, a.administrator, err = l.process(); err != nil {
 		return accounts{}, err
@@ -93,9 +93,9 @@ func (l lookups) accounts(f Files) (a accounts, err error) {
 	return a, nil
 }
 
-// unknown returns the only account without a name that has rights. It is used while the
-// service's account cannot be looked up, because it may be that account. If several accounts
-// have no name, at least one belongs to somebody else, so none is trusted and the result is "".
+// unknown returns the only account without a name that has rights. It is called while the service's account
+// cannot be looked up, because the account without a name may be the service's. If several accounts have no
+// name, at least one of them is another account, so unknown trusts none and returns "".
 func (a accounts) unknown(owner string, grants []grant, name func(sid string) string) string {
 	if a.doubt == nil {
 		return ""
@@ -118,9 +118,9 @@ func (a accounts) unknown(owner string, grants []grant, name func(sid string) st
 // nameless returns the name that icacls uses for an account without one.
 func nameless(sid string) string { return "*" + sid }
 
-// kept returns the accounts that need access to a file or folder while the service's
-// account cannot be looked up. They include the account without a name, which keeps its rights.
-// If there is no such account, that is an error, because the service would be locked out.
+// kept returns the accounts that need access to a file or folder while the service's account cannot be looked
+// up. They include the account without a name, which keeps its rights. kept returns an error if there is no
+// such account, because the service would be locked out.
 func (a accounts) kept(owner string, grants []grant, name func(sid string) string) ([]string, error) {
 	unknown := a.unknown(owner, grants, name)
 	if unknown == "" {
@@ -129,7 +129,7 @@ func (a accounts) kept(owner string, grants []grant, name func(sid string) strin
 	return append(a.given(), unknown), nil
 }
 
-// given returns the accounts that are given access to a file. An administrator gets it through the
+// given returns the accounts that get access to a file. An administrator gets access as a member of the
 // group, because the service and other administrators would not trust an entry for a single person.
 func (a accounts) given() []string {
 	all := []string{sidSystem, sidAdministrators}
@@ -211,9 +211,10 @@ func (a accounts) exposedFolder(path, owner string, grants []grant, name func(si
 	return nil
 }
 
-// exposed returns the untrusted accounts that may read a file, or "". It returns an error if they may write
-// the file or grant themselves that right, as an owner always can. name returns the display name of an
-// account. While the service's account cannot be looked up, an account without a name counts as a reader.
+// exposed returns the names of the untrusted accounts that may read a file, or "". It returns an error if an
+// untrusted account may write the file or grant itself the right to, as an owner always can. name returns the
+// display name of an account. While the service's account cannot be looked up, an account without a name
+// counts as a reader.
 func (a accounts) exposed(
 	path, owner string, grants []grant, name func(sid string) string,
 ) (readers string, err error) {
@@ -248,8 +249,8 @@ const (
 	firstDynamic, lastDynamic = 61184, 65519
 )
 
-// trustedUser reports whether a process may trust the files of a user: root or its own user,
-// and for root also the user of a service, because a command may manage that service.
+// trustedUser reports whether a process may trust the files of a user. It may trust root and its own user.
+// Root may also trust the user of a service, because a command that runs as root may manage that service.
 func trustedUser(owner, process int) bool {
 	service := owner < firstPerson || owner >= firstDynamic && owner <= lastDynamic
 	return owner == 0 || owner == process || process == 0 && service

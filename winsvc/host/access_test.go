@@ -134,7 +134,7 @@ var windowsErrors = map[string]syscall.Errno{
 	"ERROR_NONE_MAPPED": 1332, "RPC_S_SERVER_UNAVAILABLE": 1722, "ERROR_TRUSTED_RELATIONSHIP_FAILURE": 1789,
 }
 
-// lookedUp returns the lookups of a Windows on which the service's account cannot be looked up.
+// lookedUp returns the lookups of a Windows computer on which the service's account cannot be looked up.
 func lookedUp(process string, administrator bool, fault error) lookups {
 	return lookups{
 		process: func() (string, bool, error) { return process, administrator, nil },
@@ -166,9 +166,9 @@ func named(without ...string) func(sid string) string {
 	}
 }
 
-// TestAnAdministratorReadsFilesOfAServiceWhoseAccountIsGone: an administrator reads files whose
-// owners and writers are SYSTEM, the administrators, the administrator's own account and one
-// unknown account, which is named as a reader. Other accounts are not trusted more than usual.
+// TestAnAdministratorReadsFilesOfAServiceWhoseAccountIsGone: an administrator reads files whose owners and
+// writers are SYSTEM, the administrators, the administrator's own account and one unknown account. The
+// unknown account is reported as a reader. Other accounts are trusted no more than usual.
 func TestAnAdministratorReadsFilesOfAServiceWhoseAccountIsGone(t *testing.T) {
 	const other = "S-1-5-21-1-2-3-1901" // has no name either
 	for name, fault := range windowsErrors {
@@ -210,8 +210,8 @@ func TestAnAdministratorReadsFilesOfAServiceWhoseAccountIsGone(t *testing.T) {
 	}
 }
 
-// TestOnlyAnAdministratorTrustsAnUnknownAccount: other users, and the service itself, judge
-// files as if there were no service.
+// TestOnlyAnAdministratorTrustsAnUnknownAccount: other users, and the service itself, treat files as if there
+// were no service.
 func TestOnlyAnAdministratorTrustsAnUnknownAccount(t *testing.T) {
 	a, err := lookedUp(anna, false, errors.New("no answer")).accounts(Files{Service: "adgateway"})
 	require.NoError(t, err)

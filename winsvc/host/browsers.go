@@ -2,8 +2,8 @@ package host
 
 import "strings"
 
-// BrowserPolicy is a group policy of this computer that lets browsers send tickets to sites without a
-// question.
+// BrowserPolicy is a group policy of this computer that lets browsers send tickets to sites without asking
+// the user.
 type BrowserPolicy struct {
 	Browser string   // "Edge", "Chrome", "Firefox" or "Internet Options"
 	Sites   []string // as the policy has them: https://*.corp.example, corp.example

@@ -16,7 +16,7 @@ const (
 	intranet     = "1" // a zone
 )
 
-// BrowserPolicies returns the policies of this computer, and of the account of this process, that name sites.
+// BrowserPolicies returns the policies of this computer and of the account of this process that list sites.
 func BrowserPolicies() (all []BrowserPolicy, err error) {
 	add := func(browser string, sites []string, failed error) {
 		err = errors.Join(err, failed)
@@ -43,7 +43,7 @@ func BrowserPolicies() (all []BrowserPolicy, err error) {
 	return all, err
 }
 
-// valuesOf returns the texts of a key of the registry that are wanted, by name.
+// valuesOf returns the texts of a registry key, by name, for the names that wanted accepts.
 func valuesOf(
 	root registry.Key, path string, wanted func(name, text string) bool,
 ) (map[string]string, error) {

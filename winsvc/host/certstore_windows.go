@@ -21,12 +21,12 @@ import (
 // none.
 func Certificates() CertificateStore { return machineStore{} }
 
-// machineStore reads the stores of LocalMachine. The available library cannot be used,
-// because it lists the files of private keys, which a service account may not do.
+// machineStore reads the stores of LocalMachine. It does not use the available library, because that lists
+// the files of private keys, which a service account may not do.
 type machineStore struct{}
 
-// each calls visit for the certificates in a store until it returns false. The context
-// passed to visit is valid only during the call.
+// each calls visit for the certificates in a store until visit returns false. The context passed to visit is
+// valid only during the call.
 func (machineStore) each(store string, visit func(*windows.CertContext) bool) error {
 	name, err := windows.UTF16PtrFromString(store)
 	if err != nil {
@@ -80,8 +80,7 @@ func (s machineStore) Key(certificate *x509.Certificate) (crypto.Signer, error) 
 		if !slices.Equal(encoded(context), certificate.Raw) {
 			return true
 		}
-		// The key may depend on the context. Both are kept as long as a handshake can
-		// still sign with the key.
+		// The key may depend on the context, so both are kept as long as a handshake may sign with the key.
 		kept := acquired{context: windows.CertDuplicateCertificateContext(context)}
 		var spec uint32
 		found = windows.CryptAcquireCertificatePrivateKey(kept.context,

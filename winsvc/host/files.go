@@ -9,13 +9,13 @@ import (
 
 // Files protects files with credentials from other accounts of this computer.
 type Files struct {
-	Service string // name of the Windows service whose account may also use them
+	Service string // name of the Windows service whose account may also use the files
 	Account string // account that the service is about to get; empty means its current account
 }
 
-// RestrictFolder creates the folder if it does not exist, and restricts access to it and to
-// everything in it, now and in the future. It refuses a folder that belongs to an untrusted
-// account: every user can create one in ProgramData, and put settings for the service into it.
+// RestrictFolder creates the folder if it does not exist, and restricts access to the folder and to its
+// present and future content. It refuses a folder that belongs to an untrusted account, because every user
+// can create a folder in ProgramData and put settings for the service into it.
 func (f Files) RestrictFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

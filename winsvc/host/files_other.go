@@ -13,13 +13,13 @@ func (Files) Restrict(path string) error { return os.Chmod(path, 0o600) }
 
 func (Files) restrictFolder(path string) error { return os.Chmod(path, 0o700) }
 
-// stranger returns "", because only its owner can restrict a folder here.
+// stranger returns "", because on these systems only its owner can restrict a folder.
 func (Files) stranger(string) (string, error) { return "", nil }
 
 // Doubt returns nil, because services have no accounts here.
 func (Files) Doubt() error { return nil }
 
-// ExposedFolder returns an error if others than the owner may replace files in a folder.
+// ExposedFolder returns an error if accounts other than the owner may replace files in a folder.
 func (Files) ExposedFolder(path string) error {
 	const toWrite = 0o022
 	info, err := os.Stat(path)
@@ -42,8 +42,8 @@ func ownerOf(info os.FileInfo) (uid int, known bool) {
 	return int(stat.Uid), true
 }
 
-// Exposed returns the accounts other than the owner that may read the file or list the folder, or "" if
-// there are none. It returns an error if others may write to it.
+// Exposed returns the accounts other than the owner that may read the file or list the folder, or "" if there
+// are none. It returns an error if other accounts may write to the file or folder.
 func (Files) Exposed(path string) (readers string, err error) {
 	const ofGroup, ofAll = 0o040, 0o004
 	const toWrite = 0o022

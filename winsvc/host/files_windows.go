@@ -9,12 +9,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Restrict restricts access to a file to SYSTEM, the administrators, the service's
-// account and, unless that is an administrator, the account of this process. The file
-// no longer inherits rights.
+// Restrict restricts access to a file to SYSTEM, the administrators, the service's account and, unless it is
+// an administrator, the account of this process. The file no longer inherits rights.
 func (f Files) Restrict(path string) error { return f.allow(path, "") }
 
-// restrictFolder does the same for a folder and its future content.
+// restrictFolder restricts access to a folder and its future content in the same way.
 func (f Files) restrictFolder(path string) error {
 	const inherited = "OICI" // SDDL flags: inherited by files and folders
 	return f.allow(path, inherited)
@@ -51,8 +50,8 @@ func (f Files) allow(path, inherit string) error {
 	if !a.administrator {
 		return nil // only an administrator may change the owner
 	}
-	// An owner can always change the access list, so the owner must be changed as well. The
-	// right to do that comes from the list, which is therefore set first.
+	// An owner can always change the access list, so the owner must be changed as well. The new access list
+	// grants the right to do that, so it is set first.
 	administrators, err := windows.StringToSid(sidAdministrators)
 	if err == nil {
 		err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION,
@@ -64,8 +63,8 @@ func (f Files) allow(path, inherit string) error {
 	return nil
 }
 
-// Exposed returns the other accounts that may read the file, or list the folder, or "". It
-// returns an error if they may write it or grant themselves that right.
+// Exposed returns the untrusted accounts that may read the file or list the folder, or "" if there are none.
+// It returns an error if an untrusted account may write to the file or folder or grant itself the right to.
 func (f Files) Exposed(path string) (readers string, err error) {
 	a, owner, grants, err := f.grants(path)
 	if err != nil {
@@ -74,7 +73,7 @@ func (f Files) Exposed(path string) (readers string, err error) {
 	return a.exposed(path, owner, grants, nameOf)
 }
 
-// ExposedFolder returns an error if other accounts may replace files in a folder.
+// ExposedFolder returns an error if untrusted accounts may replace files in a folder.
 func (f Files) ExposedFolder(path string) error {
 	a, owner, grants, err := f.grants(path)
 	if err != nil {
@@ -144,8 +143,8 @@ func security(path string) (descriptor *windows.SECURITY_DESCRIPTOR, owner strin
 	return descriptor, sid.String(), nil
 }
 
-// Doubt returns the error of looking up the service's account, or nil. While there is one,
-// an account without a name may be the service's.
+// Doubt returns the error of looking up the service's account, or nil. If it is not nil, an account without a
+// name may be the service's.
 func (f Files) Doubt() error {
 	a, err := f.accounts()
 	if err != nil {
@@ -189,7 +188,7 @@ func sidOf(account string) (string, error) {
 	return sid.String(), nil
 }
 
-// nameOf returns the name of an account in the form that icacls takes.
+// nameOf returns the name of an account in the form that icacls accepts.
 func nameOf(text string) string {
 	sid, err := windows.StringToSid(text)
 	if err != nil {

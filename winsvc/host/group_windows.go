@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// The functions of CNG DPAPI (ncryptprotect.h), which golang.org/x/sys does not contain. Given the SID
-// of a group, every account in it can decrypt, with a key that the domain controllers derive (MS-GKDI).
-// This requires the domain's KDS root key. This code has not been run yet, because it needs a domain.
+// The functions of CNG DPAPI (ncryptprotect.h), which golang.org/x/sys does not contain. Data that is
+// encrypted for the SID of a group can be decrypted by every account in the group, with a key that the domain
+// controllers derive (MS-GKDI). This requires the domain's KDS root key. This code has not been run yet,
+// because it needs a domain.
 var (
 	createDescriptor  = ncrypt.NewProc("NCryptCreateProtectionDescriptor")
 	closeDescriptor   = ncrypt.NewProc("NCryptCloseProtectionDescriptor")
@@ -24,7 +25,8 @@ const silent = 0x40 // NCRYPT_SILENT_FLAG: a service has no desktop
 // GroupSecrets encrypts data for the accounts in a group of the domain. It is safe for concurrent use.
 type GroupSecrets struct{ name, rule string }
 
-// ForGroup returns the secrets of a group. name is a name such as CORP\adgateway-gateways, or a SID.
+// ForGroup returns the secrets of a group. name is the name of the group, such as CORP\adgateway-gateways, or
+// its SID.
 func ForGroup(name string) (*GroupSecrets, error) {
 	sid, err := windows.StringToSid(name)
 	if err != nil {

@@ -21,14 +21,15 @@ type LogonError struct {
 
 func (e *LogonError) Error() string { return fmt.Sprintf("logon refused: %d, %s", e.Code, e.Text) }
 
-// logons is the maximum number of concurrent calls to Windows about people. Each waits for a
+// logons is the maximum number of concurrent calls to Windows about accounts of people. Each call waits for a
 // domain controller.
 const logons = 8
 
 var logonSlots = make(chan struct{}, logons)
 
-// limited calls ask, unless too many calls are running until ctx is done. When ctx is done,
-// it abandons a call that Windows has not ended; the call's slot stays occupied.
+// limited calls ask as soon as fewer than the maximum number of calls are running. If ctx is done first, it
+// does not call ask. If ctx is done during the call, limited returns, but the call occupies its slot until
+// Windows ends it.
 func limited[T any](ctx context.Context, ask func() (T, error)) (T, error) {
 	var none T
 	select {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A domain controller that does not answer blocks a limited number of calls, and each waits
-// no longer than its caller.
+// A domain controller that does not answer blocks a limited number of calls. No caller waits longer than its
+// context allows.
 func TestLogonsThatHang(t *testing.T) {
 	hang := make(chan struct{})
 	for range logons {

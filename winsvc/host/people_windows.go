@@ -24,9 +24,9 @@ var (
 	authzFreeContext    = authz.NewProc("AuthzFreeContext")
 )
 
-// LogOn checks the password of an account by a network logon and returns the account. The name is
-// a sAMAccountName with its domain, or a UPN without one. The password is UTF-8. LogOn does not
-// keep it; the caller wipes it. If Windows refuses the account, the error is a [*LogonError].
+// LogOn checks the password of an account by a network logon and returns the account. The name is a
+// sAMAccountName with its domain, or a UPN with an empty domain. The password is encoded in UTF-8. LogOn does
+// not keep it, and the caller should wipe it. If Windows refuses the account, the error is a [*LogonError].
 func LogOn(ctx context.Context, domain, name string, password []byte) (Logon, error) {
 	secret := wide(password)
 	return limited(ctx, func() (Logon, error) {
@@ -35,7 +35,7 @@ func LogOn(ctx context.Context, domain, name string, password []byte) (Logon, er
 	})
 }
 
-// wide returns a text as zero-terminated UTF-16, without making a string of it.
+// wide returns a text as zero-terminated UTF-16 without converting it to a string, which could not be wiped.
 func wide(text []byte) []uint16 {
 	units := make([]uint16, 0, len(text)+1) // never grows: no copy is left behind
 	for len(text) > 0 {
@@ -79,8 +79,8 @@ func logOn(domain, name string, password []uint16) (Logon, error) {
 	return logonOf(user.User.Sid, groups)
 }
 
-// refusals are the codes that concern the account or its password. Any other code means that
-// Windows could not check them.
+// refusals contains the codes that concern the account or its password. Any other code means that Windows
+// could not check the account.
 var refusals = map[uint32]bool{
 	1317: true, // ERROR_NO_SUCH_USER
 	1326: true, // ERROR_LOGON_FAILURE
@@ -119,8 +119,8 @@ func logonOf(sid *windows.SID, groups *windows.Tokengroups) (Logon, error) {
 	return l, nil
 }
 
-// GroupsOf returns an account with its current groups, without a password. The service's account
-// must be allowed to read them, for example as a member of Windows Authorization Access Group.
+// GroupsOf returns an account with its current groups. It needs no password, but the service's account must
+// be allowed to read the groups, for example as a member of Windows Authorization Access Group.
 func GroupsOf(ctx context.Context, sid string) (Logon, error) {
 	return limited(ctx, func() (Logon, error) { return groupsOf(sid) })
 }

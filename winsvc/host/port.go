@@ -11,8 +11,8 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// PortHolder returns which process listens on the port of a TCP address, such as
-// "process 4711 (nginx)", or "" if that cannot be determined.
+// PortHolder returns a description of the process that listens on the port of a TCP address, such as "process
+// 4711 (nginx)", or "" if the process cannot be determined.
 func PortHolder(ctx context.Context, address string) string {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows/svc/mgr"
 )
 
-// ServiceConfig returns the configuration of a service: command line, account, start type and whether
-// the start is delayed. Unlike mgr.Service it omits values that this Windows does not support.
+// ServiceConfig returns the command line, the account and the start type of a service, and whether its start
+// is delayed. Unlike mgr.Service, it omits values that this version of Windows does not support.
 func ServiceConfig(s *mgr.Service) (config mgr.Config, err error) {
 	buffer := make([]byte, 8<<10) // the maximum size
 	needed := uint32(len(buffer))

@@ -9,8 +9,8 @@ import (
 	"github.com/shirou/gopsutil/v4/disk"
 )
 
-// Writable returns an error if this process cannot write or create the file at a path. It changes
-// nothing: if the file is missing, it creates a temporary file next to it and removes that again.
+// Writable returns an error if this process cannot write or create the file at a path. It leaves no changes
+// behind. If the file is missing, it creates a temporary file in the same folder and removes that file again.
 func Writable(path string) error {
 	existing, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err == nil {
@@ -26,8 +26,8 @@ func Writable(path string) error {
 	return errors.Join(trial.Close(), os.Remove(trial.Name()))
 }
 
-// FreeSpace returns how many bytes this process may still write to the volume that holds a
-// folder, or would hold it.
+// FreeSpace returns the number of bytes that this process may still write to the volume of a folder. The
+// folder need not exist.
 func FreeSpace(folder string) (uint64, error) {
 	usage, err := disk.Usage(nearest(folder))
 	if err != nil {

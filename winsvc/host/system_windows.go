@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/windows/svc/mgr"
 )
 
-// firstWindows11 is the first build of Windows 11. The registry calls it Windows 10.
+// firstWindows11 is the first build of Windows 11, which the registry calls Windows 10.
 const firstWindows11 = 22000
 
 // ReadSystem describes the operating system.
@@ -127,9 +127,9 @@ func programOf(line string) string {
 	return words[0]
 }
 
-// ExecutionPolicy returns the execution policy that a group policy sets for an edition of
-// PowerShell, "Desktop" or "Core". It returns "" if none does. The policy of the computer
-// takes precedence over the policy of the user.
+// ExecutionPolicy returns the execution policy that a group policy sets for an edition of PowerShell,
+// "Desktop" or "Core", or "" if no group policy sets it. The policy of the computer takes precedence over the
+// policy of the user.
 func ExecutionPolicy(edition string) (string, error) {
 	path := `SOFTWARE\Policies\Microsoft\Windows\PowerShell`
 	if edition == "Core" {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// The calls of SSPI (sspi.h), which golang.org/x/sys does not have. Under Wine they accept and refuse
-// tickets; only Windows makes an access token of an account.
+// The functions of SSPI (sspi.h), which golang.org/x/sys does not contain. Under Wine they accept and refuse
+// tickets, but only Windows creates an access token for the account.
 var (
 	secur32               = windows.NewLazySystemDLL("secur32.dll")
 	acquireCredentials    = secur32.NewProc("AcquireCredentialsHandleW")
@@ -56,9 +56,9 @@ const (
 	bindingHeader = 32         // bytes of SEC_CHANNEL_BINDINGS
 )
 
-// AcceptTicket checks a ticket for this computer or the account of this process, using the
-// keys of Windows, and returns the client's account. Windows refuses a ticket that was used
-// before. If the ticket is refused, the error is a [*TicketError].
+// AcceptTicket lets Windows check a ticket for this computer or the account of this process, and returns the
+// client's account. Windows refuses a ticket that was used before. If the ticket is refused, the error is a
+// [*TicketError].
 func AcceptTicket(ctx context.Context, t Ticket) (Accepted, error) {
 	return limited(ctx, func() (Accepted, error) { return acceptTicket(t) })
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheLayoutOfSSPI: structures are laid out as sspi.h has them on 64 bits.
+// TestTheLayoutOfSSPI: structures have the same layout as in sspi.h on 64-bit systems.
 func TestTheLayoutOfSSPI(t *testing.T) {
 	assert.EqualValues(t, 16, unsafe.Sizeof(handle{}))
 	assert.EqualValues(t, 16, unsafe.Sizeof(buffer{}))
@@ -26,7 +26,7 @@ func TestTheLayoutOfSSPI(t *testing.T) {
 	assert.Equal(t, data, text[bindingHeader:])
 }
 
-// TestEveryCallOfSSPIIsThere: the library has every function of SSPI that is called.
+// TestEveryCallOfSSPIIsThere: the library contains every function of SSPI that this package calls.
 func TestEveryCallOfSSPIIsThere(t *testing.T) {
 	require.NoError(t, secur32.Load())
 	for _, proc := range []interface {
@@ -79,8 +79,8 @@ func refused(t *testing.T, name string, err error) {
 	t.Logf("%s: %v", name, code)
 }
 
-// TestTicketsOfAnAuthority reads tokens from the folder TICKETS, for a key of this computer: the valid one is
-// accepted. Wine accepts it, too, but makes no access token of its account.
+// TestTicketsOfAnAuthority reads tokens from the folder in the variable TICKETS, made for a key of this
+// computer. The valid token is accepted. Wine also accepts it, but creates no access token for the account.
 func TestTicketsOfAnAuthority(t *testing.T) {
 	folder := os.Getenv("TICKETS")
 	if folder == "" {

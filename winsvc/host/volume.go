@@ -16,13 +16,13 @@ type Volume struct {
 type WriteCache struct {
 	Enabled bool
 	Flushes bool // the disk flushes it on request
-	Assured bool // Windows was told that the cache survives a power failure, so it requests no flushes
+	Assured bool // Windows has been told that the cache survives a power failure, so it requests no flushes
 }
 
 // Sleep contains the idle times on mains power after which this computer sleeps; 0 means never.
 type Sleep struct{ Standby, Hibernation time.Duration }
 
-// Covers reports whether folder is one of the given folders of Windows, or lies below one.
+// Covers reports whether folder is one of the given Windows folders, or inside one of them.
 func Covers(folders []string, folder string) bool {
 	folder = comparable(folder)
 	for _, above := range folders {
@@ -33,14 +33,14 @@ func Covers(folders []string, folder string) bool {
 	return false
 }
 
-// comparable returns a form of a folder's path that is the same for all spellings.
+// comparable returns a canonical form of a folder's path, for comparisons.
 func comparable(path string) string {
 	path = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(path), "/", `\`))
 	return strings.TrimRight(strings.TrimSuffix(path, `\*`), `\`)
 }
 
-// wholeFolders returns the folders that lines of FilesNotToBackup exclude with their whole
-// content, such as `D:\data\* /s`.
+// wholeFolders returns the folders that lines of FilesNotToBackup, such as `D:\data\* /s`, exclude with their
+// whole content.
 func wholeFolders(lines []string) (folders []string) {
 	for _, line := range lines {
 		path, all := strings.CutSuffix(strings.ToLower(strings.TrimSpace(line)), "/s")

@@ -9,11 +9,11 @@ import (
 	"github.com/shirou/gopsutil/v4/disk"
 )
 
-// remoteFileSystems are the file systems of shares, by the names of gopsutil.
+// remoteFileSystems contains the names that gopsutil has for the file systems of shares.
 var remoteFileSystems = []string{"nfs", "smb", "smb2", "cifs", "afs", "coda", "ceph", "9p", "v9fs", "gfs",
 	"lustre", "fuse.sshfs"}
 
-// ReadVolume describes the volume that holds a folder, or that would hold it if it does not exist yet.
+// ReadVolume returns information about the volume of a folder, which need not exist yet.
 func ReadVolume(folder string) (Volume, error) {
 	usage, err := disk.Usage(nearest(folder))
 	if err != nil {

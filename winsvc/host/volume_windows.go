@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// volumeOf returns the root of the volume that holds a folder, or would hold it, such as `C:\`.
+// volumeOf returns the root of the volume of a folder, such as `C:\`. The folder need not exist.
 func volumeOf(folder string) (*uint16, error) {
 	path, err := windows.UTF16PtrFromString(nearest(folder))
 	if err != nil {
@@ -24,7 +24,7 @@ func volumeOf(folder string) (*uint16, error) {
 	return &root[0], nil
 }
 
-// ReadVolume describes the volume that holds a folder, or that would hold it if it does not exist yet.
+// ReadVolume returns information about the volume of a folder, which need not exist yet.
 func ReadVolume(folder string) (Volume, error) {
 	root, err := volumeOf(folder)
 	if err != nil {
@@ -59,8 +59,8 @@ type storageWriteCache struct {
 	flushes, powerProtected, nonVolatile byte
 }
 
-// ReadWriteCache returns how the disk of a folder caches writes. It returns an error if the
-// disk does not report that.
+// ReadWriteCache returns the write-cache settings of the disk of a folder. It returns an error if the disk
+// does not report them.
 func ReadWriteCache(folder string) (WriteCache, error) {
 	root, err := volumeOf(folder)
 	if err != nil {
@@ -96,9 +96,9 @@ func ReadWriteCache(folder string) (WriteCache, error) {
 		Assured: answer.powerProtected != 0}, nil
 }
 
-// ScannerExclusions returns the folders that Microsoft Defender does not scan, according to
-// its settings and group policies. Its error is [errors.ErrUnsupported] if Defender is not
-// installed, and [fs.ErrPermission] if the account may not read them.
+// ScannerExclusions returns the folders that Microsoft Defender does not scan, according to its settings and
+// group policies. The error is [errors.ErrUnsupported] if Defender is not installed, and [fs.ErrPermission]
+// if the account may not read the settings.
 func ScannerExclusions() ([]string, error) {
 	service, err := ReadService("WinDefend")
 	if err != nil {
@@ -165,8 +165,8 @@ func BackupExclusions() ([]string, error) {
 	return wholeFolders(lines), nil
 }
 
-// Indexed reports whether Windows Search indexes a folder: its service is not disabled, and
-// the folder does not have the attribute that excludes it.
+// Indexed reports whether Windows Search indexes a folder. That is the case if the service of Windows Search
+// is not disabled and the folder does not have the attribute that excludes it.
 func Indexed(folder string) (bool, error) {
 	service, err := ReadService("WSearch")
 	if err != nil || !service.Installed || service.Start == "disabled" {

@@ -16,11 +16,11 @@ import (
 	"adgateway/winsvc/events"
 )
 
-// stopLine is the line with which the parent requests a child to stop.
+// stopLine is the line with which the parent asks a child to stop.
 const stopLine = "stop\n"
 
-// message is a line that a child writes to its parent. Kind is one of the constants below or
-// the name of an event in the system's event log.
+// message is a line that a child writes to its parent. Its Kind is one of the constants below or the name of
+// an event of the system's event log.
 type message struct {
 	Kind string `json:"adgateway"`
 	Text string `json:"text"`
@@ -55,8 +55,8 @@ func (p *parent) tell(kind, text string) {
 // returns the exit code. in and out are the process's standard input and output; all other output
 // goes to standard error. If in ends, the parent has ended, and RunChild calls exit at once.
 //
-// Neither ctx nor signals stop the child: a service manager and a terminal send signals to all
-// processes at the same time, and the parent stops them one after another.
+// Neither ctx nor signals stop the child, because a service manager or a terminal sends a signal to all
+// processes at the same time, whereas the parent stops its children one after another.
 func RunChild(
 	ctx context.Context, in io.Reader, out io.Writer, prepare winsvc.Prepare, exit func(code int),
 ) int {
@@ -65,7 +65,7 @@ func RunChild(
 	defer signal.Stop(dropped)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	go obey(in, cancel, exit) // until the process ends, because a read cannot be cancelled
+	go obey(in, cancel, exit) // runs until the process ends, because a read cannot be cancelled
 
 	up := &parent{out: json.NewEncoder(out)}
 	serve, started, err := prepare(ctx, func(e events.Event, text string) { up.tell(e.Name, text) })

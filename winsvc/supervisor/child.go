@@ -16,7 +16,7 @@ import (
 type child struct {
 	Child
 	name     string
-	required bool // if the process ends before its first start, it is not started again
+	required bool // if the process ends before it has started for the first time, it is not started again
 	options  Options
 	log      logrus.FieldLogger
 	restarts chan chan answer
@@ -25,12 +25,12 @@ type child struct {
 	ended    chan struct{} // closed when the child has been stopped permanently
 	err      error         // of the stop; valid after ended is closed
 
-	asked    chan<- answer // receives the outcome of a start; nil if nobody waits
+	asked    chan<- answer // receives the outcome of a start; nil if no caller waits
 	failures int           // consecutive unrequested ends
 }
 
-// begin starts the child. The channel receives the outcome of the first start. Only end
-// stops the child, because the children stop in a certain order.
+// begin starts the child. The returned channel receives the outcome of the first start. Only end stops the
+// child, because the children must stop in a certain order.
 func (c *child) begin(ctx context.Context) <-chan answer {
 	ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	first := make(chan answer, 1)
@@ -39,7 +39,7 @@ func (c *child) begin(ctx context.Context) <-chan answer {
 	return first
 }
 
-// end stops the child and returns the error that it reported at its end.
+// end stops the child and returns the error that the child reported when it ended.
 func (c *child) end() error {
 	c.cancel()
 	<-c.ended
@@ -80,7 +80,8 @@ func (c *child) watch(ctx context.Context, p *process) error {
 	if c.asked != nil {
 		restarts = nil // restarts only after the start in progress
 	}
-	var hangup chan os.Signal // nil, because the signal would end a process that has not started yet
+	// nil until the start is complete, because the signal would end a process that is still starting
+	var hangup chan os.Signal
 	var begun time.Time
 	for {
 		select {
@@ -108,8 +109,8 @@ func (c *child) watch(ctx context.Context, p *process) error {
 	}
 }
 
-// endsInARow returns the number of consecutive unrequested ends, including the one at now of
-// a process that started at begun. A zero begun means that it never started.
+// endsInARow returns the number of consecutive unrequested ends, including the end at now of a process that
+// started at begun. A zero begun means that the process never started.
 func endsInARow(before int, begun, now time.Time) int {
 	if !begun.IsZero() && now.Sub(begun) >= steady {
 		before = 0
@@ -127,7 +128,7 @@ func (c *child) started(p *process, text string) {
 	c.answer(answer{started: text})
 }
 
-// pause logs why the process has ended, and waits until it is to be started again.
+// pause logs the reason why the process has ended, and waits until it is time to start the process again.
 func (c *child) pause(ctx context.Context, err error) {
 	delay := c.options.Delays[min(c.failures, len(c.options.Delays))-1]
 	text := fmt.Sprintf("A process has ended by itself, and starts again in %s: %v", delay, err)

@@ -15,10 +15,10 @@ func background(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{HideWindow: true, CreationFlags: windows.CREATE_NO_WINDOW}
 }
 
-// tieChildren makes Windows end all processes that this one starts afterwards, with their
-// own children, when this process ends for any reason. It puts this process into a job
-// object, which children join automatically, so that none starts outside of it. The job ends
-// with its last handle, which this process never closes (facts A51).
+// tieChildren makes Windows end all processes that this process starts afterwards, including their children,
+// when this process ends for any reason. It puts this process into a job object, which children join
+// automatically, so that no child starts outside of the job. The job ends when its last handle is closed, and
+// this process never closes its handle (facts A51).
 func tieChildren() error {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {

@@ -26,20 +26,20 @@ import (
 	"adgateway/test/freeport"
 )
 
-// asMeasured is the first argument of a program of the measurement below. It is followed by
-// the folder, the address of the node or "-", and the address for streaming lists or "-".
+// asMeasured is the first argument of a program of the measurement below. The other arguments are the folder,
+// the address of the node or "-", and the address for streaming lists or "-".
 const asMeasured = "measured"
 
-// The lists of the measurement: how many are streamed at a time, each with records of about
-// ten kilobytes, of which the first ones are kept until the list ends.
+// The number of lists that are streamed at a time in the measurement, the number of records at the beginning
+// of a list that are kept until the list ends, and the interval between requests to the node.
 const (
 	listsAtATime = 4
 	keptRecords  = 20_000
 	heartbeat    = 100 * time.Millisecond
 )
 
-// TestHeartbeats measures for how long a node does not answer while lists of HEARTBEATS bytes in total
-// (5e9) are streamed by nobody, by another process, and by its own process. It asserts no times.
+// TestHeartbeats measures for how long a node does not answer while no process, another process, or its own
+// process streams lists of HEARTBEATS bytes in total (5e9). It asserts no times.
 func TestHeartbeats(t *testing.T) {
 	total, err := strconv.ParseFloat(os.Getenv("HEARTBEATS"), 64)
 	if err != nil {

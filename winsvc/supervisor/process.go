@@ -17,7 +17,8 @@ type process struct {
 	input   io.WriteCloser
 	started chan string   // receives the child's description of itself, once
 	ended   chan struct{} // closed when the process has ended
-	err     error         // why it ended; nil after exit code 0 on request; valid after ended is closed
+	// reason why the process ended; nil after a requested end with exit code 0; valid after ended is closed
+	err error
 
 	failed string // reason reported by the child
 }
@@ -88,8 +89,8 @@ func (p *process) take(line []byte, write events.Write) bool {
 	return true
 }
 
-// stop requests the process to stop, kills it if it has not stopped in time, and returns the
-// error that it reported at its end.
+// stop asks the process to stop, kills it if it has not stopped in time, and returns the error that the
+// process reported when it ended.
 func (p *process) stop(wait time.Duration) error {
 	_, _ = io.WriteString(p.input, stopLine) // it may have ended
 	timer := time.NewTimer(wait)

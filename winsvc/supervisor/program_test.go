@@ -22,14 +22,14 @@ import (
 	"adgateway/winsvc/supervisor"
 )
 
-// The test program is also every program that the tests start. Its first argument selects which.
+// The tests start the test program in different roles. Its first argument selects the role.
 const (
-	asParent = "a-parent" // followed by the gateway's address, the node's address and a folder
+	asParent = "a-parent" // the other arguments are the gateway's address, the node's address and a folder
 	asChild  = "a-child"  // followed by a name, an address and a folder
 	asDeaf   = "a-deaf-child"
 )
 
-// stopWait is the time limit for children that do stop.
+// stopWait is the time limit for children that are expected to stop.
 const stopWait = 2 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -83,7 +83,7 @@ func runParent(gateway, node, folder string) int {
 	return 0
 }
 
-// server answers each connection with the name and the id of its process, and panics on request.
+// server answers each connection with a name and the id of its process, and panics on request.
 type server struct {
 	listener net.Listener
 	clients  sync.WaitGroup
@@ -155,7 +155,7 @@ func runChild(name, address, folder string) int {
 	return supervisor.RunChild(ctx, os.Stdin, os.Stdout, prepare, os.Exit)
 }
 
-// fails removes a letter from the file, and reports whether there was one.
+// fails removes a letter from the file and reports whether the file contained one.
 func fails(file string) bool {
 	text, err := os.ReadFile(file)
 	if err != nil || len(text) == 0 {

@@ -2,13 +2,13 @@
 // them is overloaded or ends, the other is not affected, and the node keeps running when the
 // gateway is restarted for new settings.
 //
-// The process of the service calls [Start], which starts both as its children, and
-// [Supervisor.Serve], which restarts a child that has ended by itself and, when the service
-// stops, stops first the gateway and then the node. A child calls [RunChild]. Both ends
-// communicate over the child's standard input and output, see channel.go.
+// The process of the service calls [Start], which starts both as its children, and then [Supervisor.Serve],
+// which restarts a child that has ended by itself. When the service stops, Serve stops first the gateway and
+// then the node. A child calls [RunChild]. Parent and child communicate over the child's standard input and
+// output, see channel.go.
 //
-// The children of a killed parent end as well: a child ends when its standard input does,
-// and on Windows a job object also ends children that hang.
+// If the parent is killed, the children end as well, because a child ends when its standard input ends. On
+// Windows a job object also ends children that hang.
 package supervisor
 
 import (
@@ -35,21 +35,21 @@ type Options struct {
 	Log    logrus.FieldLogger
 	Event  events.Write // writes to the system's event log; may be nil
 
-	// Delays are the pauses before the restart of a child that has ended by itself: after the
-	// first, the second and every later end. Nil means delays.
+	// Delays contains the pauses before the restart of a child that has ended by itself, after the first, the
+	// second and every later end. Nil means the default, delays.
 	Delays []time.Duration
 }
 
 // Child is a program that calls [RunChild].
 type Child struct {
 	Command []string // path and arguments of the program
-	// StopWait is how long it may take to stop before it is killed. The sum for both children
-	// must be less than the time limit of the service manager.
+	// StopWait is the time within which the child must stop before it is killed. The sum for both children must
+	// be less than the time limit of the service manager.
 	StopWait time.Duration
 }
 
-// delays restart a child that ended by accident quickly, and keep a child that cannot start
-// from loading the computer.
+// delays contains the default delays. The first ones are short, so that a child that ended by accident is
+// restarted quickly. The last one keeps a child that cannot start from using much of the computer.
 var delays = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, time.Minute}
 
 // steady is the running time after which a child's earlier ends no longer count.
@@ -57,15 +57,15 @@ const steady = 10 * time.Minute
 
 var errStopped = errors.New("the service stops")
 
-// Supervisor runs the children. Its methods may be called concurrently.
+// Supervisor runs the children. It is safe for concurrent use.
 type Supervisor struct {
 	gateway, node *child
 }
 
-// Start starts both children and returns when the gateway has started, with the line in
-// which it describes itself. If the gateway ends first, Start stops the node and returns the
-// reason. The service has then not started, and its manager decides what to do. A node that
-// does not start is restarted without limit, because the gateway can use other nodes.
+// Start starts both children and returns when the gateway has started. started is the line in which the
+// gateway describes itself. If the gateway ends first, Start stops the node and returns the reason as the
+// error. The service has then not started, and its manager decides what to do. A node that does not start is
+// restarted without limit, because the gateway can use other nodes.
 //
 // [Supervisor.Serve] must be called after a successful start. If ctx ends before that, Start
 // stops the children.
@@ -94,9 +94,9 @@ func Start(ctx context.Context, o Options) (s *Supervisor, started string, err e
 	return s, started, nil
 }
 
-// Serve keeps the children running until ctx ends and then stops them. It returns the errors
-// that they reported at their end, and an error if one had to be killed. It passes a hangup
-// signal on to the gateway, which then reads its settings again.
+// Serve keeps the children running until ctx ends and then stops them. It returns the errors that the
+// children reported when they ended, and an error if a child had to be killed. It passes a hangup signal on
+// to the gateway, which then reads its settings again.
 func (s *Supervisor) Serve(ctx context.Context) error {
 	<-ctx.Done()
 	return s.stop()
@@ -107,9 +107,9 @@ func (s *Supervisor) stop() error {
 	return errors.Join(s.gateway.end(), s.node.end())
 }
 
-// RestartGateway stops the gateway, which finishes its requests, and starts it again with the
-// current settings. It returns when the gateway has started, or with the reason why it has not;
-// the gateway is then started again after a pause, as after any other end. The node keeps running.
+// RestartGateway stops the gateway, which finishes its requests, and starts it again with the current
+// settings. It returns when the gateway has started. If the gateway does not start, RestartGateway returns
+// the reason, and the gateway is started again after a pause, as after any other end. The node keeps running.
 func (s *Supervisor) RestartGateway(ctx context.Context) error {
 	asked := make(chan answer, 1)
 	select {
@@ -130,7 +130,7 @@ func (s *Supervisor) RestartGateway(ctx context.Context) error {
 // answer is the outcome of a child's start.
 type answer struct {
 	started string // the child's description of itself
-	err     error  // why it did not start
+	err     error  // reason why the child did not start
 }
 
 // oneAtATime passes on one write at a time.

@@ -203,7 +203,7 @@ func TestAGatewayThatCannotStartEndsTheStart(t *testing.T) {
 	s.assertFree()
 }
 
-// The gateway starts anyway, because it can use other nodes.
+// The gateway starts even without its node, because it can use other nodes.
 func TestANodeThatCannotStartIsStartedAgain(t *testing.T) {
 	s := prepared(t)
 	s.file("node.fails", "xx")
@@ -224,7 +224,8 @@ func (s *service) assertFree() {
 	}
 }
 
-// awaitFree waits until nobody listens at the addresses. A process that ends may close its listener last.
+// awaitFree waits until no process listens on the addresses. A process may close its listener only at its
+// very end.
 func (s *service) awaitFree() {
 	s.t.Helper()
 	for _, address := range []string{s.gateway, s.node} {
@@ -292,7 +293,7 @@ func TestTheGatewayRestartsAlone(t *testing.T) {
 	assert.Error(t, s.supervisor.RestartGateway(ctx))
 }
 
-// A requested restart does not wait for the delay after a failure.
+// A requested restart does not wait for the end of the pause after a failure.
 func TestARestartEndsThePause(t *testing.T) {
 	s := prepared(t)
 	s.options.Delays = []time.Duration{24 * time.Hour}

@@ -15,9 +15,9 @@ import (
 )
 
 // Wrong passwords are counted before the directory is asked, because the domain counts each one towards a
-// lockout, whichever gateway passes it on. So the tries of an account are in the store, and all gateways
-// share the count. Each gateway counts the tries from an address by itself, because this count only keeps a
-// single host from trying many accounts.
+// lockout, no matter which gateway passes it on. The tries of an account are therefore in the store, and all
+// gateways share the count. Each gateway counts the tries from an address by itself, because this count only
+// keeps a single host from trying many accounts.
 
 const (
 	remembered    = 20000 // number of addresses, and of uses of sessions

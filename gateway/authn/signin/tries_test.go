@@ -117,8 +117,8 @@ func TestPlacesAreFew(t *testing.T) {
 	assert.NoError(t, tryAt(t, g, netip.AddrFrom4([4]byte{192, 0, 2, 1}), "right"))
 }
 
-// TestTriesStayBelowEveryThreshold: fewer wrong passwords are passed on than the domain's
-// threshold, whatever it is.
+// TestTriesStayBelowEveryThreshold: fewer wrong passwords are passed on than the domain's threshold, for
+// every threshold.
 func TestTriesStayBelowEveryThreshold(t *testing.T) {
 	for threshold := 1; threshold <= 12; threshold++ {
 		g, d, _ := withThreshold(threshold)

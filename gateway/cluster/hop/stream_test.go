@@ -58,8 +58,8 @@ type counter struct{ total *atomic.Int64 }
 
 func (c counter) Write(b []byte) (int, error) { c.total.Add(int64(len(b))); return len(b), nil }
 
-// TestAListArrivesWhileItsEndIsHeldBack: every piece of an answer reaches the client as soon as the
-// leader flushes it, whatever its media type.
+// TestAListArrivesWhileItsEndIsHeldBack: every piece of an answer reaches the client as soon as the leader
+// flushes it, regardless of the media type.
 func TestAListArrivesWhileItsEndIsHeldBack(t *testing.T) {
 	for _, media := range []string{"text/event-stream", "application/x-ndjson", "application/json"} {
 		t.Run(media, func(t *testing.T) {

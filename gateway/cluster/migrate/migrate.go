@@ -57,7 +57,7 @@ type Journal struct {
 	Key  string // its key file
 }
 
-// Result describes what was migrated.
+// Result describes the migrated data.
 type Result struct {
 	Mirror   string    `json:"mirror"`
 	Sequence uint64    `json:"sequence"` // last sequence of the store in the mirror

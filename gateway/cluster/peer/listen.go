@@ -70,7 +70,7 @@ func (g *Gateway) Serve(calls, state http.Handler) error {
 	return nil
 }
 
-// leader returns what this gateway knows about the leader.
+// leader returns the information that this gateway has about the leader.
 func (g *Gateway) leader() hop.Leader {
 	if m := g.Member(); m != nil {
 		return hop.Of(m, g.self.Gateway)

@@ -105,8 +105,8 @@ func readCount(ctx context.Context, s *store.Sealed) (c count, at store.Revision
 	return c, found.Revision, err
 }
 
-// TestTwoCountWhileLeadersChange: no step of a writer is lost or made twice, no matter which gateway leads,
-// and even if answers are lost.
+// TestTwoCountWhileLeadersChange: none of the writers' steps is lost or made twice, no matter which gateway
+// leads, and even if answers are lost.
 func TestTwoCountWhileLeadersChange(t *testing.T) {
 	t.Parallel()
 	const steps = 200

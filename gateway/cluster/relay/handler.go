@@ -109,7 +109,7 @@ func (h *Handler) apply(w http.ResponseWriter, r *http.Request, file *store.File
 // answer is the answer to a reading request.
 type answer struct {
 	to     *bufio.Writer
-	broken error // why it could not be sent
+	broken error // reason why the answer could not be sent
 }
 
 func (a *answer) write(record []byte) bool {

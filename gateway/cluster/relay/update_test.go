@@ -56,7 +56,7 @@ func TestAnUpdateWhoseAnswerIsLost(t *testing.T) {
 }
 
 // TestAnUpdateOfALeaderInDoubt: the outcome is known as soon as the copy has the value, or a different value
-// in its place, no matter which gateway has written it.
+// in its place, no matter which gateway has put it there.
 func TestAnUpdateOfALeaderInDoubt(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -15,14 +15,14 @@ type Figures struct {
 	Minutes     []Minute  // of the last hour, oldest first
 }
 
-// Lane is a lane of PowerShell sessions and the server it works with.
+// Lane is a lane of PowerShell sessions and its server.
 type Lane struct {
 	Name                               string
 	Busy, Idle, Starting, Max, Waiting int
 	Server                             string    // empty if no server answers
 	Since                              time.Time // when the server was pinned
 	Failovers                          int
-	Trouble                            string // why sessions cannot be started; empty if they can
+	Trouble                            string // reason why sessions cannot be started; empty if they can
 }
 
 // Minute counts the calls in a minute.
@@ -54,7 +54,7 @@ func (f Figures) Sum() (sum Minute) {
 	return sum
 }
 
-// quarter is a quarter of the hour: a row of the table with the same content as the graph.
+// quarter is a quarter of the hour, which is a row of the table with the same content as the graph.
 type quarter struct {
 	From, To      string
 	Calls, Errors int

@@ -74,7 +74,7 @@ type Form struct {
 	Fields []Field
 }
 
-// hidden are the parameters that the console itself sends.
+// hidden contains the parameters that the console itself sends.
 var hidden = []string{ops.DryRun, ops.PlanID, "WithETag", "ShowFields", ops.AcceptDrift}
 
 // picks maps parameters to the kinds of objects that they name.
@@ -100,8 +100,8 @@ var forms = func() map[string]*Form {
 	return all
 }()
 
-// Of returns the form of the operation with the given id, or nil if it has none. The form must not be
-// changed.
+// Of returns the form of the operation with the given id, or nil if the operation has none. The form must not
+// be modified.
 func Of(id string) *Form { return forms[id] }
 
 // All returns all forms in the order of their operations.
@@ -114,8 +114,8 @@ func All() (all []*Form) {
 	return all
 }
 
-// mostAtOnce is the number of fields up to which a form shows all of them together. Longer forms fold the
-// fields that few people need.
+// mostAtOnce is the maximum number of fields that a form shows together. Longer forms fold the fields that
+// few people need.
 const mostAtOnce = 6
 
 func build(op *ops.Operation) *Form {

@@ -86,8 +86,9 @@ func TestWhatIsNotTypedIsNotSent(t *testing.T) {
 	assert.Equal(t, ops.Given{"Username": "lweber", "JobTitle": "Painter", "Company": ""}, given)
 }
 
-// TestColumnsOfAList: columns are found by their names in either language, in any case, in any separator and
-// in Latin-1. Similar names are suggested. No row or column moves when cells are changed.
+// TestColumnsOfAList: columns are found by name or label, in each language and with each separator, even in
+// Latin-1. Fields with similar names are suggested. Unknown columns are emptied, and all rows and columns
+// keep their numbers.
 func TestColumnsOfAList(t *testing.T) {
 	f := Of("user.update")
 	for list, want := range map[string][2]string{
@@ -134,8 +135,8 @@ func TestColumnsOfAList(t *testing.T) {
 	assert.Empty(t, all[2].Field)
 }
 
-// TestSecretsInAListAreNoExamples: a column whose name is like that of a secret has no example values, in any
-// form. Other columns have them, also if their names contain such a word.
+// TestSecretsInAListAreNoExamples: a column whose name suggests a secret has no example values in any form.
+// Other columns have example values, even if their names contain such a word.
 func TestSecretsInAListAreNoExamples(t *testing.T) {
 	secrets := []string{
 		"Initial Password", "Start-Passwort", "KENNWORT", "pwd", "PIN", "client secret", "Altes Kennwort",

@@ -25,8 +25,8 @@ type Problem struct {
 	Text  Words
 }
 
-// Read returns the values of the call from the typed values, and the mistakes in them. It omits values
-// that were not edited. Problems never contain a secret.
+// Read returns the values for the call, and the mistakes in the typed values. It omits values that were not
+// edited. Problems never contain a secret.
 func (f *Form) Read(typed url.Values) (ops.Given, []Problem) {
 	given := ops.Given{}
 	var problems []Problem

@@ -58,7 +58,7 @@ var operations = func() map[string]operationWords {
 	return all
 }()
 
-// recordTypes are the resources whose operations work on records of one type.
+// recordTypes contains the resources whose operations concern records of one type.
 var recordTypes = strings.Fields("cname a aaaa ptr txt srv mx caa tlsa sshfp dname")
 
 // wordsOf returns the words of an operation. The operations of all record types share one set.

@@ -15,10 +15,10 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// API is the part of the gateway that the pages use. It is safe for concurrent use.
+// API is the part of the gateway that the pages use. Implementations must be safe for concurrent use.
 type API interface {
-	// Call calls an operation as c's Principal. If it fails, the answer still contains records of the changes
-	// that were made.
+	// Call calls an operation as c's Principal. If the call fails, the answer still contains records of the
+	// changes that were made.
 	Call(ctx context.Context, operation string, c call.Call) (call.Answer, error)
 	// Readiness returns the checks of the gateway, and reports whether it can serve requests. Checks contain
 	// reasons only if the caller has ops:read. A nil caller is not signed in.
@@ -99,7 +99,7 @@ func (c *Visit) Call(operation string, values call.Values) *Answer {
 	return Send(c, operation, call.Call{Input: values})
 }
 
-// Send is [Visit.Call] for calls with more than values.
+// Send is like [Visit.Call], for calls that consist of more than values.
 func Send(c *Visit, operation string, sent call.Call) *Answer {
 	var first *Answer
 	for _, principal := range c.Principals {
@@ -117,7 +117,7 @@ func Send(c *Visit, operation string, sent call.Call) *Answer {
 	return first
 }
 
-// Get makes a call as the person. pairs alternates names and values; empty values are omitted.
+// Get makes a call as the person. pairs contains alternating names and values. Empty values are omitted.
 func (c *Visit) Get(operation string, pairs ...string) *Answer {
 	values := call.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -136,7 +136,7 @@ func (c *Visit) CallAs(principal *identity.Principal, operation string, values c
 	return sendAs(c, principal, operation, call.Call{Input: values})
 }
 
-// sendAs is [Visit.CallAs] for calls with more than values.
+// sendAs is like [Visit.CallAs], for calls that consist of more than values.
 func sendAs(c *Visit, principal *identity.Principal, operation string, sent call.Call) *Answer {
 	id := call.NewID()
 	sent.ID, sent.Principal, sent.From = id, principal, c.Client(c.R) // the person's address

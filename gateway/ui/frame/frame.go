@@ -54,7 +54,7 @@ func Nav(c *Visit, current string) (all []section) {
 	return all
 }
 
-// Initials returns the initials of a name, for places without room for all of it.
+// Initials returns the initials of a name, for places without room for the whole name.
 func Initials(name string) string {
 	if _, account, has := strings.Cut(name, `\`); has {
 		name = account
@@ -169,7 +169,7 @@ func (p *Pages) setLook(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, Next(given.Get("next")), http.StatusSeeOther)
 }
 
-// zoneNames are the zones that everybody can choose. The script adds the computer's zone.
+// zoneNames contains the zones that everybody can choose. The script of the pages adds the computer's zone.
 var zoneNames = []string{
 	"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "America/Bogota", "America/Chicago",
 	"America/Denver", "America/Los_Angeles", "America/Mexico_City", "America/New_York", "America/Sao_Paulo",

@@ -18,7 +18,7 @@ type LogFilter struct {
 	Most   int          // maximum number of lines to return
 
 	Reader  identity.ID           // the person who reads the lines
-	Readers []*identity.Principal // the reader's roles: at least one must be allowed to see a line
+	Readers []*identity.Principal // roles of the reader, at least one of which must be allowed to see a line
 }
 
 // LogLine is a call in the audit log.

@@ -1,8 +1,8 @@
 // Package frame contains what all pages of the console share: sign-in, calls as the signed-in person, lists
 // over several roles, the menu, the display settings and the rendering.
 //
-// Pages access the directory only by calling operations as the signed-in person, see [API]. So the scopes,
-// limits, rates, plans and audit of the API apply to them.
+// Pages access the directory only by calling operations as the signed-in person, see [API]. The scopes,
+// limits, rates, plans and audit of the API therefore apply to them.
 package frame
 
 import (
@@ -31,10 +31,10 @@ import (
 type Options struct {
 	API  API
 	Gate *signin.Gate
-	// Client returns the address of the client that sent a request, also behind a proxy.
+	// Client returns the address of the client that sent a request, even if the gateway is behind a proxy.
 	Client func(*http.Request) netip.Addr
-	// EndPoint returns the channel bindings of the TLS connection from a request's client. It is nil or
-	// returns nothing if they are unknown.
+	// EndPoint returns the channel bindings of the TLS connection from a request's client, or nothing if they
+	// are unknown. It may be nil.
 	EndPoint func(*http.Request) []byte
 
 	Sandbox bool // shows on every page that this is the sandbox
@@ -59,7 +59,7 @@ type Options struct {
 
 	// Figures returns the current operating figures of the gateway. If it is nil, pages do not show them.
 	Figures func() figures.Figures
-	// Log returns lines of the audit log, newest first. It is nil if there is no log.
+	// Log returns lines of the audit log, newest first. It is nil if there is no audit log.
 	Log func(LogFilter) ([]LogLine, error)
 }
 
@@ -71,7 +71,7 @@ type Pages struct {
 	sites  *http.CrossOriginProtection
 }
 
-// Console contains the parts of the frame that the pages in it provide.
+// Console contains the parts of the frame that the pages provide.
 type Console struct {
 	Menu []MenuRow
 	Said func(*Visit) *Done // message about what was done; nil if there is none
@@ -106,8 +106,8 @@ func (p *Pages) Post(path string, taken func(*Visit)) {
 }
 
 // Because of the prefix __Host-, browsers refuse the cookie from plain HTTP and from other hosts of the
-// domain. The prefix requires the attribute Secure, and a browser would not keep such a cookie on the
-// sandbox's plain HTTP. So the sandbox's cookie has another name.
+// domain. The prefix requires the attribute Secure, but browsers do not keep secure cookies from the
+// sandbox's plain HTTP, so the sandbox's cookie has another name.
 const (
 	secureCookie = "__Host-adgateway"
 	plainCookie  = "adgateway"
@@ -270,7 +270,7 @@ func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// storeLost sends a page that says that the cluster's store, which contains the sessions, is
+// storeLost sends a page with the message that the cluster's store, which contains the sessions, is
 // unavailable.
 func (p *Pages) storeLost(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Retry-After", "5")
@@ -296,8 +296,8 @@ func ended(r *http.Request) texts.Text {
 	return texts.Of("signIn.ended")
 }
 
-// pageOf returns the address of the page that a form was on. For an operation's form, it includes what was
-// typed, except secrets.
+// pageOf returns the address of the page with the form that was sent. For an operation's form, the address
+// includes the typed values, except secrets.
 func pageOf(r *http.Request) string {
 	if operation, is := strings.CutPrefix(r.URL.Path, say.Base+say.DoPath+"/"); is {
 		if f := form.Of(operation); f != nil {
@@ -307,8 +307,8 @@ func pageOf(r *http.Request) string {
 	return Next(cmp.Or(r.PostForm.Get("from"), r.PostForm.Get("next")))
 }
 
-// Next returns a safe address to redirect to: text if it is the path of one of these pages, otherwise the
-// status page.
+// Next returns a safe address for a redirect, which is text if that is the path of one of these pages, and
+// otherwise the status page.
 func Next(text string) string {
 	target, err := url.Parse(text)
 	if err != nil || target.Scheme != "" || target.Host != "" || target.User != nil || target.Opaque != "" ||
@@ -327,8 +327,8 @@ func Next(text string) string {
 // browsers cannot add headers to them.
 const renewHeader = "X-Renew"
 
-// session returns the session of a request. Refreshing an open page does not prolong the session, so the
-// session of a person who has left ends.
+// session returns the session of a request. Requests that refresh an open page do not prolong the session, so
+// that the session of a person who has left ends.
 func (p *Pages) session(r *http.Request) (*signin.Session, error) {
 	stream := r.Header.Get("Accept") == eventStream
 	if r.Method == http.MethodGet && (stream || r.Header.Get(renewHeader) != "") {

@@ -21,7 +21,7 @@ import (
 //go:embed templates assets
 var Files embed.FS
 
-// assetsVersion changes with the files, so browsers can cache them forever.
+// assetsVersion changes with the files, so that browsers can cache them forever.
 var assetsVersion = hashOf("assets/console.css", "assets/console.js", "assets/icons.svg")
 
 func hashOf(names ...string) string {
@@ -45,8 +45,8 @@ func asset(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text) // fails only if the browser has disconnected
 }
 
-// Templates returns the pages by language and name, each with the layout. They are parsed when the first page
-// is rendered, so command lines do not wait for them.
+// Templates returns the templates of the pages by language and name, each with the layout. They are parsed
+// when the first page is rendered, so that commands need not wait for them.
 var Templates = sync.OnceValue(func() map[texts.Lang]map[string]*template.Template {
 	all := map[texts.Lang]map[string]*template.Template{}
 	for _, lang := range texts.Langs {
@@ -131,7 +131,7 @@ func saidIn(reader texts.Reader, v any) any {
 	return v
 }
 
-// Icon returns an icon of the sprite. Icons are decorative; a word is always next to them.
+// Icon returns an icon of the sprite. Icons are only decorative, because there is always a word next to them.
 func Icon(name string) template.HTML {
 	const format = `<svg class="i" aria-hidden="true"><use href="%s#%s"/></svg>`
 	return template.HTML(
@@ -197,7 +197,7 @@ func (n Note) Class() string {
 	return "warn"
 }
 
-// Empty says that a page has no data. It is used only if the read succeeded.
+// Empty is the message that a page has no data. It is used only if the data could be read.
 type Empty struct {
 	Icon        string // empty: the icon of a search
 	Title, Text texts.Text
@@ -282,9 +282,8 @@ func send(w http.ResponseWriter, r *http.Request, begin func(), text []byte) {
 }
 
 // Opening returns a function that sends the frame of a page, which the browser shows while the records of the
-// page are read. [Visit.Page] then sends the rest. From then on the status is 200, whatever follows, so it
-// may only be called once the request cannot be refused. Opening returns nil for a request whose status
-// counts.
+// page are read. [Visit.Page] then sends the rest. The function sends the status 200, so it must not be
+// called while the request may still be refused. Opening returns nil for a request whose status matters.
 func (c *Visit) Opening(name string, shown Page) func() {
 	if c.R.Method != http.MethodGet {
 		return nil
@@ -323,7 +322,7 @@ func (c *Visit) Page(status int, name string, shown Page) {
 	c.Write(c.W, c.R, status, name, shown)
 }
 
-// framed adds what the frame of a page says about the person.
+// framed adds the information about the person to the frame of a page.
 func (c *Visit) framed(shown *Page) {
 	shown.Name, shown.Version, shown.Nav = c.Session.Name, c.Version, Nav(c, shown.Section)
 	shown.Initials = Initials(shown.Name)

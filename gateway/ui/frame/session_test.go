@@ -30,7 +30,7 @@ func (everybody) Groups(context.Context, string) (*signin.Person, error) {
 	return &signin.Person{SID: "S-1"}, nil
 }
 
-// TestOpenPagesDoNotKeepASession: a page that refreshes itself finds the person's session, and does not
+// TestOpenPagesDoNotKeepASession: a page that refreshes itself uses the person's session, but does not
 // prolong it.
 func TestOpenPagesDoNotKeepASession(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -34,8 +34,8 @@ func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) {
 	p.askSignIn(w, r, http.StatusOK, nil, r.URL.Query().Get("next"))
 }
 
-// askSignIn shows the sign-in page. It does not show what was typed, which may be a password in the wrong
-// box. A browser without a cookie gets one, and the form is bound to it.
+// askSignIn shows the sign-in page. It does not show the typed values, because a person may have typed the
+// password in the wrong box. A browser without a cookie gets one, and the form is bound to the cookie.
 func (p *Pages) askSignIn(
 	w http.ResponseWriter, r *http.Request, status int, problem texts.Text, where string,
 ) {
@@ -99,8 +99,8 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// waitFor returns the message that a password can be tried again after a number of minutes. It is the same
-// for names without an account.
+// waitFor returns the message that a password can be tried again after a number of minutes. The message is
+// the same for names without an account.
 func waitFor(wait time.Duration) texts.Text {
 	return texts.Count("signIn.wait", max(1, int(math.Ceil(wait.Minutes()))))
 }
@@ -113,7 +113,8 @@ func (p *Pages) cannotSignIn(w http.ResponseWriter, r *http.Request, err error, 
 // enter starts a session with a new id and redirects to a page. It sets the browser's mark unless mark is
 // empty.
 func (p *Pages) enter(w http.ResponseWriter, r *http.Request, id, mark, where string) {
-	_ = p.Gate.End(r.Context(), p.Cookie(r)) // the gate retries; the new session does not depend on it
+	// the gate tries again later; the new session does not depend on the old one's end
+	_ = p.Gate.End(r.Context(), p.Cookie(r))
 	p.setCookie(w, r, id)
 	if mark != "" {
 		p.setMark(w, r, mark)
@@ -136,8 +137,8 @@ func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, say.Base, http.StatusSeeOther)
 }
 
-// showLink asks for confirmation before it uses a one-time link, because programs that check links would use
-// it up.
+// showLink asks for confirmation before it uses a one-time link, because otherwise programs that check links
+// would use up the link.
 func (p *Pages) showLink(w http.ResponseWriter, r *http.Request) {
 	p.Write(w, r, http.StatusOK, "link", Page{
 		Title: texts.Of("signIn.link"), Section: "signin", Form: p.NewForm(w, r), Body: r.PathValue("code"),
@@ -157,9 +158,10 @@ func (p *Pages) useLink(w http.ResponseWriter, r *http.Request) {
 	p.enter(w, r, id, "", say.Base)
 }
 
-// When a page asks for a ticket, a browser sends one without asking, or else shows a password dialog that no
-// page can style or close. So only one page asks for tickets, and a browser without a ticket is not sent
-// there again. A cookie records that until the browser closes. Sign-out sets the cookie, too.
+// When a page asks for a ticket, a browser sends one without asking the person, or shows a password dialog
+// that no page can style or close. Therefore only one page asks for tickets, and a browser without a ticket
+// is not redirected there again. A cookie records that the browser has no ticket. It lasts until the browser
+// closes. Sign-out sets the cookie, too.
 
 const (
 	TicketPath = say.Base + "signin/kerberos"
@@ -175,7 +177,7 @@ func (p *Pages) TriesTicket(r *http.Request) bool {
 	return err != nil
 }
 
-// preferForm makes the browser get the form from now on.
+// preferForm sets the cookie with which the browser gets the form instead of the page for tickets.
 func (p *Pages) preferForm(w http.ResponseWriter, r *http.Request) { p.setFormCookie(w, r, 0) }
 
 func (p *Pages) setFormCookie(w http.ResponseWriter, r *http.Request, age int) {
@@ -193,7 +195,7 @@ func (p *Pages) ticket(w http.ResponseWriter, r *http.Request) {
 	}
 	where := r.URL.Query().Get("next")
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" && mode != "navigate" {
-		// An image on a page of another site would end the person's oldest session.
+		// Without this check, an image on a page of another site could end the person's oldest session.
 		p.askSignIn(w, r, http.StatusUnauthorized, nil, where)
 		return
 	}

@@ -10,12 +10,12 @@ import (
 	"adgateway/gateway/visible"
 )
 
-// Stored values are shown as text on every page, with hidden characters made visible, see [visible.Hidden].
-// The templates need not request that for each value, because they are rewritten when they are parsed: values
-// between tags go through [inText], and values in attributes that people read go through [inLine].
+// Every page shows stored values as text, with hidden characters made visible, see [visible.Hidden]. The
+// templates need not request that for each value, because they are rewritten when they are parsed. Values
+// between tags then go through [inText], and values in attributes that people read through [inLine].
 
-// inText returns a value for use between tags. It isolates right-to-left text so that the text around it is
-// not reordered.
+// inText returns a value for use between tags. It isolates right-to-left text, so that browsers do not
+// reorder the text around it.
 func inText(value any) any {
 	text, is := value.(string)
 	if !is {
@@ -72,8 +72,8 @@ func showing(t *template.Template) *template.Template {
 	return t
 }
 
-// show rewrites a node. before is the page in front of the node, and after the page behind it, both from the
-// last tag on.
+// show rewrites a node. before is the part of the page from the last tag to the node, and after is the part
+// from the last tag to the end of the node.
 func show(node tree.Node, before string) (after string) {
 	switch n := node.(type) {
 	case *tree.ListNode:
@@ -108,7 +108,8 @@ func showBranches(n *tree.BranchNode, before string) (after string) {
 	return after
 }
 
-// functionFor returns the function to apply to a value that follows part of a page, or "" for none.
+// functionFor returns the function to apply to a value that follows the given part of a page, or "" if there
+// is none.
 func functionFor(before string) string {
 	switch {
 	case strings.HasPrefix(before, "<textarea"):

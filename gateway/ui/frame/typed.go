@@ -37,5 +37,5 @@ const mostAddress = 6 << 10
 
 const (
 	TokenName = "form"
-	TypedName = "typed" // marks the address of a form that was filled in
+	TypedName = "typed" // query parameter that marks the address of a form that was filled in
 )

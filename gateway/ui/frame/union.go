@@ -13,8 +13,9 @@ import (
 	"adgateway/gateway/ui/say"
 )
 
-// Roles are not merged: each sees only its own records. A list contains the records that any of the roles
-// sees, each once. So each page of a list is merged from the lists of the roles, which have the same order.
+// Roles are not merged, because each role sees only its own records. A list contains the records that any of
+// the roles sees, each once. Each page of a list is therefore merged from the lists of the roles, which have
+// the same order.
 
 // List is an operation that lists records, and their order.
 type List struct {
@@ -23,8 +24,9 @@ type List struct {
 	Before    func(a, b say.Record) bool
 	Values    call.Values
 	Most      int // records per page; 0 if there are no pages and the values limit the list
-	// Started is called when the list will not be refused, and its records are about to be read. With several
-	// roles, of which another one may be refused, it is not called. It may be nil.
+	// Started is called when it is certain that the list will not be refused, before its records are read. If
+	// the person has several roles, Started is not called, because another role may be refused. Started may be
+	// nil.
 	Started func()
 }
 
@@ -75,8 +77,8 @@ func BestFor(text string) func(a, b say.Record) bool {
 }
 
 // Listed returns a page of the combined list of all roles. It ignores roles without the right to the list,
-// unless no role has it. It returns any other refusal, even if only one role has reached a limit, because the
-// rest would not be the complete list.
+// unless no role has the right. It returns any other refusal, even if only one role has reached a limit,
+// because the list would be incomplete.
 func (c *Visit) Listed(l List) *Answer {
 	after := c.text(l.Values["After"])
 	if len(c.Principals) < 2 {
@@ -134,7 +136,7 @@ type source struct {
 	*Visit
 	list      List
 	principal *identity.Principal
-	cursor    string     // of the page that was read; empty for the first
+	cursor    string     // cursor of the page that was read; empty for the first page
 	skip      say.Record // last record of the previous page; nil if there is none
 	page      *Answer
 	raw       []json.RawMessage
@@ -163,7 +165,7 @@ func (s *source) fetch() (failed *Answer) {
 	}
 }
 
-// next drops the first record, and reads another page if that was the last one.
+// next drops the first record, and reads another page if no record is left.
 func (s *source) next() (failed *Answer) {
 	s.raw, s.records = s.raw[1:], s.records[1:]
 	if len(s.records) > 0 || s.list.Most == 0 {
@@ -281,7 +283,7 @@ func (at place) from(first *source, all []*source) string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// lacksRight reports whether a refusal with the status means that the role sees nothing of a list.
+// lacksRight reports whether a refusal with the status means that the role may not see any of a list.
 func lacksRight(status int) bool {
 	return status == http.StatusForbidden || status == http.StatusNotFound
 }
@@ -292,7 +294,8 @@ func passedOn(status int) bool {
 	return lacksRight(status) || status == http.StatusTooManyRequests
 }
 
-// Outranking returns the one of two refusals to show. A reached limit is preferred, because it is temporary.
+// Outranking returns the refusal to show, given two of them. It prefers a refusal because of a reached limit,
+// which is only temporary.
 func Outranking(first, second *Answer) *Answer {
 	const reached = http.StatusTooManyRequests
 	if first == nil || first.Status != reached && second.Status == reached {

@@ -14,8 +14,8 @@ import (
 // Handler compresses the text responses of next for browsers that accept it.
 //
 // The length of a compressed page reveals something about its text to an eavesdropper on the network who can
-// repeat the request with other words in its address (BREACH). So a response is not compressed if another
-// site caused the request, or if the request does not say what caused it.
+// repeat the request with other words in its address (BREACH). Therefore Handler does not compress the
+// response if another site caused the request, or if the cause of the request is unknown.
 func Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept-Encoding, Sec-Fetch-Site")

@@ -1,13 +1,13 @@
-// Package procedure contains the procedures of the console: sequences of changes that belong together, such
-// as all that is needed when a person leaves. Each step is a call of an operation. Names in braces are
-// blanks: a form asks for their values.
+// Package procedure contains the procedures of the console. A procedure is a sequence of changes that belong
+// together, such as all changes that are needed when a person leaves. Each step is a call of an operation.
+// Names in braces are blanks, for whose values a form asks.
 //
 // A step is written as its operation and its parameters:
 //
 //	user.update Username={Username}; Description={Note?}
 //
-// A blank with a question mark may stay empty. The parameter is then omitted. The step is skipped if it
-// requires the parameter or has nothing else to change.
+// A blank with a question mark may be left empty. The parameter is then omitted. The step is skipped if it
+// requires the parameter or would change nothing without it.
 package procedure
 
 import (
@@ -21,7 +21,7 @@ import (
 	"adgateway/gateway/ui/form"
 )
 
-// Procedure is a procedure. It must not be changed.
+// Procedure is a procedure. It must not be modified.
 type Procedure struct {
 	Name   string // in its address
 	Title  form.Words
@@ -40,7 +40,7 @@ type Value struct {
 	Param, Text string
 }
 
-// Every is the value of a parameter that means each group of a person.
+// Every is the value of a parameter that stands for each group of a person.
 const Every = "*"
 
 var (
@@ -189,7 +189,7 @@ func (p *Procedure) Field(blank string) *form.Field {
 	return nil
 }
 
-// Filled returns the parameters of a step with the typed values in place of its blanks. It also reports
+// Filled returns the parameters of a step with the typed values in place of the blanks. It also reports
 // whether the step must be done.
 func (s *Step) Filled(typed map[string]string) (values map[string]string, does bool) {
 	values = map[string]string{}
@@ -215,8 +215,8 @@ func (s *Step) Filled(typed map[string]string) (values map[string]string, does b
 	return values, more || !skips
 }
 
-// EachGroup reports whether the step must be repeated for each group of a person. That does not depend on
-// what is typed.
+// EachGroup reports whether the step must be repeated for each group of a person. The result does not depend
+// on the typed values.
 func (s *Step) EachGroup() bool {
 	return slices.ContainsFunc(s.Values, func(v Value) bool { return v.Text == Every })
 }

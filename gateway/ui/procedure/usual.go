@@ -12,7 +12,7 @@ type Given struct {
 	Steps []string
 }
 
-// usual are the procedures that every gateway has unless its settings replace them.
+// usual contains the procedures that every gateway has unless its settings replace them.
 var usual = []Given{
 	{"join", []string{"Somebody joins", "Jemand kommt"}, []string{
 		"user.create FirstName={FirstName}; LastName={LastName}; DisplayName={DisplayName?}; Username={Username}; " +

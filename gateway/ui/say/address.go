@@ -11,9 +11,9 @@ const Base = "/ui/"
 // DoPath is the path of the forms of operations, below Base.
 const DoPath = "do"
 
-// Address returns the address of a page. Each of parts becomes one segment of the path,
-// whatever characters it contains. If a part cannot be a segment, because browsers would
-// ignore it or take it for a step upwards, it returns the address of the status page.
+// Address returns the address of a page. Each element of parts becomes one segment of the path, regardless of
+// its characters. If a part cannot be a segment, because browsers would ignore it or interpret it as a step
+// upwards, Address returns the address of the status page.
 func Address(parts ...string) string {
 	var path strings.Builder
 	path.WriteString(strings.TrimSuffix(Base, "/"))

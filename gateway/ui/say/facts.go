@@ -23,7 +23,7 @@ func (f Fact) Nothing() bool { return len(f.Words) == 0 && f.Text.Empty() && f.T
 type FactRow struct {
 	Label string // the key of its text, without "fact."
 	Show  func(r Record) Fact
-	None  []Unless // alternatives for a fact without a value; if none applies, there is no line
+	None  []Unless // alternatives for a fact without a value; if none applies, the line is omitted
 }
 
 // Unless is the text for a missing value. It applies if a field is true, or always if Field is empty.
@@ -90,10 +90,11 @@ func MailTo(field string) func(Record) Fact {
 	}
 }
 
-// dialled begins the links to phone numbers. Behind it are only digits and +.
+// dialled is the prefix of links to phone numbers. Only digits and + follow it.
 const dialled = "tel:"
 
-// Href returns the link for a page. Pages refuse links to phone numbers that are mere texts.
+// Href returns the link in the form that a template needs, because templates refuse links to phone numbers
+// that are plain strings.
 func (f Fact) Href() any {
 	if strings.HasPrefix(f.Link, dialled) {
 		return template.URL(f.Link)

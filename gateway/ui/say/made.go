@@ -5,8 +5,8 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// DidText describes what a change has done. Most operations have a sentence in the table;
-// for the others it reports whether something was created, changed or removed.
+// DidText describes a change that was made. Most operations have a sentence in the table. For the others, the
+// text says whether something was created, changed or removed.
 func DidText(r Record) texts.Text {
 	objects := ObjectsIn(r)
 	name := ""
@@ -94,7 +94,7 @@ func ValueOf(change Record, side string) texts.Text {
 	return ValueText(change[side])
 }
 
-// callerKinds are the words for callers that are not people, by kind.
+// callerKinds contains the words for callers that are not people, by kind.
 var callerKinds = map[string]string{
 	identity.KindToken: "token", identity.KindUser: "API user", identity.KindCertificate: "certificate",
 	identity.KindGateway: "the gateway",

@@ -69,8 +69,8 @@ func IsGUID(text string) bool {
 	return problem == nil
 }
 
-// NameIn returns an object's name for sentences. It is the name in the directory which,
-// unlike a display name, is unique in its unit.
+// NameIn returns an object's name for sentences. This is the name in the directory, because, unlike a display
+// name, it is unique in its unit.
 func NameIn(r Record) string { return r.First("name", "computerName", "displayName") }
 
 // PathOf returns the names of an organizational unit and its parents, topmost first. It

@@ -7,7 +7,7 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Ago describes how long ago a time is, or in how long it will be.
+// Ago describes the time between now and a time in the past or future.
 func Ago(text string) texts.Text {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {

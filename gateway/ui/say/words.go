@@ -9,8 +9,8 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// The table in this file decides which word and color a page shows for a value. Templates only show its
-// result. A condition in a template would interpret the record a second time and might differ from the first.
+// The table in this file decides which word and color a page shows for a value. Templates only show the
+// result. A condition in a template would interpret the record a second time, and might contradict the table.
 
 // Color is a class of the style sheet.
 type Color string
@@ -119,7 +119,7 @@ func (r Record) First(names ...string) string {
 	return ""
 }
 
-// Number returns a field that is a number, and whether it is one.
+// Number returns the value of a field that is a number. It returns false if the field is not a number.
 func (r Record) Number(name string) (int, bool) {
 	n, ok := r[name].(float64)
 	return int(n), ok
@@ -158,8 +158,8 @@ var Logons = []sentence{
 	{"ok", Word{texts.Of("logon.ok"), Good}, ""},
 }
 
-// The texts for logons that match no row: one for an account that cannot log on for a reason
-// missing in the table, one for an account that can log on despite such a verdict.
+// The texts for logons that match no row. One is for an account that cannot log on for a reason which is not
+// in the table, and the other for an account that can log on despite such a verdict.
 var (
 	cannotLogOn = sentence{Word: Word{texts.Of("logon.cannot"), Bad}}
 	maybeLogsOn = sentence{Word: Word{texts.Of("logon.maybe"), Warn}}
@@ -173,8 +173,8 @@ type LogonState struct {
 
 type verdict struct{ Code, Since, Until, Text string }
 
-// Says returns the row that applies to a logon. The API decides whether the account can log
-// on; a row only names the restriction.
+// Says returns the row that applies to a logon. The API decides whether the account can log on, and a row
+// only names the restriction.
 func (s LogonState) Says() sentence {
 	found := maybeLogsOn
 	for _, row := range Logons {

@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Listing describes a list: its operation, and how its page shows it.
+// Listing describes a list, with its operation and the layout of its page.
 type Listing struct {
 	Path      string     // path of the page; its texts have the key "page." followed by Path
 	Within    frame.Link // object whose part the list is, such as a zone
@@ -75,7 +75,8 @@ func (f Cell) nothing() bool {
 	return f.Text.Empty() && f.Time == "" && len(f.Words) == 0 && f.Last == ""
 }
 
-// View is a quick view: a filter that people often need. The key of its text is "view." followed by ID.
+// View is a quick view, which is a filter that people often need. The key of its text is "view." followed by
+// ID.
 type View struct {
 	ID, Filter string
 	Tone       say.Color
@@ -117,10 +118,11 @@ func PathCell(field string) func(say.Record) Cell {
 	}
 }
 
-// stateFields are the fields that describe the state of an account, most important first.
+// stateFields contains the fields that describe the state of an account, most important first.
 var stateFields = []string{"enabled", "lockedOut", "locked", "accountExpired", "changePasswordNextLogon"}
 
-// AccountState returns a cell with the state of an account: the word for the first field that applies.
+// AccountState returns a cell with the state of an account, which is the word for the first field that
+// applies.
 func AccountState(r say.Record) Cell {
 	for _, field := range stateFields {
 		if w := say.WordOf("state."+field, r[field]); !w.Text.Empty() {
@@ -133,7 +135,7 @@ func AccountState(r say.Record) Cell {
 	return Cell{Words: []say.Word{say.WordOf("state", "active")}}
 }
 
-// Stated adds to the record of an account the fields that follow from its times. It changes r and returns it.
+// Stated adds fields that follow from the times of an account to its record. It modifies r and returns it.
 func Stated(r say.Record, now time.Time) say.Record {
 	if at, err := time.Parse(time.RFC3339, r.Text("accountExpires")); err == nil {
 		r["accountExpired"] = !at.After(now)

@@ -24,7 +24,7 @@ import (
 
 const (
 	PerPage  = 100 // rows per page
-	firstMax = 500 // rows that the first call reads; a list that has no more is counted and sorted as a whole
+	firstMax = 500 // rows that the first call reads; a list with no more rows is counted and sorted as a whole
 )
 
 // Asked is the request in the address of a list.
@@ -36,13 +36,13 @@ type Asked struct {
 	sort   string   // column to sort by; a leading minus means descending
 	after  string   // cursor of the page; empty means the first page
 	back   []string // cursors of the previous pages
-	from   int      // index of the first row in what is read without a cursor
+	from   int      // index of the first row among the rows that are read without a cursor
 	Object string   // the object whose changes are listed
 
 	started func() // called when the records are about to be read; may be nil
 }
 
-// mostBack limits the number of previous pages that a page's links lead back to.
+// mostBack is the maximum number of previous pages to which the links of a page lead back.
 const mostBack = 20
 
 func askedOf(c *frame.Visit, l *Listing) Asked { return askedIn(c.R.URL.Query(), l) }
@@ -77,7 +77,8 @@ func askedIn(q url.Values, l *Listing) Asked {
 	return a
 }
 
-// operators are the filter operators that people can choose. The keys of their texts start with "operator.".
+// operators contains the filter operators that people can choose. The keys of their texts start with
+// "operator.".
 var operators = []string{"eq", "sw", "co", "ne"}
 
 // Quoted returns a text as a string in a filter.
@@ -85,8 +86,8 @@ func Quoted(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
-// Address returns the address of the requested list with some query parameters replaced. pairs alternates
-// names and values; an empty value removes the parameter.
+// Address returns the address of the requested list with some query parameters replaced. pairs contains
+// alternating names and values. An empty value removes the parameter.
 func (a Asked) Address(pairs ...string) string {
 	q := url.Values{}
 	set := func(name, value string) {
@@ -267,7 +268,7 @@ func showListing(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
 }
 
 // ReadListing reads the part of a list that contains the page, in one call for each role. whole reports
-// whether it is the complete list.
+// whether the part is the complete list.
 func ReadListing(c *frame.Visit, a Asked) (found *frame.Answer, whole bool) {
 	l := frame.List{Operation: a.List.Operation, Key: a.List.Key, Before: a.List.Before, Values: a.Values(c)}
 	if !a.List.Pages {
@@ -283,7 +284,7 @@ func ReadListing(c *frame.Visit, a Asked) (found *frame.Answer, whole bool) {
 }
 
 // found returns the records that contain the searched text. It filters lists that the directory cannot
-// search, and returns others unchanged.
+// search, and returns other lists unchanged.
 func (a Asked) found(c *frame.Visit, all []say.Record) []say.Record {
 	if a.text == "" || a.List.Searches || a.List.Pages {
 		return all
@@ -296,7 +297,7 @@ func (a Asked) found(c *frame.Visit, all []say.Record) []say.Record {
 	})
 }
 
-// Sorted sorts the records in the requested order, and returns them. By default it sorts by the first column
+// Sorted sorts all in place in the requested order, and returns it. By default it sorts by the first column
 // that has an order.
 func (a Asked) Sorted(all []say.Record) []say.Record {
 	now := time.Now()
@@ -397,8 +398,8 @@ func SaidCondition(condition string) texts.Text {
 	)
 }
 
-// Fill adds the rows of the page, and links to other pages. All is the part of the list that was read: in
-// order if it is the whole list, else the page is put in order.
+// Fill adds the rows of the page, and links to other pages. all is the part of the list that was read. If it
+// is the whole list, it must be in order. Otherwise Fill sorts the page.
 func (b *ListPage) Fill(a Asked, all []say.Record, whole bool, next string) {
 	total, from := len(all), 0
 	if a.after == "" {
@@ -467,7 +468,8 @@ func (a Asked) backward() string {
 	if a.List.AsRead && a.sort == "" {
 		return a.Address()
 	}
-	return a.Address("from", strconv.Itoa(firstMax-PerPage)) // the last page of what the first call reads
+	// the last page of the rows that the first call reads
+	return a.Address("from", strconv.Itoa(firstMax-PerPage))
 }
 
 func backs(all []string) string {
@@ -564,8 +566,8 @@ func (f Cell) plain(lang texts.Lang) string {
 	return f.Text.In(lang)
 }
 
-// Typed returns the text in a search box in the form that the directory knows, without the domain in front of
-// a logon name.
+// Typed returns the text in a search box in the form that the directory knows, which is without the domain in
+// front of a logon name.
 func Typed(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if domain, account, has := strings.Cut(text, `\`); has && domain != "" && account != "" {

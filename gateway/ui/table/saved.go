@@ -56,13 +56,13 @@ type keptNaming struct{ Typed, Key string }
 // savedAddress returns the address that saves filters of the list.
 func (l *Listing) savedAddress() string { return l.Address() + "/" + savedPart }
 
-// Narrows reports whether the list can be filtered, or its current filter saved.
+// Narrows reports whether the list can be filtered, or its current filter can be saved.
 func (b ListPage) Narrows() bool { return len(b.Fields) > 0 || b.Naming != nil }
 
 // Unfolds reports whether the button asks for a value or a reason.
 func (b manyButton) Unfolds() bool { return b.Asks != "" || b.Why }
 
-// query returns the query of the list's address without the page. It is empty for the whole list.
+// query returns the query in the list's address without the page. It is empty for the whole list.
 func (a Asked) query() string {
 	_, query, _ := strings.Cut(a.Address(), "?")
 	return query
@@ -180,7 +180,7 @@ func refuseName(c *frame.Visit, a Asked, refused keptNaming) {
 	c.GoTo(a.Address(namingPart, id))
 }
 
-// notSaved sends a page that says that the store is unavailable.
+// notSaved sends a page with the message that the store is unavailable.
 func notSaved(c *frame.Visit, l *Listing, err error) {
 	c.Page(http.StatusServiceUnavailable, "message", frame.Page{
 		Title: l.title(), Section: cmp.Or(l.Section, l.Path),

@@ -1,6 +1,6 @@
 package texts
 
-// alerts are the texts that pages show when something failed.
+// alerts contains the texts that pages show when a request has failed.
 var alerts = table{
 	"alert.failed":    {"That did not work", "Das hat nicht geklappt"},
 	"alert.notFound":  {"Not found", "Nicht gefunden"},

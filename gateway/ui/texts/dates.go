@@ -16,7 +16,7 @@ func (l Lang) Date(t time.Time) string {
 // Moment returns a time to the minute, with its zone.
 func (l Lang) Moment(t time.Time) string { return l.Date(t) + t.Format(", 15:04 MST") }
 
-// Ago describes how long before now a time is, or in how long it will be.
+// Ago describes the time between now and a time t in the past or future.
 func Ago(t, now time.Time) Text {
 	past := now.Sub(t)
 	if past < 0 {

@@ -1,7 +1,7 @@
 package texts
 
-// errors are the texts for errors and warnings by code. Only German pages use them; English
-// ones show the API's message, which also names the object.
+// errors contains the texts for errors and warnings by code. Only German pages use them. English pages show
+// the API's message, which also names the object.
 var errors = table{
 	"error.partial":         {"Not everything was done.", "Nicht alles wurde ausgeführt."},
 	"error.invalid_request": {"A value is not allowed.", "Ein Wert ist nicht zulässig."},
@@ -276,14 +276,14 @@ var errors = table{
 	"check.failed":        {"A check failed: {name}", "Eine Prüfung ist fehlgeschlagen: {name}"},
 }
 
-// Error returns the API's message for an error, or in German the table's text for its code.
-// A message without a code is already in the language of the page.
+// Error returns the API's message for an error or, in German, the table's text for the code. A message
+// without a code is already in the language of the page.
 func Error(code, message string) Text { return said("error.", code, message) }
 
 // Warning is [Error] for a warning.
 func Warning(code, message string) Text { return said("warning.", code, message) }
 
-// Verdict is [Error] for a verdict about a logon.
+// Verdict is like [Error], for a verdict about a logon.
 func Verdict(code, message string) Text { return said("verdict.", code, message) }
 
 func said(kind, code, message string) Text {

@@ -1,6 +1,6 @@
 package texts
 
-// forms are the texts of forms, previews and results.
+// forms contains the texts of forms, previews and results.
 var forms = table{
 	"do.notYours": {
 		"Your role does not include “{action}”. Ask your gateway administrator.",

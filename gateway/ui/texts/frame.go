@@ -1,6 +1,6 @@
 package texts
 
-// parts are the parts of the table, by topic.
+// parts contains the parts of the table, one for each topic.
 var parts = []table{
 	forms, frame, words, times, signIn, objects, alerts, work, search, lists, home, tickets, gateway, errors,
 	secrets,
@@ -70,7 +70,7 @@ var frame = table{
 	"page.computers":  {"Computers", "Computer"},
 }
 
-// times are the texts of relative times, past and future.
+// times contains the texts of relative times, past and future.
 var times = table{
 	"time.in":          {"in {span}", "in {span}"},
 	"time.ago":         {"{span} ago", "vor {span}"},

@@ -1,6 +1,6 @@
 package texts
 
-// gateway are the texts of the status, the audit and the lists of changes.
+// gateway contains the texts of the status, the audit and the lists of changes.
 var gateway = table{
 	"audit.calls":   {"Calls", "Aufrufe"},
 	"audit.changes": {"Changes", "Änderungen"},

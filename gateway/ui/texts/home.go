@@ -1,6 +1,6 @@
 package texts
 
-// home are the texts of the home page and of the pages about changes and rights.
+// home contains the texts of the home page and of the pages about changes and rights.
 var home = table{
 	"home.find": {
 		"Name, logon name, phone, group, computer, unit or zone",

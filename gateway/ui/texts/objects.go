@@ -1,6 +1,6 @@
 package texts
 
-// objects are the texts of the pages of objects.
+// objects contains the texts of the pages of objects.
 var objects = table{
 	"fact.account":            {"Account", "Konto"},
 	"fact.mail":               {"Mail", "Mail"},

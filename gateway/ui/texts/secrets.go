@@ -1,6 +1,6 @@
 package texts
 
-// secrets are the texts about secrets of computers and about lock-outs.
+// secrets contains the texts about secrets of computers and about lockouts.
 var secrets = table{
 	"secret.title":        {"Secrets", "Geheimnisse"},
 	"secret.of":           {"{what}: {computer}", "{what}: {computer}"},

@@ -32,7 +32,7 @@ var signIn = table{
 		"Your session has ended, and nothing was changed. Sign in again.",
 		"Ihre Sitzung ist beendet, und nichts wurde geändert. Melden Sie sich wieder an.",
 	},
-	// The same text for every failure does not reveal which accounts exist.
+	// The text is the same for every failure, so that it does not reveal which accounts exist.
 	"signIn.wrong": {
 		"The name or password is not right, or sign-in is not allowed.",
 		"Der Name oder das Kennwort stimmt nicht, oder die Anmeldung ist nicht erlaubt.",

@@ -30,7 +30,7 @@ var codes = []string{"en", "de"}
 // Code returns the code of the language in HTML and HTTP.
 func (l Lang) Code() string { return codes[l] }
 
-// Named returns the language with a code, and whether there is one.
+// Named returns the language with a code, and reports whether there is one.
 func Named(code string) (l Lang, known bool) {
 	for i, c := range codes {
 		if c == code {
@@ -66,7 +66,8 @@ var all = func() table {
 // Has reports whether there is a text with the given key.
 func Has(key string) bool { _, has := all[key]; return has }
 
-// Text is a text whose language is not chosen yet. Nil is the empty text, which templates treat as false.
+// Text is a text whose language has not been chosen yet. Nil is the empty text, which templates treat as
+// false.
 type Text = *text
 
 type text struct {
@@ -79,8 +80,9 @@ type text struct {
 	each *[2]string
 }
 
-// Of returns a text of the table. pairs alternates placeholder names and values: texts, numbers,
-// strings, or values with a String method. A key that is missing in the table is shown itself.
+// Of returns a text of the table. pairs contains alternating placeholder names and values, which may be
+// texts, numbers, strings, or values with a String method. If the key is missing from the table, the text is
+// the key itself.
 func Of(key string, pairs ...any) Text { return &text{key: key, with: pairs} }
 
 // Raw returns a text that is the same in every language, such as a name.
@@ -91,7 +93,7 @@ func Raw(name string) Text {
 	return &text{raw: name}
 }
 
-// Each returns a text that is given in each language. If all are empty, it returns nil.
+// Each returns a text that is given in each language. It returns nil if it is empty in all languages.
 func Each(words [2]string) Text {
 	if words == [2]string{} {
 		return nil
@@ -108,7 +110,8 @@ func Day(t time.Time) Text { return &text{at: t, day: true} }
 // List returns a text that joins others with commas.
 func List(all ...Text) Text { return &text{list: all} }
 
-// Count is [Of] for a number of things, which replaces {n}. For exactly one it uses the key with ".one".
+// Count is like [Of], for a text with a number of things, which replaces {n}. If n is 1, it uses the key with
+// the suffix ".one".
 func Count(key string, n int, pairs ...any) Text {
 	if n == 1 {
 		key += ".one"
@@ -119,7 +122,7 @@ func Count(key string, n int, pairs ...any) Text {
 // Empty reports whether there is no text.
 func (t *text) Empty() bool { return t == nil }
 
-// Reader determines how texts are shown: in a language, with times in a zone.
+// Reader determines the language of texts, and the zone of the times in them.
 type Reader struct {
 	Lang
 	Zone *time.Location // if nil, each time is shown in its own zone

@@ -66,7 +66,7 @@ func TestTexts(t *testing.T) {
 	assert.Empty(t, Text(nil).In(German))
 }
 
-// Values are not expanded: braces in a value stay as they are.
+// Values are not expanded, so braces in a value remain unchanged.
 func TestValuesAreNotRead(t *testing.T) {
 	assert.Equal(
 		t, "{percent} of 7 items, 3 %", Of("job.run.progress", "n", "{percent}", "of", 7, "percent", 3).In(English),

@@ -2,7 +2,7 @@ package texts
 
 import "adgateway/gateway/authn/negotiate"
 
-// tickets are the texts of sign-in with a Kerberos ticket. The reasons for refusals use the
+// tickets contains the texts of sign-in with a Kerberos ticket. The keys of the reasons for refusals are the
 // English sentences that API clients get.
 var tickets = table{
 	"signIn.ticket":    {"As you are signed in to Windows", "So wie Sie an Windows angemeldet sind"},

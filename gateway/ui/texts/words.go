@@ -1,6 +1,6 @@
 package texts
 
-// words are the words for values, by field and value.
+// words contains the words for values, by field and value.
 var words = table{
 	"word.enabled.true":   {"Enabled", "Aktiviert"},
 	"word.enabled.false":  {"Disabled", "Deaktiviert"},

@@ -1,6 +1,6 @@
 package texts
 
-// work are the texts of the pages for changes, lists and the audit.
+// work contains the texts of the pages for changes, lists and the audit.
 var work = table{
 	"value.secret":    {"not shown", "nicht gezeigt"},
 	"value.newSecret": {"a new one", "ein neues"},

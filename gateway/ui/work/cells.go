@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Cells of a list name objects by the names that people use, like the fields of a form. Logon names are not
-// looked up, because the API knows them. Every other name is looked up only once.
+// Like the fields of a form, the cells of a list may name objects by the names that people use. Logon names
+// are not looked up, because the API accepts them. Every other name is looked up only once.
 
 const (
 	mostLookups  = 300 // maximum number of names to look up for one list
@@ -106,8 +106,8 @@ func resolvedItems(c *frame.Visit, forms form.Forms, list []byte, items []form.I
 	return list, r.problems
 }
 
-// namesInCell returns the names in a cell. If the field takes several, they are separated by commas or line
-// breaks.
+// namesInCell returns the names in a cell. If the field accepts several names, they are separated by commas
+// or line breaks.
 func namesInCell(field *form.Field, text string) []string {
 	if !field.Many {
 		return []string{strings.TrimSpace(text)}
@@ -122,8 +122,8 @@ func namesInCell(field *form.Field, text string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// plainName reports whether a cell contains a name that the API knows: a distinguished name for a unit, or a
-// name without spaces for an account. It is true for an empty cell.
+// plainName reports whether a cell contains a name that the API accepts, which is a distinguished name for a
+// unit, or a name without spaces for an account. It returns true for an empty cell.
 func plainName(pick form.Pick, text string) bool {
 	text = strings.TrimSpace(text)
 	if pick == form.Unit {
@@ -136,8 +136,8 @@ func plainName(pick form.Pick, text string) bool {
 		!strings.ContainsAny(text, " \\@,;\n\u00a0")
 }
 
-// shortName returns the API's name for an object that people call by a text. It is the logon name, which is
-// readable in the result, or else the identity.
+// shortName returns the API's name for an object that people call by a text. This is the logon name, which is
+// readable in the result, or the identity if there is no logon name.
 func shortName(c *frame.Visit, pick form.Pick, text string) (string, *form.Words) {
 	found, problem := meantObject(c, pick, text)
 	if problem != nil || pick == form.Unit || !say.IsGUID(found) || say.IsGUID(text) {

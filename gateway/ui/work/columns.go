@@ -211,7 +211,7 @@ func ShowSheet(c *frame.Visit) {
 	showSheet(c, kept, document, nil)
 }
 
-// noSheet sends a page that says that a list is no longer stored.
+// noSheet sends a page with the message that a list is no longer stored.
 func noSheet(c *frame.Visit) {
 	gone := &frame.Alert{Text: texts.Of("sheet.gone")}
 	c.Page(http.StatusGone, "message", frame.Page{Title: texts.Of("step.late"), Section: "jobs", Alert: gone})

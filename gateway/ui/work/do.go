@@ -22,9 +22,9 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// [form.Of] makes a form for each operation that makes changes. Its address starts with "do". Typed values
-// are checked with the rules of the API, and then planned by a dry run, see step.go. A form that was not
-// accepted is stored as a draft with its own address, so nothing typed is lost.
+// [form.Of] returns a form for each operation that makes changes. The address of the form starts with "do".
+// Typed values are checked with the rules of the API, and then planned by a dry run, see step.go. A form that
+// was not accepted is stored as a draft with its own address, so that no typed value is lost.
 
 const (
 	draftName = "draft"
@@ -40,7 +40,7 @@ type Draft struct {
 	Status    int            // status of the failure
 }
 
-// answer returns the answer to the failed dry run, or nil if none failed.
+// answer returns the answer to the failed dry run, or nil if no dry run failed.
 func (d Draft) answer() *frame.Answer {
 	if d.Failed == nil {
 		return nil
@@ -48,7 +48,7 @@ func (d Draft) answer() *frame.Answer {
 	return &frame.Answer{Status: d.Status, Error: d.Failed}
 }
 
-// DoAddress returns the address of an operation's form. pairs alternates names and initial values.
+// DoAddress returns the address of an operation's form. pairs contains alternating names and initial values.
 func DoAddress(operation string, pairs ...string) string {
 	values := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -85,8 +85,8 @@ func askedOperation(c *frame.Visit) *form.Form {
 	return f
 }
 
-// DoForm shows the form of an operation. Its values are what was typed before, or else the
-// values in the address and the values of the object to change.
+// DoForm shows the form of an operation. It contains the values typed before or, if there are none, the
+// values in the address and those of the object to change.
 func DoForm(c *frame.Visit) {
 	f := askedOperation(c)
 	if f == nil {
@@ -282,8 +282,8 @@ func ShowForm(c *frame.Visit, f *form.Form, d Draft) {
 	)
 }
 
-// isFixed reports whether the value of a field is fixed by the page's address. It is if it is an identity,
-// because people do not type those.
+// isFixed reports whether the value of a field is fixed by the page's address. That is the case for an
+// identity, because people do not type identities.
 func isFixed(f *form.Form, field, target *form.Field, value string) bool {
 	return say.IsGUID(value) || field == target && field.Pick == form.Unit && strings.Contains(value, "DC=") ||
 		field.Pick == form.Zone && field == target && f.Op.Effect != ops.Create
@@ -329,10 +329,10 @@ func (v *fieldView) demandReason(c *frame.Visit, f *form.Form) {
 	}
 }
 
-// ticksFirst are the boxes that are initially ticked although that is not the API's default.
+// ticksFirst contains the boxes that are initially ticked although that is not the API's default.
 var ticksFirst = map[string]bool{"ChangePassword": true, "ChangePasswordNextLogon": true}
 
-// firstValues are initial choices that are not the API's default.
+// firstValues contains initial choices that are not the API's default.
 var firstValues = map[string]string{"Generate": "words"}
 
 // sectionOf returns the section of the menu to which a form belongs.
@@ -345,7 +345,8 @@ func sectionOf(f *form.Form) string {
 	return cmp.Or(sections[resource], "zones")
 }
 
-// backOf returns the page from which a form was opened, or else the page of the object to change.
+// backOf returns the page from which a form was opened or, if that is unknown, the page of the object to
+// change.
 func backOf(c *frame.Visit, f *form.Form, typed url.Values) string {
 	if back := typed.Get(BackName); back != "" {
 		return frame.Next(back)
@@ -516,7 +517,7 @@ func actionIn(f *form.Form) texts.Text {
 	return texts.Of("do.title", "action", texts.Of("group."+groupOf(f)), "object", texts.Each(f.Label))
 }
 
-// formOf is [form.Of], for functions with a variable named form.
+// formOf calls [form.Of], for functions with a variable named form.
 func formOf(operation string) *form.Form { return form.Of(operation) }
 
 // doGroups maps resources to groups of actions. All other resources belong to DNS.

@@ -41,7 +41,7 @@ type jobItem struct {
 	Line              int
 	ID, Code, Message string
 	Operation, State  string
-	Plan              string // id of the plan that its dry run has made
+	Plan              string // id of the plan from the dry run of the item
 }
 
 // title returns the name of the job for people.
@@ -55,7 +55,7 @@ func (j Job) title() texts.Text {
 	return texts.Of("job.several")
 }
 
-// owner returns the identity of the job's submitter, the only one who may control it.
+// owner returns the identity of the job's submitter, the only caller that may control the job.
 func (j Job) owner() identity.ID {
 	return identity.Who{Name: j.Caller, Kind: j.CallerKind, ID: j.CallerID}.Identity()
 }
@@ -63,7 +63,7 @@ func (j Job) owner() identity.ID {
 // who returns the name of the owner for people.
 func (j Job) who() string { return say.CallerText(j.Caller, j.CallerKind) }
 
-// why returns the reason why the job is held or was stopped, or an empty text if it was not.
+// why returns the reason why the job is held or was stopped, or an empty text if it is neither.
 func (j Job) why() texts.Text { return say.WordOf("job.why", j.Why).Text }
 
 // over returns the number of items that have ended.
@@ -86,7 +86,7 @@ var Modes = map[jobstate.Mode]string{
 
 func (j Job) mode() string { return cmp.Or(Modes[jobstate.Mode(j.Mode)], Modes[jobstate.Run]) }
 
-// Progress returns the progress of the job. A rejected list has none, because its items are not run.
+// Progress returns the progress of the job. A rejected list has no progress, because its items are not run.
 func (j Job) Progress() progress {
 	if jobstate.Job(j.State) == jobstate.Rejected {
 		return progress{Text: texts.Of("job.nothing")}
@@ -148,7 +148,7 @@ type jobControl struct {
 	Asks texts.Text // irreversible effect to show before the button; empty if there is none
 
 	in        []jobstate.Job // states in which it is offered
-	of        func(Job) bool // whether it applies to a job; nil means that it does
+	of        func(Job) bool // whether the action applies to a job; nil means always
 	scope     identity.Scope
 	Operation string
 	values    call.Values // parameters other than the job
@@ -226,7 +226,7 @@ const JobID = "JobId"
 // mostItems limits the items on a job's page.
 const mostItems = 50
 
-// notDone are the states of items that were not completed, which people look at first.
+// notDone contains the states of items that were not completed. People look at these items first.
 var notDone = []string{"failed", "unknown", "not_run", "skipped"}
 
 // JobPage is the page of a job.

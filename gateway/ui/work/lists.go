@@ -24,7 +24,7 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// A list is submitted as a file or as text. It runs as a job that belongs to the person, and continues after
+// A list is submitted as a file or as text. It runs as a job that belongs to the person and continues after
 // the session has ended.
 
 // Lists is the list of submitted lists.
@@ -112,7 +112,7 @@ type listForm struct {
 	Open                        bool // open the form, because the list was not accepted
 }
 
-// listModes are the modes in which a list can be submitted.
+// listModes contains the modes in which a list can be submitted.
 var listModes = []frame.Choice{
 	{ID: string(jobstate.DryRun), Label: texts.Of("list.mode.dryRun")},
 	{ID: string(jobstate.Validate), Label: texts.Of("list.mode.validate")},
@@ -177,7 +177,7 @@ func listFormOf(c *frame.Visit, failed *listForm) *listForm {
 	return form
 }
 
-// givenList returns the submitted list: the file, or else the text.
+// givenList returns the submitted list, which is the file or, if there is no file, the text.
 func givenList(c *frame.Visit) (name string, document []byte, err error) {
 	file, header, err := c.R.FormFile("file")
 	if err == nil {
@@ -227,7 +227,7 @@ func SubmitList(c *frame.Visit) {
 	c.GoTo(say.Address("jobs", job))
 }
 
-// notKept returns the answer for a failure to store something with the session.
+// notKept returns the answer to a request whose data could not be stored with the session.
 func notKept(c *frame.Visit, err error) *frame.Answer {
 	why := &frame.Failure{Message: c.Say("step.notKept", "why", frame.WithoutStore(err))}
 	return &frame.Answer{Status: http.StatusServiceUnavailable, Error: why}

@@ -22,7 +22,7 @@ const (
 	watchTries  = 5
 )
 
-// watched contains the lists whose end the person has not been notified of yet.
+// watched contains the lists about whose end the person has not been notified yet.
 type watched struct{ Jobs []string }
 
 // rewatch changes the watched lists. If the store is unavailable, the person is not notified.
@@ -57,8 +57,8 @@ func seen(c *frame.Visit, job string) {
 	})
 }
 
-// Notes returns notes about lists that have ended since the last notification. open reports whether others
-// still run.
+// Notes returns notes about lists that have ended since the last notification. open reports whether other
+// lists are still running.
 func Notes(c *frame.Visit) (notes []frame.Note, open bool) {
 	var now watched
 	at, err := c.Session.Recall(c.R.Context(), notesName, &now)
@@ -95,7 +95,7 @@ func (j Job) note() frame.Note {
 	return n
 }
 
-// NoteEvents sends notes to an open page as events "note", and one event "end" when no list runs.
+// NoteEvents sends notes to an open page as events "note", and one event "end" when no list is running.
 func NoteEvents(c *frame.Visit) {
 	events := frame.NewEvents(c)
 	again, over := time.NewTicker(progressEvery), time.NewTimer(progressFor)

@@ -13,9 +13,9 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// A field that names an object accepts the names that people use: the name, logon name, mail address, or path
-// of the organizational unit. A picker fills in such a name, too, so typed and picked values are handled in
-// the same way.
+// A field that names an object accepts the names that people use, which are the name, the logon name, the
+// mail address, or the path of an organizational unit. A picker fills in such a name, too, so typed and
+// picked values are handled in the same way.
 
 const PickPath = "pick"
 
@@ -27,7 +27,7 @@ var searched = map[form.Pick]string{
 	form.Person: "user", form.Group: "group", form.Computer: "computer", form.Holder: "user,group,computer",
 }
 
-// pickOption is an option of a picker: an object.
+// pickOption is an option of a picker, which is an object.
 type pickOption struct{ Kind, Icon, Value, Name, About string }
 
 // ShowPick sends the options of a picker that match the typed text.
@@ -192,7 +192,8 @@ func Meant(c *frame.Visit, pick form.Pick, text string) (identity string, proble
 	return meantObject(c, pick, text)
 }
 
-// named returns the hits with the given name. If it is the logon name of a hit, it returns only that hit.
+// named returns the hits with the given name. If the name is the logon name of a hit, named returns only that
+// hit.
 func named(hits []say.Record, name string) (all []say.Record) {
 	for _, hit := range hits {
 		if strings.EqualFold(strings.TrimSuffix(hit.Text("username"), "$"), name) {

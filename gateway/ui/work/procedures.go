@@ -20,9 +20,9 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// A procedure asks for the values of all its blanks in one form. Its steps are then submitted as a list
-// that belongs to the person, with one preview, one start and one undo. Each step is a row of the list,
-// and subject to the rights, guards and limits of its operation.
+// A procedure asks for the values of all its blanks in one form. Its steps are then submitted as a list that
+// belongs to the person, with one preview, one start and one undo. Each step is a row of the list, and is
+// subject to the rights, guards and limits of its operation.
 
 // procedurePath is the path of the procedures' pages.
 const procedurePath = "procedures"
@@ -58,7 +58,7 @@ func Starts(c *frame.Visit) (all []frame.Link) {
 	return all
 }
 
-// ShowProcedures shows all procedures, and says which the person may not run.
+// ShowProcedures shows all procedures, and says which of them the person may not run.
 func ShowProcedures(c *frame.Visit) {
 	var rows []procedureRow
 	for _, p := range c.Procedures {
@@ -217,7 +217,7 @@ func firstTyped(p *procedure.Procedure, typed url.Values) string {
 	return ""
 }
 
-// procedureItem is an item of a list that makes a step of a procedure.
+// procedureItem is the item of a list for a step of a procedure.
 type procedureItem struct {
 	ID         string         `json:"id"`
 	Operation  string         `json:"operation"`
@@ -225,8 +225,8 @@ type procedureItem struct {
 	After      []string       `json:"after,omitempty"`
 }
 
-// itemsOf returns the steps of a procedure as a list, and the mistakes in the typed values. failed is set if
-// something that it must read could not be read.
+// itemsOf returns the steps of a procedure as a list, and the mistakes in the typed values. failed is the
+// answer to a read that failed, or nil.
 func itemsOf(
 	c *frame.Visit, p *procedure.Procedure, typed url.Values,
 ) (list []byte, problems []form.Problem, failed *frame.Answer) {

@@ -8,9 +8,9 @@ import (
 	"adgateway/gateway/ui/frame"
 )
 
-// The page of a running job receives its progress as events. Each stream is short, and then the browser
-// requests the next one. So the end of a session is noticed, and a stopping gateway need not wait for long
-// streams.
+// The page of a running job receives the progress of the job as events. Each stream is short, and then the
+// browser requests the next one. In this way the end of a session is noticed, and a stopping gateway need not
+// wait for long streams.
 
 const (
 	progressEvery = time.Second
@@ -23,7 +23,7 @@ func (j Job) moves() bool {
 	return slices.Contains(moving, jobstate.Job(j.State))
 }
 
-// JobEvents sends the progress of a job as events "progress", and one event "end" when it no longer
+// JobEvents sends the progress of a job as events "progress", and one event "end" when the job no longer
 // continues.
 func JobEvents(c *frame.Visit) {
 	j, a := jobAt(c)
@@ -57,7 +57,7 @@ func JobEvents(c *frame.Visit) {
 	}
 }
 
-// jobAt returns the job at the address. It is nil if the job cannot be read; then the answer contains the
+// jobAt returns the job at the address. If the job cannot be read, the job is nil and the answer contains the
 // reason.
 func jobAt(c *frame.Visit) (*Job, *frame.Answer) {
 	a := c.Get("job.get", JobID, c.R.PathValue("id"))

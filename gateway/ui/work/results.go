@@ -21,8 +21,8 @@ type wouldRow struct {
 	Effect texts.Text // effect without values; nil if there are values
 }
 
-// itemsIn returns the first items of a job in a state, or in any state if it is empty. more reports whether
-// there are others.
+// itemsIn returns the first items of a job in a state, or in any state if state is empty. more reports
+// whether there are more such items.
 func itemsIn(c *frame.Visit, j Job, state string) (items []jobItem, more bool) {
 	values := call.Values{JobID: j.ID}
 	if state != "" {
@@ -100,7 +100,7 @@ func would(c *frame.Visit, j Job, items []jobItem) (all []wouldRow) {
 	return all
 }
 
-// mark is the byte order mark, by which spreadsheets recognize UTF-8.
+// mark is the byte order mark, from which spreadsheets recognise UTF-8.
 const mark = "\ufeff"
 
 // JobResult sends a job's list as a file, with the outcome of each row in additional columns.

@@ -14,14 +14,14 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// A secret of a computer is read by a single call, which requires a reason. It is kept, encrypted with the
-// sign-in cookie, until the person closes its page, but no longer than passwordLife.
+// A secret of a computer is read with a single call, which requires a reason. The secret is stored, encrypted
+// with the sign-in cookie, until the person closes its page, but no longer than passwordLife.
 
 // reveals maps the names of secrets in forms to the operations that show a secret of a computer.
 var reveals = map[string]string{"laps": "computer.revealLocalAdmin", "key": "computer.revealRecoveryKey"}
 
-// RevealRow returns the operation that shows a secret, by the secret's name in forms. It is "" if the name is
-// unknown.
+// RevealRow returns the id of the operation that shows a secret, given the secret's name in forms. It returns
+// "" if the name is unknown.
 func RevealRow(what string) string { return reveals[what] }
 
 // keptReveal is a stored secret. Secrets is encrypted.

@@ -80,7 +80,7 @@ func ShowStep(c *frame.Visit, status int, s *Step, said *frame.Alert, password s
 	c.Page(status, "step", frame.Page{Title: title, Section: sectionOf(s.Form), Alert: said, Body: body})
 }
 
-// dangers contains the operations that are not removals, but have a button that warns of a danger.
+// dangers contains the operations other than removals whose button warns of a danger.
 var dangers = map[string]bool{"user.disable": true, "computer.disable": true}
 
 // resultOf adds the result of a step to its page, and returns an alert if it has failures.
@@ -164,7 +164,7 @@ func nameOfField(c *frame.Visit, f *form.Form, field string) texts.Text {
 	return texts.Raw(field)
 }
 
-// namesIn returns the names of the members in a value: a single one, a list or null.
+// namesIn returns the names of the members in a value, which may be a single member, a list or null.
 func namesIn(value json.RawMessage) []string {
 	var all []string
 	if json.Unmarshal(value, &all) != nil {
@@ -226,7 +226,7 @@ func changedMeanwhile(c *frame.Visit, s *Step) (all []texts.Text) {
 	return all
 }
 
-// doneName is the query parameter that names the step to show a message about.
+// doneName is the query parameter with the step about which a message is shown.
 const doneName = "done"
 
 // MessageOf returns the message about a completed step, or nil if there is none.
@@ -287,7 +287,7 @@ func spelled(password string) (all []spelledPart) {
 	return all
 }
 
-// listAgain restores the value of a field that takes a list. Lists are stored as text.
+// listAgain restores the value of a field that accepts a list. Lists are stored as text.
 func listAgain(field *form.Field, value any) any {
 	if field == nil || !field.Many {
 		return value

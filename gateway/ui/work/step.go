@@ -1,5 +1,5 @@
-// Package work contains the pages on which people make changes: forms of operations, previews with their
-// confirmation, and lists that run as jobs.
+// Package work contains the pages on which people make changes. These are the forms of operations, the
+// previews with their confirmation, and the lists that run as jobs.
 package work
 
 import (
@@ -19,8 +19,8 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Step is a change in a session, from its preview on. It runs only once: pressing the button again, at any
-// gateway, shows the result of the first press.
+// Step is a change in a session, from its preview on. It runs only once, because pressing the button again,
+// at any gateway, shows the result of the first press.
 type Step struct {
 	ID      string
 	Form    *form.Form
@@ -41,7 +41,7 @@ type Step struct {
 	version signin.Version
 }
 
-// role contains what distinguishes the roles of a person.
+// role contains the properties that distinguish the roles of a person.
 type role struct {
 	Scopes []identity.Scope
 	Limits identity.Limits
@@ -119,8 +119,8 @@ func stepAt(c *frame.Visit, id string) *Step {
 	return s
 }
 
-// planStep makes a dry run and stores its plan under a new id. If the dry run fails, it returns the answer,
-// otherwise nil.
+// planStep makes a dry run and stores the plan under a new id. It returns the answer if the dry run fails,
+// and nil otherwise.
 func planStep(c *frame.Visit, s *Step) *frame.Answer {
 	s.hideSecrets()
 	var first *frame.Answer
@@ -255,14 +255,15 @@ func ConfirmStep(c *frame.Visit) {
 	}
 	s.Result, s.secrets = a, nil
 	if err := keepStep(c, s); err != nil || generated != "" && s.sealed == nil {
-		ShowStep(c, http.StatusOK, s, nil, generated) // only this response contains what could not be stored
+		// the result or the password could not be stored, so only this response contains them
+		ShowStep(c, http.StatusOK, s, nil, generated)
 		return
 	}
 	c.GoTo(s.after())
 }
 
-// after returns the page that shows the result of a step: the object's page, or the step's if there is more
-// to show.
+// after returns the page that shows the result of a step, which is the object's page, or the step's page if
+// there is more to show.
 func (s *Step) after() string {
 	if s.sealed != nil || !s.Result.Ok() {
 		return say.Address("steps", s.ID)
@@ -282,8 +283,8 @@ func withDone(page, step string) string {
 	return at.String()
 }
 
-// landing returns the page to show after the step: the page of the created object, or else the page from
-// which the step was started, unless its object is gone.
+// landing returns the page to show after the step. This is the page of the created object or, if there is
+// none, the page from which the step was started, unless the object of that page is gone.
 func (s *Step) landing() string {
 	target := s.Form.Target()
 	made := frame.Records[say.Record](s.Result)
@@ -370,14 +371,14 @@ func ShownStep(c *frame.Visit) {
 	ShowStep(c, http.StatusOK, s, said, passwordOf(c, s))
 }
 
-// tooLate sends a page that says that a step is no longer stored.
+// tooLate sends a page with the message that a step is no longer stored.
 func tooLate(c *frame.Visit) {
 	gone := &frame.Alert{Text: texts.Of("step.gone")}
 	c.Page(http.StatusGone, "message", frame.Page{Title: texts.Of("step.late"), Alert: gone})
 }
 
-// passwordOf returns the password that a step has generated. It is "" if there is none, or if it may no
-// longer be shown.
+// passwordOf returns the password that a step has generated. It returns "" if there is no password, or if the
+// password may no longer be shown.
 func passwordOf(c *frame.Visit, s *Step) string {
 	if s.sealed == nil || time.Since(s.shown) >= passwordLife {
 		return ""

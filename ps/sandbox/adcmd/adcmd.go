@@ -23,16 +23,17 @@
 //
 // # Simulated behaviour
 //
-// A user is created in three steps and is left behind disabled when a later one fails (facts E2);
-// protection is two access control entries (facts E37); adding an existing member succeeds silently (facts
-// E25); identities resolve as described in facts C16 and facts C17. Messages are in the culture of
-// [Options]; error ids and codes are not localized (facts D3).
+// A user is created in three steps and is left behind disabled if a later step fails (facts E2); protection
+// is two access control entries (facts E37); adding an existing member succeeds silently (facts E25);
+// identities resolve as described in facts C16 and facts C17. Messages are in the culture of [Options]; error
+// ids and codes are not localized (facts D3).
 //
 // # Known differences
 //
-// A parameter that the cmdlet's row does not list is rejected by name with System.NotSupportedException,
-// never ignored: -Instance, say, and -Filter, whose language resolves variables of the session and needs
-// escaping of its own (facts C9, C10). A credential is checked but does not change what the caller may do.
+// A parameter that the cmdlet's row does not list is never ignored, but rejected by name with
+// System.NotSupportedException. Examples are -Instance, and -Filter, whose language resolves variables of the
+// session and needs special escaping (facts C9, C10). A credential is checked but does not change what the
+// caller may do.
 package adcmd
 
 import (
@@ -59,8 +60,8 @@ type Options struct {
 	Account string
 	// Skew is how far the domain's clock is ahead of the caller's.
 	Skew time.Duration
-	// Gate, if not nil, is called before each command with the controller's name. It waits
-	// while the controller is slow, and reports whether the caller reaches it.
+	// Gate, if not nil, is called before each command with the controller's name. It waits while the controller
+	// is slow, and reports whether the caller reaches the controller.
 	Gate func(ctx context.Context, controller string) (caller string, reached bool)
 }
 

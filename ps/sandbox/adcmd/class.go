@@ -102,8 +102,8 @@ func newProperty(schema *directory.Schema, p cmdlets.Property) *property {
 	return &property{name: p.Name, attrs: []string{attr}, get: firstOf(schema, attr)}
 }
 
-// firstOf returns a getter of the attribute's first value. Friendly properties are
-// single-valued, whatever the schema says.
+// firstOf returns a getter of the attribute's first value. Friendly properties are single-valued, even if the
+// attribute is not.
 func firstOf(schema *directory.Schema, name string) func(*reader, *directory.Object) any {
 	a, ok := schema.Attribute(name)
 	if !ok {
@@ -247,8 +247,8 @@ func attributesOf(props []*property) []string {
 	return attrs
 }
 
-// extend adds the attributes of the first object to the plan for -Properties *. Later
-// objects get no other properties (facts B23).
+// extend adds the attributes of the first object to the plan for -Properties *. Later objects get the same
+// properties (facts B23).
 func (c *class) extend(p plan, first *directory.Object) plan {
 	p.all = false
 	props := append([]*property(nil), p.props...)
@@ -287,7 +287,7 @@ type reader struct {
 	h   *host
 	c   *call
 	dc  *directory.DC
-	err error // of a property that got no connection for its read
+	err error // error of a property that got no connection for its read
 }
 
 // other runs a read of another object that a property needs, on a separate connection. It

@@ -6,10 +6,11 @@ import (
 	"adgateway/ps/sandbox/directory"
 )
 
-// connection takes one of the account's connections to a controller. A command holds one while the web
-// service works for it: until it writes its first object, because the answer is complete by then, or until
-// the last page of an enumeration (see [call.search]). Commands in the same pipeline, and properties that
-// are read from another object, take further connections. release may be called more than once.
+// connection takes one of the account's connections to a controller. A command holds a connection while the
+// web service works for it. That is until the command writes its first object, because the answer is complete
+// by then, or until the last page of an enumeration (see [call.search]). Commands in the same pipeline, and
+// properties that are read from another object, take further connections. release may be called more than
+// once.
 func (h *host) connection(dc *directory.DC) (release func(), err error) {
 	if h.Account == "" {
 		return func() {}, nil

@@ -135,8 +135,8 @@ func (ch *changes) accountName(name, suffix string) {
 	}
 }
 
-// userAttributes sets the attributes of a new user, which is always created disabled,
-// whatever -Enabled says (facts E2).
+// userAttributes sets the attributes of a new user, which is always created disabled, regardless of -Enabled
+// (facts E2).
 func userAttributes(ch *changes, name string) error {
 	ch.accountName(name, "")
 	ch.fallback("userAccountControl", ch.c.bits(uacNormal|uacDisabled, "Enabled"))

@@ -120,8 +120,8 @@ func level(t *dotnet.Type, root *directory.Object) dotnet.Enum {
 	return dotnet.Enum{Type: t, Value: n}
 }
 
-// getRootDSE is the body of Get-ADRootDSE. It returns all properties that it knows, whatever
-// -Properties requests.
+// getRootDSE is the body of Get-ADRootDSE. It returns all properties that it knows, regardless of
+// -Properties.
 func getRootDSE(c *call) error {
 	d := c.h.Domain
 	dn := d.RootDN()
@@ -198,8 +198,8 @@ func getControllers(c *call) error {
 	return c.Write(c.controller(c.dc))
 }
 
-// impostor throws the error of -Filter if a computer looks like a domain controller but is
-// none, because the module requests the NTDS settings of all of them at once (facts G13).
+// impostor throws the error of -Filter if a computer looks like a domain controller but is not one. The
+// module fails because it requests the NTDS settings of all of them at once (facts G13).
 func (c *call) impostor() error {
 	accounts, err := c.dc.Search(c.ctx(), directory.SearchRequest{
 		Filter:     "(&(objectCategory=computer)(|(userAccountControl:1.2.840.113556.1.4.803:=8192)(primaryGroupID=516)(primaryGroupID=521)))",

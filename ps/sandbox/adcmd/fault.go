@@ -18,7 +18,8 @@ var (
 	tFaultCode = define(dotnet.Class{Name: serviceModel + "FaultCode"})
 )
 
-// faultOf maps Win32 codes to the subcode of the fault that contains them, as far as it is known (facts D14).
+// faultOf maps Win32 codes to the subcode of the fault that contains them, if that subcode is known (facts
+// D14).
 var faultOf = map[int]string{
 	directory.CodeAccessDenied: "AccessDenied",
 	directory.CodeObjectExists: "AlreadyExists",
@@ -28,7 +29,8 @@ var faultOf = map[int]string{
 	directory.CodeUnwilling:    "UnwillingToPerform",
 }
 
-// faultReasons are the server's own sentences, always in English, for faults for which the module has none.
+// faultReasons are the server's own sentences, always in English, for faults for which the module has no
+// text.
 var faultReasons = map[string]string{
 	"EndpointUnavailable": "A connection to the directory on which to process the request was unavailable. This is likely a transient condition.",
 }

@@ -44,8 +44,7 @@ func isCatalog(server string) bool {
 	return strings.HasSuffix(server, ":3268") || strings.HasSuffix(server, ":3269")
 }
 
-// origin returns the controller that the object in -Identity was read from, or
-// nil.
+// origin returns the controller from which the object in -Identity was read, or nil if there is none.
 func (c *call) origin() *directory.DC {
 	if inst, ok := c.bound("Identity").(*dotnet.Instance); ok {
 		if from, ok := inst.Data.(origin); ok {
@@ -84,8 +83,8 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// identity finds the object of -Identity. If it does not exist, the error is terminating,
-// whatever -ErrorAction says (facts C19, D4).
+// identity finds the object of -Identity. If it does not exist, the error is terminating, regardless of
+// -ErrorAction (facts C19, D4).
 func (c *call) identity(attributes ...string) (*directory.Object, error) {
 	return c.find(c.selection(attributes...))
 }
@@ -124,8 +123,8 @@ func (c *call) resolve(cl *class, v any, param string, want *directory.Selection
 	return o, nil
 }
 
-// lookup is resolve without throwing. It returns an object, the failure to resolve it, or
-// the error of the search.
+// lookup is like resolve, but does not throw. It returns an object, the failure to resolve it, or the error
+// of the search.
 func (c *call) lookup(
 	cl *class, v any, given string, want *directory.Selection,
 ) (*directory.Object, *failure, error) {

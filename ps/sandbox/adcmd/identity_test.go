@@ -39,7 +39,7 @@ func TestIdentityForms(t *testing.T) {
 		"")))
 }
 
-// The filter for an identity is well-formed, whatever the text.
+// The filter for an identity is well-formed for any text.
 func FuzzIdentity(f *testing.F) {
 	d, err := newDomain(directory.Options{Seed: 1})
 	require.NoError(f, err)

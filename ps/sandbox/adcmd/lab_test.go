@@ -113,7 +113,7 @@ func (l *lab) try(text string) ([]any, *dotnet.ErrorRecord) {
 	return out, nil
 }
 
-// run is try for scripts that must succeed. It returns one line per value.
+// run is like try, for scripts that must succeed. It returns one line per value.
 func (l *lab) run(text string) string {
 	l.t.Helper()
 	out, thrown := l.try("$ErrorActionPreference = 'Stop'\n" + text)

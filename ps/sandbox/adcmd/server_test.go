@@ -93,8 +93,8 @@ func TestConnectionsOfAnAccountAreLimited(t *testing.T) {
 	assert.Equal(t, "alice", l.run(`(Get-ADUser alice -Server dc2).Name`))
 }
 
-// Facts D19: a command holds a connection until the last page of its answer has arrived, and
-// the reads in between take others.
+// Facts D19: a command holds a connection until the last page of its answer has arrived, and reads during
+// that time take other connections.
 func TestConnectionsOfACommand(t *testing.T) {
 	const (
 		short  = `Get-ADUser -LDAPFilter '(sn=*)' -ResultSetSize 256`

@@ -18,8 +18,7 @@ func sidOf(self any) directory.SID {
 	return s
 }
 
-// tSID is System.Security.Principal.SecurityIdentifier. Values are equal if
-// their texts are.
+// tSID is System.Security.Principal.SecurityIdentifier. Values are equal if their texts are equal.
 var tSID *dotnet.Type
 
 func init() { // in init, because the members refer to tSID

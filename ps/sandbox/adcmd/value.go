@@ -64,7 +64,7 @@ func (h *host) fromFileTime(v any) any {
 	return h.local(t)
 }
 
-// collection returns an ADPropertyValueCollection. Every multi-valued property is one, even
+// collection returns an ADPropertyValueCollection, which is the type of every multi-valued property, even
 // with one value or none.
 func collection(items []any) *dotnet.List { return &dotnet.List{Type: tCollection, Items: items} }
 

@@ -358,7 +358,7 @@ func (t *tx) unlock(n *node) {
 	}
 }
 
-// setPwdLastSet accepts only 0 (must change) and -1 (now) (facts H6).
+// setPwdLastSet sets pwdLastSet. It accepts only 0 (must change) and -1 (now) (facts H6).
 func (t *tx) setPwdLastSet(n *node, raw string) *Error {
 	k := t.rep.sch
 	switch raw {

@@ -59,7 +59,7 @@ func TestAccountState(t *testing.T) {
 	require.NoError(t, dc.ResetPassword(bg, o.DN, ""), "the empty password")
 	require.NoError(t, dc.Logon(bg, "open", ""))
 	requireCode(t, CodePasswordRestriction, KindPolicy, setUAC(dc, o.DN, 512)) // facts H5
-	// requiring a smart card replaces the password by a random one
+	// requiring a smart card replaces the password with a random one
 	require.NoError(t, dc.ResetPassword(bg, ref, good))
 	require.NoError(t, setUAC(dc, ref, 0x40200))
 	requireCode(t, CodeLogonFailure, KindLogon, dc.Logon(bg, "neu", good))

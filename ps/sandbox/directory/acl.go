@@ -143,8 +143,8 @@ func (n *node) readable() bool {
 	return !n.denied(RightReadControl) && (n.parent == nil || !n.parent.denied(RightReadControl))
 }
 
-// protect sets or removes the protection (facts E37-E39). Removing it changes nothing unless
-// both ACEs are set, even if the object has its own one.
+// protect sets or removes the protection (facts E37-E39). Removing it changes nothing unless both ACEs are
+// set, even if the object's own ACE is set.
 func (t *tx) protect(n *node, on bool) *Error {
 	if !n.readable() {
 		return fail(CodeUnspecified, KindDenied, n.dn(),

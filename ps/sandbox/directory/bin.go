@@ -61,9 +61,9 @@ var preserved = map[string]bool{
 	"sidhistory": true, "systemflags": true, "legacyexchangedn": true, "msds-lastknownrdn": true,
 }
 
-// bury deletes a leaf. Without the Recycle Bin it becomes a tombstone: its links in both
-// directions are removed (facts H19), and all attributes except those that identify it. With
-// the Recycle Bin, only objectCategory is removed, and the links are hidden (facts R3).
+// bury deletes a leaf. Without the Recycle Bin it becomes a tombstone, which loses its links in both
+// directions (facts H19) and all attributes except those that identify it. With the Recycle Bin, only
+// objectCategory is removed, and the links are hidden (facts R3).
 func (t *tx) bury(n *node) {
 	r := t.rep
 	if r.dom.RecycleBin() {
@@ -160,7 +160,7 @@ func (t *tx) switchLinks(n *node, show bool) {
 	}
 }
 
-// lifetime returns how long a deleted object keeps its state.
+// lifetime returns how long a deleted object stays in its current state.
 func (d *Domain) lifetime(n *node) time.Duration {
 	if n.recycled {
 		return d.TombstoneLifetime()
@@ -242,8 +242,8 @@ func (r *replica) collect(t *tx, gone map[*node]bool) {
 	}
 }
 
-// shown reports whether a search sees the node. It sees a deleted node only with the Show
-// Deleted control, and a recycled node not even then.
+// shown reports whether a search sees the node. A search sees a deleted node only with the Show Deleted
+// control, and never sees a recycled node.
 func (r *replica) shown(n *node, deleted bool) bool {
 	return !n.deleted || deleted && !(r.dom.RecycleBin() && n.recycled)
 }
@@ -289,10 +289,10 @@ type RestoreOptions struct {
 	Name   string // the RDN value; "" means its last name
 }
 
-// Restore restores a deleted object as the undelete operation does (facts R6-R8): completely
-// with the Recycle Bin, otherwise with the attributes that its tombstone kept. A recycled or
-// live object is 8310, a missing parent 8329, an existing name 8305, an account name in use
-// 1316 or 1318, a UPN 8648, an SPN 8647, a missing right 8344.
+// Restore restores a deleted object as the undelete operation does (facts R6-R8). With the Recycle Bin it
+// restores the object completely, otherwise with the attributes that the tombstone kept. Errors: 8310
+// recycled or live object, 8329 missing parent, 8305 name in use, 1316 or 1318 account name in use, 8648 UPN,
+// 8647 SPN, 8344 missing right.
 func (c *DC) Restore(ctx context.Context, ref string, opts RestoreOptions) error {
 	if err := ctx.Err(); err != nil {
 		return err

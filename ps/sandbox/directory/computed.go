@@ -230,8 +230,8 @@ func dcOnly(value string) getter {
 	}
 }
 
-// getPSO returns the password settings object of a user: one that applies to it directly, otherwise
-// one that applies through its global groups. The lowest precedence wins, then the lowest GUID.
+// getPSO returns the password settings object of a user: one that applies to it directly, otherwise one that
+// applies through its global groups. The lowest precedence value wins, then the lowest GUID.
 func getPSO(v *view, n *node, b []string) []string {
 	if p := v.rep.pso(n); p != nil {
 		return append(b, p.dn())
@@ -376,8 +376,8 @@ func getUACComputed(v *view, n *node, b []string) []string {
 	return append(b, itoa(bits))
 }
 
-// getPasswordExpiry returns the FILETIME at which the password expires: Never if it does not
-// expire, 0 if it must be changed.
+// getPasswordExpiry returns the FILETIME at which the password expires. It is Never if the password does not
+// expire, and 0 if it must be changed.
 func getPasswordExpiry(v *view, n *node, b []string) []string {
 	if !n.isAccount() {
 		return b

@@ -26,11 +26,9 @@ type SearchRequest struct {
 	// is used instead (see CompileFilter and AllOf).
 	Filter   string
 	Compiled *Filter
-	// Attributes are the requested attributes. None, or "*", means all stored
-	// attributes, including linked ones. Computed attributes must be requested by
-	// name, which may be combined with "*". Unknown names are ignored, as in LDAP;
-	// use Schema.Attribute to check names. tokenGroups is computed in searches of
-	// ScopeBase only.
+	// Attributes are the requested attributes. None, or "*", means all stored attributes, including linked ones.
+	// Computed attributes must be requested by name; names may be combined with "*". Unknown names are ignored,
+	// as in LDAP; use Schema.Attribute to check names. tokenGroups is computed in searches of ScopeBase only.
 	Attributes []string
 	// Selected, if not nil, is used instead of Attributes, see Schema.Select.
 	Selected *Selection
@@ -242,9 +240,9 @@ func (c *DC) write(ctx context.Context, op, ref string, f func(t *tx, n *node) *
 	return t.end(e)
 }
 
-// ResetPassword sets a password. The policy on length and complexity applies, but not the
-// one on history and age (facts E13): 1325. It sets pwdLastSet to now, and neither unlocks
-// nor enables the account. Objects that cannot have a password are 8245.
+// ResetPassword sets a password. The policy on length and complexity applies, but not the policy on history
+// and age (facts E13). ResetPassword sets pwdLastSet to now, and neither unlocks nor enables the account.
+// Errors: 1325 violates the policy, 8245 the object cannot have a password.
 func (c *DC) ResetPassword(ctx context.Context, ref, password string) error {
 	return c.write(ctx, "password", ref, func(t *tx, n *node) *Error {
 		if !n.writable() {
@@ -254,8 +252,9 @@ func (c *DC) ResetPassword(ctx context.Context, ref, password string) error {
 	})
 }
 
-// ChangePassword changes a password in the same way as the user. The old password must match: 86, which
-// is also the error if the account was loaded without a password. The whole policy applies: 1325.
+// ChangePassword changes a password in the same way as the user. The old password must match, and the whole
+// policy applies. Errors: 86 wrong old password, or the account was loaded without a password; 1325 violates
+// the policy.
 func (c *DC) ChangePassword(ctx context.Context, ref, old, new string) error {
 	return c.write(ctx, "password", ref, func(t *tx, n *node) *Error { return t.changePassword(n, old, new) })
 }

@@ -191,7 +191,7 @@ func TestSearch(t *testing.T) {
 		"objectGUID by its octets")
 	assert.Equal(t, 0, count(SearchRequest{Filter: "(objectGUID=" + g.String() + ")"}))
 
-	// attributes: all stored ones, or some by name; computed ones only by name
+	// all stored attributes are returned, or some by name; computed attributes only by name
 	o := mustObject(t, dc, "CN=Photo Paula,"+odd)
 	assert.True(t, o.Has("thumbnailPhoto") && o.Has("whenCreated") && !o.Has("canonicalName"))
 	o = mustObject(t, dc, "CN=Photo Paula,"+odd, "THUMBNAILPHOTO", "canonicalName", "noSuchAttribute", "title",

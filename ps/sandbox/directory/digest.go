@@ -16,8 +16,8 @@ var undigested = map[string]bool{
 	"badPasswordTime": true, "lastLogonTimestamp": true, "lockoutTime": true,
 }
 
-// Digest returns a hash of all objects with their attributes. Snapshots have equal hashes if
-// they look equal to people: identities, times, passwords and the order of values do not count.
+// Digest returns a hash of all objects with their attributes. Snapshots have equal hashes if they look equal
+// to people. Identities, times, passwords and the order of values do not count.
 func (s *Snapshot) Digest() string {
 	objects := make([]*snapObject, 0, len(s.objects))
 	for _, o := range s.objects {

@@ -52,8 +52,8 @@ type Options struct {
 	// MaxConnections limits the ADWS connections of an account to one DC; 0 means
 	// 5.
 	MaxConnections int
-	// OtherDomain is advice for a user who loads a file of a domain other than the first
-	// layers'. It is part of the error.
+	// OtherDomain is advice for a user who loads a file of a different domain than the first layers. It is part
+	// of the error.
 	OtherDomain string
 	// Progress, if not nil, is called occasionally while Open reads entries, and
 	// at the end.
@@ -136,8 +136,8 @@ const (
 	wellKnownComputers = "AA312825768811D1ADED00C04FD8D5CD"
 )
 
-// UsersContainer returns the DN of the default container for users and groups: the one in
-// the root's wellKnownObjects, otherwise CN=Users.
+// UsersContainer returns the DN of the default container for users and groups. It comes from the root's
+// wellKnownObjects, and is CN=Users if that has none.
 func (d *Domain) UsersContainer() string { return d.container(wellKnownUsers, "CN=Users,") }
 
 // ComputersContainer returns the DN of the default container for computers.
@@ -160,11 +160,10 @@ func (d *Domain) container(guid, otherwise string) string {
 // DCs returns the domain controllers in a fixed order.
 func (d *Domain) DCs() []*DC { return append([]*DC(nil), d.dcs...) }
 
-// DC returns a controller by name in the forms of -Server: short or full DNS name
-// in any case, with or without a port. "" and the domain's DNS or NetBIOS name
-// select the first controller that is alive, preferring writable ones. The error
-// is KindServerDown, with code 0 if the server does not exist or is off, and 1355
-// if no controller is alive.
+// DC returns a controller by name in the forms that -Server accepts: a short or full DNS name in any case,
+// with or without a port. "" and the domain's DNS or NetBIOS name select the first controller that is alive,
+// preferring writable ones. The error is KindServerDown, with code 0 if the server does not exist or is off,
+// and 1355 if no controller is alive.
 func (d *Domain) DC(server string) (*DC, error) {
 	name, _, _ := strings.Cut(server, ":")
 	name = strings.TrimSuffix(name, ".")

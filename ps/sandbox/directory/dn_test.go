@@ -60,7 +60,7 @@ func TestDNCompare(t *testing.T) {
 		require.NoError(t, err)
 		return d
 	}
-	// facts C22: per name, case and spelling do not matter
+	// facts C22: for each name, case and spelling do not matter
 	assert.True(t, parse(`cn=O'Brien\2C Patrick, ou=X,dc=CORP`).Equal(parse(`CN=o'brien\, patrick,OU=x,DC=corp`)))
 	assert.True(t, parse("CN=ΣΑΣ").Equal(parse("cn=σας")))
 	assert.False(t, parse("CN=a,DC=b").Equal(parse("OU=a,DC=b")))

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A value of SyntaxDNBinary is shown as "B:32:<digits>:<DN>". The directory stores a reference
-// to the object and not its name, so a value follows an object that is renamed, moved or
-// deleted. The stored form is "B:32:<digits>:<GUID=...>", or text if the object does not exist.
+// A value of SyntaxDNBinary is shown as "B:32:<digits>:<DN>". The directory stores a reference to the object
+// instead of its name, so a value follows an object that is renamed, moved or deleted. The stored form is
+// "B:32:<digits>:<GUID=...>", or text if the object does not exist.
 
 const heldPrefix = "<GUID="
 

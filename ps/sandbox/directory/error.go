@@ -13,7 +13,7 @@ type Kind uint8
 // Kinds of errors.
 const (
 	KindOther       Kind = iota
-	KindNotFound         // the object, or one it refers to, does not exist
+	KindNotFound         // the object, or an object that it refers to, does not exist
 	KindNoParent         // the container of an add or move does not exist
 	KindExists           // a name, account, UPN or object already exists
 	KindDenied           // access is denied
@@ -163,7 +163,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Is compares the codes of two errors, and their kinds if target has one.
+// Is compares the codes of two errors, and also their kinds if target has a kind.
 func (e *Error) Is(target error) bool {
 	var t *Error
 	if !errors.As(target, &t) {

@@ -114,9 +114,8 @@ func (t *tx) removeMember(group *node, v linkVal, permissive bool) *Error {
 	return nil
 }
 
-// protectedRIDs are the RIDs of the administrative groups, of the domain and
-// built-in. Their members get adminCount 1 and keep it. (The real directory sets it
-// within an hour.)
+// protectedRIDs are the RIDs of the administrative groups, both domain and built-in groups. Their members get
+// adminCount 1 and keep it. (The real directory sets it within an hour.)
 var protectedRIDs = map[uint32]bool{512: true, 516: true, 518: true, 519: true, 521: true, 526: true,
 	527: true,
 	544: true, 548: true, 549: true, 550: true, 551: true, 552: true}
@@ -229,9 +228,9 @@ func (r *replica) hasPrimaryMembers(g *node) bool {
 // CodeMemberNotInGroup is the error of setting a primary group in which the principal is not a member.
 const CodeMemberNotInGroup = 1321
 
-// setPrimaryGroup changes primaryGroupID. The principal must be a member of the new group, a global
-// or universal security group. It is removed from the member attribute of the new group and added
-// to the member attribute of the old one.
+// setPrimaryGroup changes primaryGroupID. The principal must be a member of the new group, which must be a
+// global or universal security group. The principal is removed from the member attribute of the new group and
+// added to the member attribute of the old one.
 func (t *tx) setPrimaryGroup(n *node, want int64) *Error {
 	r, k := t.rep, t.rep.sch
 	old := n.int(k.primaryGroup, 0)

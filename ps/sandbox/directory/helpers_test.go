@@ -96,8 +96,8 @@ func (o *Object) Bytes(name string) []byte {
 	return []byte(a.vals[0])
 }
 
-// BySAM is Get by sAMAccountName, ignoring case. Computer names need their "$"
-// (facts E51). An absent account is 8333.
+// BySAM reads an object like Get, given its sAMAccountName in any case. Computer names need their "$" (facts
+// E51). An absent account is 8333.
 func (c *DC) BySAM(ctx context.Context, name string, attributes ...string) (*Object, error) {
 	return c.read(ctx, attributes, func(r *replica) (*node, *Error) {
 		if n := r.bySAM(name); n != nil {

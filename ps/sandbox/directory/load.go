@@ -14,9 +14,9 @@ import (
 // Open creates a domain from LDIF records. The domain is the topmost domainDNS entry. Entries may be
 // in any order. A later layer may repeat entries of an earlier one, whose attributes it replaces.
 //
-// There are two extensions. adgatewayProtected: TRUE protects an entry from accidental deletion,
-// because access lists are not read. The option ";x-dc2" of an attribute that is not replicated
-// marks the value of dc2.
+// There are two extensions. adgatewayProtected: TRUE protects an entry from accidental deletion; it is needed
+// because access lists are not read. The option ";x-dc2" of an attribute that is not replicated marks the
+// value of dc2.
 //
 // GUIDs and SIDs may be octets or text, and are generated if they are missing. memberOf,
 // directReports and managedObjects may be used instead of member, manager and managedBy. Unknown
@@ -24,9 +24,10 @@ import (
 // with the account type of a domain controller, by default dc1 and dc2.
 //
 // Exports of real directories can be loaded. An entry that cannot be held is skipped, and parents that the
-// files lack are added. Values that do not match the syntax of an attribute that the simulation does
-// not use itself are kept as written, and so are references to missing objects. Warnings lists all
-// that, Loaded counts it. The error is an ldif.Faults with all that would falsify answers.
+// files lack are added. A value that does not match the syntax of its attribute is kept as written if the
+// simulation does not use the attribute itself. References to missing objects are also kept. Warnings lists
+// these irregularities, and Loaded counts them. The error is an ldif.Faults with all faults that would
+// falsify answers.
 func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 	schema, err := newSchema()
 	if err != nil {
@@ -78,7 +79,7 @@ type entry struct {
 	layer  int
 	dn     DN
 	node   *node
-	bad    string // why the entry is skipped
+	bad    string // reason why the entry is skipped
 }
 
 func (e *entry) get(name string) []string {
@@ -495,8 +496,7 @@ func (l *loader) sid(e *entry, n *node) {
 	}
 }
 
-// ownSID replaces {SID}, which the standard entries contain, by the SID of the
-// domain.
+// ownSID replaces {SID}, which the standard entries contain, with the SID of the domain.
 func (l *loader) ownSID(v string) string {
 	return strings.Replace(v, "{SID}", l.d.sid.String(), 1)
 }

@@ -194,9 +194,10 @@ func (l *loader) resolveRefs() {
 	}
 }
 
-// controllers creates the DCs and sets the values that are not replicated. A computer is a DC if its
-// account is one of a DC and it has a server object, to which serverReferenceBL points; others only
-// look like a DC. If no entry has a server object, as in hand-written files, the accounts alone decide.
+// controllers creates the DCs and sets the values that are not replicated. A computer is a DC if it has the
+// account type of a DC and a server object, to which serverReferenceBL points. Other computers with that
+// account type only look like a DC. If no entry has a server object, as in hand-written files, the accounts
+// alone decide.
 func (l *loader) controllers() {
 	r, k := l.t.rep, l.t.rep.sch
 	var hosts, registered []*node

@@ -62,8 +62,8 @@ func short(s string) string {
 	return s
 }
 
-// uses reports whether the simulation itself uses an attribute, so a malformed value would
-// falsify its behaviour.
+// uses reports whether the simulation itself uses an attribute, so that a malformed value would falsify its
+// behaviour.
 func (k *known) uses(def *Attribute) bool {
 	fields := reflect.ValueOf(k).Elem()
 	for i := range fields.NumField() {
@@ -104,8 +104,8 @@ func (l *loader) name(e *entry) {
 	}
 }
 
-// domainOfNames returns an entry for the domain that the names belong to, if the files contain
-// none because they export a part of the tree. It returns nil if no name contains a domain.
+// domainOfNames returns an entry for the domain of the names. It is called if the files contain no such entry
+// because they export a part of the tree. It returns nil if no name contains a domain.
 func (l *loader) domainOfNames() *entry {
 	for _, e := range l.entries {
 		dn := e.dn

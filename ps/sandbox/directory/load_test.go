@@ -207,7 +207,7 @@ minPwdLength: 3
 pwdProperties: 0
 `
 
-// TestOpen: an export of another domain is loaded completely, whatever the order of its entries.
+// TestOpen: an export of another domain is loaded completely, regardless of the order of its entries.
 func TestOpen(t *testing.T) {
 	d, err := Open(Options{Seed: 1}, records(t, "export.ldif", export))
 	require.NoError(t, err)

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// Logon checks a password by sAMAccountName. A bad one is counted on this DC and may lock the account
-// out; a good one sets lastLogon of this DC, and lastLogonTimestamp if that is old enough (facts E17b).
-// Errors are KindLogon: 1326, 1331 disabled, 1793 account expired, 1909 locked out, 1907 password must
-// change, 1330 password expired. An account that was loaded without a password accepts none.
+// Logon checks a password by sAMAccountName. A wrong password is counted on this DC and may lock the account
+// out. The right password sets lastLogon of this DC, and lastLogonTimestamp if that is old enough (facts
+// E17b). Errors are KindLogon: 1326 wrong name or password, 1331 disabled, 1793 account expired, 1909 locked
+// out, 1907 password must change, 1330 password expired. An account that was loaded without a password
+// accepts no password.
 //
-// [WithSource] names the computer that it comes from.
+// [WithSource] names the computer that the logon comes from.
 func (c *DC) Logon(ctx context.Context, account, password string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -7,14 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// Modify applies changes in order, all or none. It can change all attributes that
-// the schema does not reserve, including member, userAccountControl, groupType,
-// pwdLastSet (0 and -1 only), lockoutTime (0 only), accountExpires, primaryGroupID
-// and unicodePwd (replace resets the password; delete the old and add the new one
-// changes it). sAMAccountName, userPrincipalName and servicePrincipalName must be
-// unique. The RDN attribute and name cannot be changed (8214), nor the class
-// (8215); links are changed on their forward side (memberOf: 8346). Setting equal
-// values is not a write.
+// Modify applies changes in order, either all or none. It can change all attributes that the schema does not
+// reserve, including member, userAccountControl, groupType, pwdLastSet (0 and -1 only), lockoutTime (0 only),
+// accountExpires, primaryGroupID and unicodePwd (replace resets the password; delete the old and add the new
+// one changes it). sAMAccountName, userPrincipalName and servicePrincipalName must be unique. The RDN
+// attribute and name cannot be changed (8214), nor the class (8215); links are changed on their forward side
+// (memberOf: 8346). Setting equal values is not a write.
 func (c *DC) Modify(ctx context.Context, ref string, changes []Change, opts ModifyOptions) error {
 	if err := ctx.Err(); err != nil {
 		return err

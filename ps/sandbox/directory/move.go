@@ -95,8 +95,8 @@ func (t *tx) relocate(n, parent *node, name RDN) *Error {
 	return nil
 }
 
-// isSystem reports whether the object is a system object that cannot be renamed or moved.
-// Built-in users and groups can, except those in the Builtin container.
+// isSystem reports whether the object is a system object that cannot be renamed or moved. It returns false
+// for built-in users and groups outside of the Builtin container.
 func (n *node) isSystem(r *replica) bool {
 	if n.parent == nil || n == r.bin || n.parent.is("builtinDomain") {
 		return true
@@ -104,10 +104,10 @@ func (n *node) isSystem(r *replica) bool {
 	return n.first(r.sch.critical) == "TRUE" && !n.isPrincipal()
 }
 
-// Delete deletes an object without children. It moves to CN=Deleted Objects and keeps its
-// GUID (facts H20) and, with the Recycle Bin, nearly all attributes. An object with children
-// is 8213, a protected one 5, a critical system object or a primary group 8398, a built-in
-// account (Administrator, Guest, krbtgt) or group 1371.
+// Delete deletes an object without children. The object moves to CN=Deleted Objects and keeps its GUID (facts
+// H20) and, with the Recycle Bin, nearly all attributes. An object with children is 8213, a protected one 5,
+// a critical system object or a primary group 8398, a built-in account (Administrator, Guest, krbtgt) or
+// group 1371.
 func (c *DC) Delete(ctx context.Context, ref string) error {
 	if err := ctx.Err(); err != nil {
 		return err

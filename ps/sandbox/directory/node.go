@@ -16,12 +16,12 @@ type node struct {
 	rdnType string // CN, OU, DC
 	rdn     string // the name, unescaped
 	esc     string // CN=name, escaped
-	key     string // rdn, folded: unique among siblings whatever the type (facts C32)
+	key     string // folded value of rdn, unique among siblings regardless of its type (facts C32)
 
 	kids  nodeSet
 	names map[string]*node // kids by key; may be nil
 
-	attrs  []stored  // sorted by attribute, so the values of one are adjacent
+	attrs  []stored  // sorted by attribute, so the values of an attribute are adjacent
 	links  []linkSet // both directions
 	hidden []linkSet // links of or to a deleted object, both directions
 	acl    []ACE
@@ -210,7 +210,7 @@ func (n *node) child(name RDN) *node {
 	return nil
 }
 
-// named returns the child that has the name, whatever its type, or nil.
+// named returns the child that has the name, regardless of its type, or nil.
 func (n *node) named(value string) *node {
 	var buf [shortName]byte
 	return n.names[string(appendFold(buf[:0], value))]

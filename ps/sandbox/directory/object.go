@@ -125,7 +125,7 @@ func (o *Object) Strings(name string) []string {
 	return out
 }
 
-// Int returns the first value as a number. ok is false if it is absent or not a number.
+// Int returns the first value as a number. ok is false if the value is absent or not a number.
 func (o *Object) Int(name string) (n int64, ok bool) {
 	a := o.find(name)
 	if len(a.vals) == 0 {
@@ -135,8 +135,8 @@ func (o *Object) Int(name string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// Time returns the first value as a time: a generalized time or a FILETIME
-// (accountExpires, pwdLastSet, ...). ok is false if it is absent, 0 or Never.
+// Time returns the first value as a time: a generalized time or a FILETIME (accountExpires, pwdLastSet, ...).
+// ok is false if the value is absent, 0 or Never.
 func (o *Object) Time(name string) (t time.Time, ok bool) {
 	switch v := o.Value(name).(type) {
 	case time.Time:

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// With a replication lag every DC has its own replica. The steps of a write are
-// queued for the other replicas, with objects identified by GUID, and applied when
-// they are due and the DC is alive. Of two writes of an attribute or name the later
-// one wins. Of two objects with the same name, one gets a conflict name (facts C23,
-// G10).
+// With a replication lag every DC has its own replica. The steps of a write are queued for the other
+// replicas, with objects identified by GUID, and are applied when they are due and the DC is alive. Of two
+// writes of an attribute or name the later one wins. Of two objects with the same name, one gets a conflict
+// name (facts C23, G10).
 
 // stamp identifies the latest write of an attribute, link or name.
 type stamp struct {
@@ -332,8 +331,8 @@ func (c *change) parent(g GUID) *node {
 	return c.lost()
 }
 
-// free returns the name of n below parent: the requested one, or a conflict name if a later
-// write gave that name to another object. If an earlier write did, the other object is renamed.
+// free returns the name of n below parent. That is the requested name, or a conflict name if a later write
+// gave the requested name to another object. If an earlier write did, the other object is renamed.
 func (c *change) free(solved *tx, n, parent *node, name RDN) RDN {
 	other := parent.named(name.Value)
 	if other == nil || other == n {

@@ -23,9 +23,9 @@ func (c *DC) Search(ctx context.Context, req SearchRequest) ([]*Object, error) {
 	return out, nil
 }
 
-// SearchEach is Search for long lists. It calls f for each result without holding a lock. If f returns
-// an error, it stops and returns that error. The results are determined at the start, but objects that
-// are deleted meanwhile are skipped. If the context ends, it returns the context's error.
+// SearchEach is like Search, for long lists. It calls f for each result without holding a lock. If f returns
+// an error, it stops and returns that error. The results are determined at the start, but objects that are
+// deleted meanwhile are skipped. If the context ends, it returns the context's error.
 func (c *DC) SearchEach(ctx context.Context, req SearchRequest, f func(*Object) error) error {
 	return c.SearchPages(ctx, req, func(page []*Object, _ bool) error {
 		for _, o := range page {
@@ -37,7 +37,7 @@ func (c *DC) SearchEach(ctx context.Context, req SearchRequest, f func(*Object) 
 	})
 }
 
-// SearchPages is SearchEach in pages of at most 256 results, as clients of the web service
+// SearchPages is like SearchEach, but returns pages of at most 256 results, as clients of the web service
 // read them. more reports whether further results follow the page.
 func (c *DC) SearchPages(
 	ctx context.Context, req SearchRequest, f func(page []*Object, more bool) error,
@@ -267,8 +267,8 @@ func (v *view) candidates(m *matcher) (cand []*node, ok bool) {
 	return nil, false
 }
 
-// narrowest returns the shortest candidate list of a conjunction's clauses, except class
-// clauses. cand is the shortest list so far. ok is false if there is none.
+// narrowest returns the shortest candidate list of a conjunction's clauses, except class clauses. cand is the
+// shortest list so far. ok is false if there is no list.
 func (v *view) narrowest(subs []matcher, cand []*node, ok bool) ([]*node, bool) {
 	for i := range subs {
 		m := &subs[i]
@@ -284,8 +284,8 @@ func (v *view) narrowest(subs []matcher, cand []*node, ok bool) ([]*node, bool) 
 	return cand, ok
 }
 
-// narrowestClasses is narrowest for class clauses. Their lists are long, so they are built
-// only if they are shorter than cand.
+// narrowestClasses is like narrowest, for class clauses. Their lists are long, so they are built only if they
+// are shorter than cand.
 func (v *view) narrowestClasses(subs []matcher, cand []*node, ok bool) ([]*node, bool) {
 	for i := range subs {
 		m := &subs[i]

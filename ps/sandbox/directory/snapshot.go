@@ -90,7 +90,7 @@ func (v *view) snap(n *node) *snapObject {
 		}
 		if a.def.Syntax == SyntaxDNBinary {
 			for _, s := range n.get(a.def) {
-				// whatever the current name of its object
+				// regardless of the current name of the object
 				o.attrs[a.def.Name] = append(o.attrs[a.def.Name], snapValue{text: s.val})
 			}
 			continue
@@ -188,9 +188,9 @@ func (s *Snapshot) Compare(later *Snapshot) []Difference {
 	return out
 }
 
-// Names returns the names by which an object can be identified: GUID, SID, distinguished
-// name, the value of its RDN, account and principal name, as far as it has them. It returns
-// nil if the snapshot does not contain the object.
+// Names returns the names by which an object can be identified: its GUID, SID, distinguished name, RDN value,
+// account name and principal name. It omits names that the object does not have. It returns nil if the
+// snapshot does not contain the object.
 func (s *Snapshot) Names(g GUID) []string {
 	o := s.objects[g]
 	if o == nil {

@@ -95,8 +95,8 @@ func changeSAM(m *modifier, def *Attribute, c Change) (bool, *Error) {
 	return true, nil
 }
 
-// accountControl returns the userAccountControl of the account. While the object is being
-// created, it is the future one, because the password is set first.
+// accountControl returns the userAccountControl of the account. While the object is being created, it returns
+// the future value, because the password is set first.
 func (m *modifier) accountControl() int64 {
 	if m.adding {
 		return m.newUAC

@@ -342,8 +342,8 @@ func TestSettings(t *testing.T) {
 	assert.Equal(t, []string{"True", "False", "dc1.corp.example"}, r.out)
 }
 
-// Records of types that the server cannot name are stored as octets. Other types cannot be added that
-// way.
+// Records of types that the server cannot name are stored as octets. Records of other types cannot be added
+// in that form.
 func TestNumberedTypes(t *testing.T) {
 	l := newLab(t, "")
 	r := l.run(`Add-DnsServerResourceRecord -ZoneName corp.example -Name numbered -Type 257 -RecordData '00056973737565612E62' -Confirm:$false

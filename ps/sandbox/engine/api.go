@@ -45,9 +45,9 @@ type Console struct {
 // that [Console]::In.ReadLine returns. So in a session whose Run serves requests in a loop, they apply
 // to each request. A zero field gets its value from [DefaultLimits].
 //
-// AllocBytes limits the allocations of one request. The live memory of one request cannot be measured,
-// so HeapBytes is the last resort. It ends a request once it has allocated that much itself and the live
-// heap of the process has grown by that much. No request is ended for the memory of another session.
+// AllocBytes limits the allocations of one request. The live memory of one request cannot be measured, so
+// HeapBytes is the last resort. A request ends once it has allocated that much itself and the live heap of
+// the process has grown by that much. So no request ends because of the memory of another session.
 type Limits struct {
 	Steps         int64 // statements, calls and loop iterations
 	CallDepth     int   // nesting of functions and script blocks
@@ -55,13 +55,13 @@ type Limits struct {
 	OutputBytes   int64 // written to the console
 	// longest string, and largest collection in bytes (16 per element); at most dotnet.MaxStringLength
 	ValueBytes int64
-	AllocBytes int64 // of all values that the request creates, live or not
+	AllocBytes int64 // total size of all values that the request creates, live or not
 	// growth of the process's live heap, for a request that has allocated as much itself
 	HeapBytes int64
 	WallTime  time.Duration // time spent, excluding waits for input
 }
 
-// DefaultLimits are generous for a list of 100,000 records, and stop a hostile script within seconds.
+// DefaultLimits are generous enough for a list of 100,000 records, and stop a hostile script within seconds.
 var DefaultLimits = Limits{
 	Steps:         200_000_000,
 	CallDepth:     1000,

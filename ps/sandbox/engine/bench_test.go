@@ -39,7 +39,7 @@ func BenchmarkParseLargest(b *testing.B) {
 	})
 }
 
-// BenchmarkLoadLargest parses and compiles the texts without the cache. BenchmarkRequest measures
+// BenchmarkLoadLargest measures parsing and compiling the texts without the cache. BenchmarkRequest measures
 // running them.
 func BenchmarkLoadLargest(b *testing.B) {
 	benchmarkLargest(b, func(s ps.Source) error {

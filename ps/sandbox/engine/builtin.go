@@ -16,8 +16,8 @@ type body struct {
 
 var bodies map[string]body
 
-// bodies is set in init, because some bodies run script text, which looks up commands in it.
-// Without init that would be an initialization cycle.
+// bodies is set in init, because some bodies run script text, which looks up commands in the map. Otherwise
+// there would be an initialization cycle.
 func init() {
 	bodies = builtinBodies()
 }

@@ -2,8 +2,8 @@ package engine
 
 import "testing"
 
-// TestChangedWhileEnumerated: if a collection changes while a loop or a pipeline enumerates
-// it, and .NET would report an error, even after the last item, the engine refuses.
+// TestChangedWhileEnumerated: if a collection changes while a loop or a pipeline enumerates it, even after
+// the last item, and .NET would report an error, the engine refuses the run.
 func TestChangedWhileEnumerated(t *testing.T) {
 	const (
 		refused = "REFUSED: a change of a collection while it is enumerated."

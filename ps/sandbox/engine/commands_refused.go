@@ -7,9 +7,9 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// refusedAliases and refusedCommands are initial aliases and commands of PowerShell sessions
-// that this engine does not have. An alias takes precedence over a function of the same name,
-// so these aliases are always refused. A command is refused unless something else has its name.
+// refusedAliases and refusedCommands are initial aliases and commands of PowerShell sessions that this engine
+// does not have. An alias takes precedence over a function of the same name, so these aliases are always
+// refused. A command is refused unless a function has its name.
 var refusedAliases, refusedCommands = nameSet(`
 % ? ac cat cd chdir clc clear clhy cli clp cls clv compare copy cp cpi cpp curl cvpa dbp del diff dir dnsn ebp echo epal epcsv
 erase etsn exsn fc fhx fl foreach ft fw gal gbp gc gcb gci gcm gcs gdr gerr ghy gi gin gjb gl gm gmo gp gps gpv group gsn gsv gtz gu

@@ -161,8 +161,8 @@ func (c *compiler) arrayExpr(e *syntax.ArrayExpr) exprFn {
 	}
 }
 
-// blockValue compiles a block that is a single expression to its value before enumeration. If the
-// statement fails and execution continues, that is no output. For other blocks it returns nil.
+// blockValue compiles a block that is a single expression to its value before enumeration. If the statement
+// fails and execution continues, the result is no output. For other blocks it returns nil.
 func (c *compiler) blockValue(b *syntax.Block) exprFn {
 	if b == nil || len(b.Statements) != 1 {
 		return nil

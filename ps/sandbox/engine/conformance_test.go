@@ -193,8 +193,8 @@ func describe(values []any) []string {
 	return out
 }
 
-// TestLanguage: every recorded case has the recorded result, unless outside.txt lists it,
-// and then it is refused.
+// TestLanguage: every recorded case has the recorded result, except that the cases in outside.txt are
+// refused.
 func TestLanguage(t *testing.T) {
 	beyond := outside(t)
 	cases := languageCases(t)

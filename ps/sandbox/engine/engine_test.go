@@ -12,8 +12,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// lines runs a script and returns all its output, one item per line: output as text, other
-// streams with a prefix, and finally the error that ended it.
+// lines runs a script and returns everything that it emits, one item per line. Items of other streams than
+// the output have a prefix, and the error that ended the script is last.
 func lines(t *testing.T, s *Session, script string) []string {
 	out := []string{}
 	add := func(prefix string) func(string) { return func(text string) { out = append(out, prefix+text) } }

@@ -9,8 +9,9 @@ import (
 
 // psError is an error record that propagates up the call chain.
 type psError struct {
-	rec    *dotnet.ErrorRecord
-	thrown bool // by a throw statement: ends the script unless an action preference ignores it
+	rec *dotnet.ErrorRecord
+	// whether a throw statement raised it; it then ends the script unless an action preference ignores it
+	thrown bool
 	stop   bool // by -ErrorAction Stop or the preference: ends the script
 }
 
@@ -103,8 +104,8 @@ func locate(rec *dotnet.ErrorRecord, at *place) {
 	}
 }
 
-// addError adds a record to the -ErrorVariable lists and prepends it to $Error, unless it is the newest
-// there already.
+// addError adds a record to the -ErrorVariable lists and prepends it to $Error, unless it is already the
+// newest one there.
 func (s *Session) addError(rec *dotnet.ErrorRecord) {
 	for _, list := range s.running.watching {
 		if n := len(list.Items); n == 0 || list.Items[n-1] != any(rec) {

@@ -126,8 +126,8 @@ func (s *Session) cancelled(at *place) error {
 	return &LimitError{Limit: "context", Line: at.line(), Cause: cause}
 }
 
-// charge counts the bytes of a new value. All values that a request creates count, which
-// also limits the values that it keeps alive.
+// charge counts the bytes of a new value. All values that a request creates count, so the limit also bounds
+// the values that it keeps alive.
 func (f *frame) charge(n int) error {
 	m := &f.s.meter
 	m.alloc += int64(n)

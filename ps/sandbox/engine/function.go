@@ -11,7 +11,7 @@ import (
 type function struct {
 	name string
 	code *blockCode
-	home *module // if nil, it runs in the scopes of its caller
+	home *module // module of the function; if nil, the function runs in the scopes of its caller
 }
 
 // functionName splits a name such as global:NAME into name and scope.
@@ -321,8 +321,8 @@ type lineState struct {
 	flags  uint64
 }
 
-// process binds an object of the pipeline and runs the block for it. If binding fails, that
-// is an error, and the next object follows.
+// process binds an object of the pipeline and runs the block for it. If binding fails, it reports an error,
+// and the pipeline continues with the next object.
 func (st *blockStage) process(v any) error {
 	inv := st.inv
 	if err := inv.f.step(inv.at); err != nil {
@@ -433,7 +433,7 @@ func propertyFor(v any, p *param) (value any, found bool, err error) {
 	switch v.(type) {
 	case *dotnet.PSObject, *dotnet.Instance:
 	case nil, string, bool, int32, int64, dotnet.DateTime, dotnet.Guid:
-		return nil, false, nil // properties of these types, such as Length, are not parameters here
+		return nil, false, nil // properties of these types, such as Length, do not bind to parameters here
 	default:
 		return nil, false, dotnet.Refuse("properties of [%s] as parameters", dotnet.TypeOf(v).Display())
 	}

@@ -6,9 +6,9 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// Host implements a [Call] for a caller outside of this process, which has bound the parameters
-// and receives the results. The methods correspond to those of Call. WriteError and Throw receive
-// the record as the body created it; the caller adds the command's class and the position.
+// Host implements a [Call] for a caller outside of this process, which has bound the parameters and receives
+// the results. Its methods correspond to the methods of Call. WriteError and Throw receive the record as the
+// body created it; the caller adds the command's class and the position.
 type Host interface {
 	Context() context.Context
 	Name() string

@@ -133,7 +133,7 @@ func (inv *invocation) promptError() error {
 
 // shouldProcess implements $PSCmdlet.ShouldProcess. It fails if a prompt would be needed, because nobody
 // could answer it. -Force skips a prompt that a command shows by default, but not one that the caller
-// requests. The preference variables are looked up in [scopeOf], because a function may have set its own.
+// requests. The preference variables are looked up in [scopeOf], because a function may have its own ones.
 func (inv *invocation) shouldProcess(target, action string) (bool, error) {
 	text := "Performing the operation \"" + action + "\" on target \"" + target + "\"."
 	if v := scopeOf(inv).find(symWhatIf); v != nil && dotnet.Truthy(v.value) {

@@ -52,8 +52,8 @@ func hostileLimits() Limits {
 		HeapBytes: 512 << 20, WallTime: time.Hour}
 }
 
-// TestHostileScripts: every hostile script is ended by the intended limit and by no other,
-// however fast the machine is. A case limits either time or steps.
+// TestHostileScripts: every hostile script is ended by the intended limit and by no other, no matter how fast
+// the machine is. A case limits either time or steps.
 func TestHostileScripts(t *testing.T) {
 	for name, test := range hostile {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
-// TestCancel: wherever a run is, it ends soon after its context is done.
+// TestCancel: a run ends soon after its context is done, no matter which code is running.
 func TestCancel(t *testing.T) {
 	for name, script := range map[string]string{
 		"loop":       "while ($true) { }",

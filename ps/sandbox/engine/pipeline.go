@@ -9,8 +9,8 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// stage is a command in a pipeline. end runs it. A stage that takes input is a receiver, and
-// has received its input before end. A stage itself pushes its output into the next one.
+// stage is a command in a pipeline. end runs the command. A stage that takes input is a receiver, and
+// receives all input before end is called. A stage pushes its output into the next stage.
 type stage interface{ end() error }
 
 // receiver is a stage that accepts the objects of a pipeline.

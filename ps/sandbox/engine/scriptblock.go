@@ -108,9 +108,9 @@ func (e *Engine) compile(name, text string) (*blockCode, error) {
 	return code, nil
 }
 
-// compileLine is compile for a line of the host's input. The line may use the aliases of the
-// options, but code that it calls may not. Lines are not cached: the one that starts a
-// session is long and different each time, and would soon displace all scripts.
+// compileLine is like compile, for a line of the host's input. The line may use the aliases of the options,
+// but code that it calls may not. Lines are not cached, because the line that starts a session is long and
+// different each time, and would soon displace all scripts.
 func (e *Engine) compileLine(text string) (*blockCode, error) {
 	return compileText("", text, e.opts.Aliases)
 }

@@ -138,8 +138,8 @@ func (s *Session) Run(ctx context.Context, name, text string, to Streams) error 
 	return s.run(ctx, code, to)
 }
 
-// RunLine is Run for a line of the host's input. The line's own text may use the aliases of
-// [Options], but scripts and functions that it calls may not.
+// RunLine is like Run, for a line of the host's input. The line's own text may use the aliases of [Options],
+// but scripts and functions that it calls may not.
 func (s *Session) RunLine(ctx context.Context, text string, to Streams) error {
 	code, err := s.engine.compileLine(text)
 	if err != nil {

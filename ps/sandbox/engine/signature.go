@@ -62,7 +62,7 @@ type param struct {
 	enum       *enumValues
 	def        exprFn
 	defAt      *place
-	checked    *constraint // of its variable, if the type is known at compile time
+	checked    *constraint // constraint of its variable, if the type is known at compile time
 	refused    bool        // recognised only to be refused
 }
 
@@ -142,8 +142,8 @@ func (sig *signature) add(p *param) {
 	}
 }
 
-// commonParams are the parameters that every cmdlet and advanced function has. Those without
-// a type take an action. Refused ones are recognised only to be refused.
+// commonParams are the parameters that every cmdlet and advanced function has. Parameters without a type take
+// an action. Refused parameters are recognised only to be refused.
 var commonParams = []struct {
 	name, alias string
 	typ         **dotnet.Type

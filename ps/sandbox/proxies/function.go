@@ -15,7 +15,7 @@ type Form struct {
 	Type func(*cmdlets.Param) (name string, isList bool)
 	// Process returns the body that runs for each input.
 	Process func(*cmdlets.Cmdlet) string
-	// Positional gives parameters without a position one in their order.
+	// Positional gives parameters without a position a position, in their order.
 	Positional bool
 }
 
@@ -66,7 +66,7 @@ func (f Form) bindingArguments(decl *cmdlets.Cmdlet) []string {
 	return arguments
 }
 
-// attributes returns the attributes of a parameter: one for each set, or a single one if it
+// attributes returns the attributes of a parameter: one for each set, or a single attribute if the parameter
 // is the same in every set.
 func (f Form) attributes(decl *cmdlets.Cmdlet, p *cmdlets.Param) []string {
 	sets := p.PerSet

@@ -1,6 +1,6 @@
-// Package proxies generates modules with which a real PowerShell runs the gateway's scripts
-// on the sandbox. Their functions have the parameters of the cmdlets, the real binder binds
-// them, and the sandbox runs the calls (package ps/sandbox/remote).
+// Package proxies generates modules with which a real PowerShell runs the gateway's scripts on the sandbox.
+// The functions of these modules have the parameters of the cmdlets. The real binder binds the parameters,
+// and the sandbox runs the calls (package ps/sandbox/remote).
 //
 // # Tour
 //
@@ -13,21 +13,21 @@
 //
 // # Two halves
 //
-// The text of the functions stays inside the grammar of ps/syntax, so that the sandbox's own
-// engine runs it in tests, with Go types in the place of those of sandbox.cs. What is
-// outside is sandbox.cs and the lines of [Module.Script] that compile it.
+// The text of the functions stays within the grammar of ps/syntax, so that tests can run it on the sandbox's
+// own engine, with Go types in place of those in sandbox.cs. Only sandbox.cs and the lines of [Module.Script]
+// that compile it are outside of the grammar.
 //
 // # How values are shaped
 //
-// Objects of the directory are of types that are named and derived as the module's; their
-// properties are note properties. Identities convert from text, GUID and SID. A CIM instance
-// has its type names, but is of a type of its own, because the type of that name may be
-// there; so are parameters that take one. Enumerations are the module's by name and number.
-// A SID is a SecurityIdentifier where the system has them, else a stand-in with Value.
+// Objects of the directory have types with the names and the inheritance of the module's types; their
+// properties are note properties. Identities convert from text, GUID and SID. A CIM instance has its type
+// names, but is of a separate type, because the system may have a type of that name; so are parameters that
+// take one. Enumerations have the module's names and numbers. A SID is a SecurityIdentifier where the system
+// has that type, and otherwise a stand-in with Value.
 //
-// Where the functions differ from the cmdlets: error ids end in the name of the function
-// where those of the directory end in the name of a class; objects are given when the
-// command has ended; null for a text is the empty text.
+// The functions differ from the cmdlets in three ways. Error ids end in the name of the function where ids of
+// the directory module end in the name of a class. Objects are emitted only when the command has ended. A
+// null text becomes an empty text.
 package proxies
 
 import (

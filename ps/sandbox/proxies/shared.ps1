@@ -1,14 +1,14 @@
-# How the functions of this module reach the sandbox. What they cannot do by themselves is in the
-# types of AdGateway.Sandbox. All texts from the sandbox begin with '=', because ConvertFrom-Json takes
-# some that do not for dates (facts B31); the sandbox itself takes none for one.
+# The functions of this module call the sandbox with the code in this file. Work that PowerShell cannot do is in the
+# types of AdGateway.Sandbox. All texts from the sandbox begin with '=', because ConvertFrom-Json mistakes some
+# texts for dates (facts B31). The sandbox itself never does.
 
-# Parameters that stay here: the engine's own.
+# Parameters that the functions handle themselves because they are PowerShell's own.
 $SandboxOwnParameters = @(
     'Verbose', 'Debug', 'ErrorAction', 'WarningAction', 'InformationAction', 'ProgressAction', 'ErrorVariable', 'WarningVariable'
     'InformationVariable', 'OutVariable', 'OutBuffer', 'PipelineVariable', 'WhatIf', 'Confirm'
 )
 
-# Numbers that are no Int32, by their type.
+# The number types other than Int32.
 $SandboxNumbers = @{
     'System.Int64' = 'long'; 'System.Byte' = 'byte'; 'System.SByte' = 'sbyte'; 'System.Int16' = 'short'; 'System.UInt16' = 'ushort'
     'System.UInt32' = 'uint'; 'System.UInt64' = 'ulong'; 'System.Double' = 'double'; 'System.Decimal' = 'decimal'
@@ -16,7 +16,7 @@ $SandboxNumbers = @{
 
 $SandboxInvariant = [System.Globalization.CultureInfo]::InvariantCulture
 
-# A text as JSON: as it is where it can stand there, else by its UTF-16 units.
+# Returns a text as JSON. Characters that JSON allows are unchanged, and others are written as UTF-16 units.
 function ConvertTo-SandboxText {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text)
@@ -27,7 +27,7 @@ function ConvertTo-SandboxText {
     '{"t":"units","v":[' + ($units -join ',') + ']}'
 }
 
-# Values as JSON, with commas between them.
+# Returns values as JSON, with commas between them.
 function ConvertTo-SandboxList {
     [CmdletBinding()]
     param([AllowNull()] [AllowEmptyCollection()] [object[]] $Items)
@@ -35,7 +35,7 @@ function ConvertTo-SandboxList {
     $parts -join ','
 }
 
-# An object that came from the sandbox, or was made of a text, as JSON.
+# Returns an object that came from the sandbox, or was made from a text, as JSON.
 function ConvertTo-SandboxInstance {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Value)
@@ -54,7 +54,7 @@ function ConvertTo-SandboxInstance {
     $json + ',"v":[' + (ConvertTo-SandboxList -Items $pairs.ToArray()) + ']}'
 }
 
-# A value of a parameter as JSON.
+# Returns a value of a parameter as JSON.
 function ConvertTo-SandboxJson {
     [CmdletBinding()]
     param([AllowNull()] [object] $Value)
@@ -102,7 +102,7 @@ function ConvertTo-SandboxJson {
     throw ('The sandbox does not know values of the type ' + $type + '.')
 }
 
-# The values of a list of nodes, as an array.
+# Returns the values of a list of nodes as an array.
 function ConvertFrom-SandboxList {
     [CmdletBinding()]
     param([AllowNull()] [AllowEmptyCollection()] [object[]] $Nodes)
@@ -111,7 +111,7 @@ function ConvertFrom-SandboxList {
         if ($null -eq $node) {
             $values.Add($null)
         } elseif ($node -is [string]) {
-            $values.Add($node.Substring(1)) # most are, and a call costs more than the work
+            $values.Add($node.Substring(1)) # most values are, and a call costs more than the work
         } else {
             $value = ConvertFrom-SandboxNode -Node $node
             $values.Add($value)
@@ -132,7 +132,7 @@ function ConvertFrom-SandboxRecord {
     $record
 }
 
-# The value of a node that is an object of its own.
+# Returns the value of a node that is a separate object.
 function ConvertFrom-SandboxNode {
     [CmdletBinding()]
     param([AllowNull()] [object] $Node)
@@ -179,9 +179,9 @@ function ConvertFrom-SandboxNode {
     throw ('The sandbox sent a value of the kind ' + $Node.t + '.')
 }
 
-# Runs one command in the sandbox: sends what was bound, asks what the sandbox asks, and when it has
-# ended gives what came of it, in its order. Nothing is given before, because one connection carries
-# one call: what follows in the pipeline may make another.
+# Runs one command in the sandbox. It sends the bound parameters, answers the sandbox's questions, and emits the
+# results in order when the command has ended. It emits nothing earlier, because a connection carries one call at a
+# time and the next command of the pipeline may make another call.
 function Invoke-SandboxCommand {
     [CmdletBinding()]
     param(
@@ -197,7 +197,7 @@ function Invoke-SandboxCommand {
     $call = '{"f":"call","cmdlet":"' + $Name + '","set":"' + $Cmdlet.ParameterSetName + '"' + [AdGateway.Sandbox.Link]::Released()
     [AdGateway.Sandbox.Link]::Send($call + ',"bound":[' + $arguments + ']}')
     $results = [System.Collections.Generic.List[object]]::new()
-    $refused = $null # what came of a question that could not be asked
+    $refused = $null # the result of a question that could not be asked
     $frame = $null
     do {
         $frame = ConvertFrom-Json -InputObject ([AdGateway.Sandbox.Link]::Receive())
@@ -232,8 +232,9 @@ function Invoke-SandboxCommand {
     if ($frame.f -eq 'defect') { throw ('The sandbox failed: ' + $frame.text) }
 }
 
-# New-Object as it is, but for directory entries: those of the sandbox are not reached over LDAP. The
-# module does not export it: PowerShell would load the module for a command of that name.
+# Replaces New-Object for directory entries, because those of the sandbox cannot be reached over LDAP. Other calls
+# are passed on. The module does not export it, because PowerShell would otherwise load the module for a command of
+# that name.
 function New-SandboxObject {
     [CmdletBinding(DefaultParameterSetName = 'Net')]
     param(

@@ -15,8 +15,8 @@ import (
 	"adgateway/ps/session"
 )
 
-// Locate finds a PowerShell: "pwsh" and "powershell" by name, any other text as a path or
-// another name. The error names what is missing.
+// Locate finds a PowerShell. engine is "pwsh", "powershell", or the path or name of an executable. The error
+// names what is missing.
 func Locate(engine string) (path string, err error) {
 	name, advice := engine, "give the path of a PowerShell"
 	switch strings.ToLower(engine) {
@@ -44,8 +44,9 @@ type Starter struct {
 
 var _ session.Starter = (*Starter)(nil)
 
-// NewStarter writes the modules for the scripts to a temporary folder, which Close removes. The folder
-// is created in temp, the temporary folder of the processes, or in this process's own if temp is empty.
+// NewStarter writes the modules for the scripts to a temporary folder, which Close removes. The folder is
+// created in temp, the temporary folder of the processes, or in this process's temporary folder if temp is
+// empty.
 func NewStarter(server remote.Issuer, path string, scripts []ps.Script, temp string) (*Starter, error) {
 	modules, err := Modules(scripts)
 	if err != nil {

@@ -124,7 +124,7 @@ func (c *connection) run(f *frame) *frame {
 	return &frame{F: "end"}
 }
 
-// access creates an object that stays here, or reads, writes or calls a member of an object.
+// access creates an object that stays on the server, or reads, writes or calls a member of an object.
 func (c *connection) access(f *frame, args []any) (any, error) {
 	if f.F == "new" {
 		t := c.modules.types[strings.ToLower(f.Type)]
@@ -204,7 +204,7 @@ func (c *connection) decoder() *decoder {
 // errStopped ends a command whose caller has stopped it.
 var errStopped = errors.New("stopped by the caller")
 
-// thrownError is the error that Throw returns, for the command to return.
+// thrownError is the error that Throw returns and that the command must return.
 type thrownError struct{ record json.RawMessage }
 
 func (*thrownError) Error() string { return "a terminating error" }

@@ -34,13 +34,13 @@
 //	server  defect   {text}                       the call ended with an error other than a PowerShell error
 //	server  end      {values}                     the call succeeded; after get, new and invoke with the result
 //
-// A wrong key, an unknown frame or a frame out of turn closes the connection. When the connection closes,
-// the server cancels its running call and the client's process exits.
+// The server closes the connection after a wrong key, an unknown frame or a frame out of turn. When the
+// connection closes, the server cancels its running call and the client's process exits.
 //
 // # A domain for several gateways
 //
-// A [Domain] takes two more kinds of connections. That of a gateway stays open as long as the gateway
-// lives, and has one question at a time; an answer has the id of its question.
+// A [Domain] accepts two more kinds of connections. The control connection of a gateway stays open as long as
+// the gateway runs, and carries one question at a time. An answer has the id of its question.
 //
 //	gateway  ticket   {ticket: {secret, protocol, version, gateway, account, clock}}
 //	domain   granted  {key: id of the world, text: version}, or refused {name, text}
@@ -50,12 +50,13 @@
 //	gateway  logon    {id, name, text: password}, lookup {id, name}, account {id, name: SID}
 //	domain   person   {id, person}, or refused {id, name: logon, change or expired, text}
 //
-// Keys that were not used end with the connection. The commands of a session run with the modules of its
-// gateway: ADWS counts connections per account (facts D19), and times are by the clock of the ticket.
+// Unused keys become invalid when the connection ends. The commands of a session run with the modules of its
+// gateway, because ADWS counts connections per account (facts D19), and times are relative to the clock in
+// the ticket.
 //
-// The connection of a test begins with orders {ticket: {secret, protocol}}, whose secret is another one,
-// and then has order {id, order}, answered by done {id, outcome} or refused {id, text}. See [Order] for
-// what there is; every write is in the log.
+// The connection of a test begins with orders {ticket: {secret, protocol}}, with a different secret. Then the
+// test sends order {id, order}, and the domain answers done {id, outcome} or refused {id, text}. See [Order]
+// for the orders. Every write is in the log.
 //
 // # Values
 //
@@ -78,11 +79,12 @@
 //	exception n: type, v: [message, HResult, inner exception, name, value, ...]
 //	record    v: [exception, error id, category, target, reason, details]
 //
-// The id of an instance refers to what the server keeps for it (where it was read from); the client returns
-// it with the instance. Ids that the client no longer refers to are in the release of its next call.
+// The id of an instance refers to data that the server keeps for the instance, such as the controller from
+// which it was read. The client returns the id together with the instance. Ids that the client no longer uses
+// are in the release of its next call.
 //
 // The proxies of a real PowerShell (package ps/sandbox/proxies) use the same frames; they convert instances
 // to objects and return them with their id. Their JSON parser converts texts that look like dates (facts
-// B31). If hello has marked, every text that the server sends therefore begins with '=': values, x, v of
-// parsed, text of frames. A text that is not valid UTF-8 is sent as units.
+// B31). Therefore, if hello has marked, every text that the server sends begins with '='. This applies to
+// values, x, v of parsed and the text of frames. A text that is not valid UTF-8 is sent as units.
 package remote

@@ -29,9 +29,9 @@ type DomainOptions struct {
 	Log func(text string, fields map[string]any)
 }
 
-// Domain is a [Server] that provides one world to the gateways of several processes. Each
-// gateway has its own modules: the directory counts connections for its account, and times
-// are relative to its clock. It is safe for concurrent use.
+// Domain is a [Server] that provides one world to the gateways of several processes. Each gateway has its own
+// modules, because the directory counts connections for the gateway's account, and times are relative to its
+// clock. It is safe for concurrent use.
 type Domain struct {
 	*Server
 	options DomainOptions
@@ -54,8 +54,8 @@ type guest struct {
 	end     context.CancelFunc
 }
 
-// protocol is the version of the protocol between gateways, tests and a domain. It must
-// change whenever one of them could misunderstand another.
+// protocol is the version of the protocol between gateways, tests and a domain. It must change whenever
+// programs of different versions could misunderstand each other.
 const protocol = 1
 
 // ticket is the proof that a gateway or a test presents.

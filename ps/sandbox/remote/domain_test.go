@@ -247,7 +247,7 @@ func TestKeysEndWithTheirGateway(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoDomain)
 }
 
-// When the domain ends, its sessions end. The link reports that until there is a domain again.
+// When the domain ends, its sessions end. The link reports that it has no domain until there is one again.
 func TestALinkComesBack(t *testing.T) {
 	d, _ := openDomain(t, "127.0.0.1:0")
 	address := d.Address()

@@ -36,7 +36,7 @@ type Link struct {
 	mu      sync.Mutex
 	control *control // nil while there is no connection
 	world   string   // id of the world
-	fault   error    // why there is no connection
+	fault   error    // reason why there is no connection
 }
 
 // control is one control connection.

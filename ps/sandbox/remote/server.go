@@ -29,8 +29,8 @@ const (
 
 // Options configure a [Server].
 type Options struct {
-	// Modules contain the commands that run here. Commands with an End are rejected, because
-	// they cannot be forwarded.
+	// Modules contain the commands that run on this server. Commands with an End are rejected, because they
+	// cannot be forwarded.
 	Modules []*engine.Module
 	// Declared are the same modules in the form known to clients. Objects of types that only
 	// Modules contain stay on the server, and clients access them over the connection.

@@ -22,7 +22,7 @@ type encoder struct {
 	keep func(v *dotnet.Instance) (id uint64, whole bool)
 	// id returns the server's id of a client's proxy object.
 	id func(v any) (uint64, bool)
-	// marked means that '=' is added to texts, for a parser that converts texts that look like dates.
+	// marked means that '=' is added to texts, because the parser converts texts that look like dates.
 	marked bool
 }
 
@@ -124,7 +124,7 @@ func (e *encoder) text(s string) any {
 	return node{T: "text", V: base64.StdEncoding.EncodeToString([]byte(s))}
 }
 
-// mark returns a form of a text that no parser converts to a date.
+// mark returns a text in a form that no parser converts to a date.
 func (e *encoder) mark(s string) string {
 	if e.marked {
 		return "=" + s

@@ -12,8 +12,8 @@ import (
 
 var tPassword = dotnet.Define(dotnet.Class{Name: "Microsoft.Windows.LAPS.PasswordInfo"})
 
-// kept is the data that Windows LAPS stores with a password. For is set only in the octets
-// of an encrypted one; it is the sAMAccountName of the account or group that can decrypt it.
+// kept is the data that Windows LAPS stores with a password. For is set only in the octets of an encrypted
+// password. It is the sAMAccountName of the account or group that can decrypt the password.
 type kept struct {
 	Account  string `json:"n"`
 	Time     string `json:"t"` // file time in hexadecimal digits

@@ -1,4 +1,4 @@
-// Package wincmd implements one cmdlet each of two further Windows modules for the sandbox:
+// Package wincmd implements one cmdlet from each of two further Windows modules for the sandbox:
 // Get-LapsADPassword of LAPS, over the simulated directory (package ps/sandbox/directory), and Get-WinEvent
 // of Microsoft.PowerShell.Diagnostics, over a stand-in for the security log of the PDC emulator ([Log]).
 //
@@ -86,8 +86,8 @@ func notSupported(c *engine.Call, what string) error {
 	return c.Throw(dotnet.NewError(e, "ParameterNotSupported", dotnet.NotImplemented, what))
 }
 
-// controller returns a domain controller that the caller reaches, or nil if there is none
-// with that name or it does not answer.
+// controller returns the domain controller with the given name, or nil if there is none or the caller cannot
+// reach it.
 func (o *Options) controller(ctx context.Context, name string) *directory.DC {
 	dc, err := o.Domain.DC(name)
 	if err != nil || !dc.Alive() {

@@ -33,8 +33,8 @@ func cutAbove(cuts []string, key string) string {
 	return ""
 }
 
-// visible returns the nodes except those that deeper zones of the server hide: at and below
-// the name of a deeper zone, z shows only a delegation (facts NC5). Store.mu is held.
+// visible returns the nodes except those that deeper zones of the server hide. At and below the name of a
+// deeper zone, z shows only a delegation (facts NC5). Store.mu is held.
 func (s *Server) visible(z *zone, nodes []*node) []*node {
 	cuts := s.deeper(z)
 	if len(cuts) == 0 {
@@ -105,7 +105,7 @@ func (s *Server) Delegations(zoneName, child string) ([]Delegation, error) {
 	return found, nil
 }
 
-// delegationsOf returns the name servers that a node is delegated to, or none for the apex.
+// delegationsOf returns the name servers to which a node is delegated, or none for the apex.
 func (z *zone) delegationsOf(n *node) []Delegation {
 	if n == nil || n.key == "@" {
 		return nil
@@ -209,10 +209,10 @@ func glue(z *zone, host string, addresses []netip.Addr) []dns.RR {
 	return records
 }
 
-// RemoveDelegation removes a name server from the delegation of a name, or the whole delegation if
-// nameServer is empty, and returns what was removed. Addresses at and below the name are removed
-// with the name server; those elsewhere in the zone stay. The error is CodeNameDoesNotExist
-// without such a delegation, and CodeRecordDoesNotExist without such a name server.
+// RemoveDelegation removes a name server from the delegation of a name, or the whole delegation if nameServer
+// is empty, and returns what was removed. Addresses at and below the name are removed with the name server;
+// those elsewhere in the zone stay. The error is CodeNameDoesNotExist if there is no such delegation, and
+// CodeRecordDoesNotExist if the delegation has no such name server.
 func (s *Server) RemoveDelegation(zoneName, child, nameServer string) ([]Delegation, error) {
 	st := s.store
 	st.mu.Lock()

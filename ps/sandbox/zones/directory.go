@@ -36,10 +36,9 @@ const (
 	propertyMasters   = 0x91
 )
 
-// LoadDirectory reads zones from directory entries in any order, all of them or
-// none, and replaces existing zones. The scope of a zone follows from its DN. The
-// cache, the root hints and deleted zones are skipped. The error is a
-// [*LoadError] with all errors.
+// LoadDirectory reads zones from directory entries, which may be in any order. It loads either all zones or
+// none, and replaces existing zones. The scope of a zone follows from its DN. The cache, the root hints and
+// deleted zones are skipped. The error is a [*LoadError] with all errors.
 func (st *Store) LoadDirectory(entries []Entry) error {
 	l := directoryLoader{st: st, zones: map[string]*zone{}, skipped: map[string]bool{}, from: map[*zone]Entry{},
 		lines: map[dns.RR]int{}}

@@ -12,9 +12,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Source is a zone file with one zone in RFC 1035 form, as dnscmd /zoneexport
-// also writes it ([AGE:n] in front of the type is supported). Properties that the
-// RFC does not cover are in comments of the form
+// Source is a zone file with one zone in RFC 1035 form. Files that dnscmd /zoneexport has written, with
+// [AGE:n] in front of the type, are also supported. Properties that the RFC does not cover are in comments of
+// the form
 //
 //	; adgateway: type=Primary scope=Domain dynamic=Secure
 //
@@ -200,7 +200,7 @@ func (r *reader) parse() {
 		if soa, is := rr.(*dns.SOA); is {
 			ttl = soa.Minttl
 		}
-		if !r.ttlStated(first) { // the default of this server; RFC 1035 uses the last explicit TTL
+		if !r.ttlStated(first) { // this server uses its default, whereas RFC 1035 uses the last explicit TTL
 			p.SetDefaultTTL(ttl)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Load reads zone files into the store, either all or none. It replaces existing zones. The
-// same zone in two files is an error. The error is a [*LoadError] with the first syntax
-// error of each file and all semantic errors.
+// Load reads zone files into the store, either all or none. It replaces existing zones. It fails if two files
+// contain the same zone. The error is a [*LoadError] with the first syntax error of each file and all
+// semantic errors.
 func (st *Store) Load(sources ...Source) error {
 	var faults []Fault
 	var created []*zone

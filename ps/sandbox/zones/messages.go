@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Message returns the message of the error in a culture: German for "de" and "de-...", otherwise
-// English. For operations on zones and records it is the message of the real module, which does
-// not contain the cause (facts D12); for others it is the system's message for the code.
+// Message returns the message of the error in a culture: German for "de" and "de-...", otherwise English. For
+// operations on zones and records, it is the message of the real module, which does not contain the cause
+// (facts D12). For other operations, it is the system's message for the code.
 func (e *Error) Message(culture string) string {
 	table := english
 	if culture = strings.ToLower(culture); culture == "de" || strings.HasPrefix(culture, "de-") {

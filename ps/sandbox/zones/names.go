@@ -33,9 +33,9 @@ func (st *Store) reading(op Op) Reading {
 	return st.reads(op)
 }
 
-// owner returns a name relative to the zone. "@", "" and "." mean the apex. An absolute name
-// must be in the zone. way determines how another name that ends with the zone's name is
-// read (facts E52). The second result is an error code, or 0.
+// owner returns a name relative to the zone. "@", "" and "." mean the apex. An absolute name must be in the
+// zone. way determines how a name without a final dot that ends with the zone's name is read (facts E52). The
+// second result is an error code, or 0.
 func (z *zone) owner(name string, way Reading) (string, int) {
 	absolute := strings.HasSuffix(name, ".")
 	bare := strings.TrimSuffix(name, ".")

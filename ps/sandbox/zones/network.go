@@ -7,9 +7,9 @@ import (
 )
 
 // ReverseZoneName returns the zone name that Add-DnsServerPrimaryZone derives from -NetworkId: "10.0.0.0/8",
-// "2001:db8::/32" or an address. IPv4 prefixes are rounded up to a whole octet, those above /24 to /32, IPv6
-// prefixes to a nibble (facts E70); host bits are dropped. The second result is CodeInvalidParameter if the
-// text is not a network or the prefix is not within /8-/32 or /16-/128, otherwise 0.
+// "2001:db8::/32" or an address. IPv4 prefixes are rounded up to a whole octet (prefixes above /24 to /32),
+// and IPv6 prefixes to a nibble (facts E70). Host bits are dropped. The second result is CodeInvalidParameter
+// if the text is not a network or the prefix is not within /8-/32 or /16-/128, otherwise 0.
 func ReverseZoneName(network string) (string, int) {
 	text, bitsText, given := strings.Cut(network, "/")
 	addr, err := netip.ParseAddr(text)

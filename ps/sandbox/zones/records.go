@@ -148,9 +148,9 @@ func (st *Store) displace(s *Server, z *zone, rel string, rrtype uint16) {
 	}
 }
 
-// SetRecord replaces a record by one of the same name and type and returns it as stored.
-// Its time stamp is lost (facts NA20). Unless [Config.SetKeepsPTR] is set, the PTR
-// records of an address that lead to the name are removed (facts NA21).
+// SetRecord replaces a record with one of the same name and type, and returns the new record as stored. The
+// time stamp is lost (facts NA20). Unless [Config.SetKeepsPTR] is set, the PTR records of an address that
+// lead to the name are removed (facts NA21).
 func (s *Server) SetRecord(old Record, now dns.RR) (Record, error) {
 	st := s.store
 	st.mu.Lock()

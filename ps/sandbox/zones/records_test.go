@@ -13,7 +13,7 @@ import (
 	"adgateway/ps/sandbox/zones/zonestest"
 )
 
-// rr parses a record in zone file form without its owner: "CNAME web1.corp.example."
+// rr parses a record in zone file form without its owner, such as "CNAME web1.corp.example."
 func rr(t testing.TB, text string) dns.RR {
 	t.Helper()
 	p := dns.NewZoneParser(strings.NewReader("x. 600 IN "+text+"\n"), ".", "")
@@ -125,7 +125,8 @@ func TestNamesOfTheApex(t *testing.T) {
 	}
 }
 
-// Facts E52, NA8 and NB4: a name that ends with the name of the zone is read in the configured way.
+// TestReadings: a name that ends with the name of the zone is read in the configured way (facts E52, NA8,
+// NB4).
 func TestReadings(t *testing.T) {
 	for _, c := range []struct {
 		way          zones.Reading

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// SetZone changes the settings of a primary zone. Another type is CodeInvalidZoneType. A
-// zone cannot move between a file and the directory: a scope for a file-backed zone, and a
-// file for a zone in the directory, are CodeInvalidZoneOperation.
+// SetZone changes the settings of a primary zone. It fails with CodeInvalidZoneType for another type of zone.
+// A zone cannot move between a file and the directory, so a scope for a file-backed zone and a file for a
+// zone in the directory are CodeInvalidZoneOperation.
 func (s *Server) SetZone(name string, c ZoneChange) (Zone, error) {
 	return s.change(OpSetZone, name, Primary, func(z *zone) int {
 		switch {
@@ -136,8 +136,8 @@ func acceptForwarder(masters []netip.Addr, timeout uint32) int {
 	return 0
 }
 
-// SetForwarder changes a conditional forwarder. A file-backed forwarder cannot be moved to
-// the directory: CodeInvalidZoneOperation.
+// SetForwarder changes a conditional forwarder. It fails with CodeInvalidZoneOperation if a file-backed
+// forwarder is to move to the directory.
 func (s *Server) SetForwarder(name string, c ForwarderChange) (Zone, error) {
 	return s.change(OpSetZone, name, Forwarder, func(z *zone) int {
 		timeout := z.ForwarderTimeout
@@ -165,7 +165,8 @@ func (s *Server) SetForwarder(name string, c ForwarderChange) (Zone, error) {
 	})
 }
 
-// Aging returns a primary zone with its aging settings. Another type is CodeInvalidZoneType.
+// Aging returns a primary zone with its aging settings. It fails with CodeInvalidZoneType for another type of
+// zone.
 func (s *Server) Aging(name string) (Zone, error) {
 	st := s.store
 	st.mu.RLock()

@@ -2,8 +2,8 @@ package zones
 
 import "time"
 
-// Statistics are a server's counts for a zone. Nobody queries a simulated server, so the
-// queries are derived from the zone's name and never change. Updates and transfers are 0.
+// Statistics are a server's counts for a zone. No client queries a simulated server, so the number of queries
+// is derived from the zone's name and never changes. The numbers of updates and transfers are 0.
 type Statistics struct {
 	Zone    string
 	Since   time.Time
@@ -19,8 +19,8 @@ type QueryCount struct {
 // statisticsAge is the time for which a server has been counting.
 const statisticsAge = 30 * 24 * time.Hour
 
-// Statistics returns the statistics of a zone. A forwarder has none:
-// CodeInvalidZoneType.
+// Statistics returns the statistics of a zone. It fails with CodeInvalidZoneType for a forwarder, which has
+// none.
 func (s *Server) Statistics(name string) (Statistics, error) {
 	st := s.store
 	st.mu.RLock()

@@ -106,7 +106,7 @@ type Server struct {
 	writer string
 }
 
-// As returns the same server for a writer, who is recorded with the changes.
+// As returns the same server with another writer. The name of the writer is recorded with each change.
 func (s *Server) As(writer string) *Server {
 	return &Server{store: s.store, server: s.server, writer: writer}
 }

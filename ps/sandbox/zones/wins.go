@@ -11,14 +11,15 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Types of records that only Microsoft's server supports (MS-DNSP 2.2.2.1.1). For a name that the zone does
-// not contain, the server asks WINS servers; for an address, it asks the NetBIOS node with that address.
+// Types of records that only Microsoft's server supports (MS-DNSP 2.2.2.1.1). If the zone does not contain a
+// name, the server asks WINS servers. If it does not contain an address, the server asks the NetBIOS node
+// with that address.
 const (
 	typeWins        = 0xFF01
 	typeWinsReverse = 0xFF02
 )
 
-// winsLine matches such a record as the server writes it into a zone file:
+// winsLine matches a WINS or WINS-R record in the form in which the server writes it to a zone file:
 //
 //	@  WINS  LOCAL L2 C900 ( 10.0.0.5 10.0.0.6 )
 //	@  WINSR       L2 C900 ( corp.example. )

@@ -19,9 +19,9 @@ const typeTombstone = 0
 // errRecord is the error of DecodeRecord for malformed values.
 var errRecord = errors.New("not a DNS record")
 
-// DecodeRecord decodes a dnsRecord value. rr has its data and time to live; stamp is zero if
-// the record is static. The owner of rr is empty, because the value does not contain it. For
-// a tombstone, rr is nil. Data of unknown types is kept as octets.
+// DecodeRecord decodes a dnsRecord value. rr has the data and the time to live of the record, but an empty
+// owner, because the value does not contain the owner. For a tombstone, rr is nil. stamp is zero if the
+// record is static. Data of unknown types is kept as octets.
 func DecodeRecord(value []byte) (rr dns.RR, stamp time.Time, err error) {
 	if len(value) < headerSize {
 		return nil, stamp, fmt.Errorf("%w: %d octets, shorter than the header", errRecord, len(value))

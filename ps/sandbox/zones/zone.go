@@ -17,8 +17,8 @@ type zone struct {
 	order  []*node // by node.sort, so a node is directly followed by its descendants
 	count  int     // number of records
 
-	// odd are the folded names that have or had records although no record can normally be
-	// created there. The node stays in the directory, and is used again when a record is added.
+	// odd contains the folded names that have or had records although the rules do not allow creating a record
+	// there. The node of such a name stays in the directory and is used again when a record is added.
 	odd map[string]bool
 }
 
@@ -26,7 +26,7 @@ type zone struct {
 type node struct {
 	key     string // relative, folded; "@" for the apex
 	sort    string // labels from the apex down, each terminated by NUL
-	name    string // relative, in the case in which it was first written
+	name    string // relative to the zone, in the letter case of its first record
 	records []Record
 }
 
@@ -131,7 +131,7 @@ func (z *zone) put(r Record) Record {
 	return r
 }
 
-// drop removes the record at index i of n, and n itself after its last record.
+// drop removes the record at index i of n. It also removes n if no record is left.
 func (z *zone) drop(n *node, i int) {
 	n.records = slices.Delete(slices.Clone(n.records), i, i+1)
 	z.count--

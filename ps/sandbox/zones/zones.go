@@ -75,7 +75,7 @@ type Zone struct {
 	Notify            string // NoNotify, Notify, NotifyServers
 	Masters           []netip.Addr
 	ForwarderTimeout  uint32        // of a forwarder, in seconds
-	UseRecursion      bool          // of a forwarder: resolve names if the masters do not answer
+	UseRecursion      bool          // for a forwarder: whether to resolve names if the masters do not answer
 	Refresh           time.Duration // refresh interval of a primary zone
 	NoRefresh         time.Duration // no-refresh interval of a primary zone
 	ScavengeServers   []netip.Addr  // servers that may scavenge the zone; none: any
@@ -92,7 +92,7 @@ type Record struct {
 	Name  string    // owner relative to the zone: "@", "www", "a.b", "*.dev"
 	Stamp time.Time // hour of the last refresh in UTC; zero if static
 	DN    string    // of the directory node; empty if file-backed
-	RR    dns.RR    // with an absolute owner, in the case in which it was written
+	RR    dns.RR    // its owner is absolute and has its original letter case
 }
 
 // Type returns the record's type number.
@@ -165,9 +165,9 @@ type Delegation struct {
 type NewRecord struct {
 	Zone       string
 	Name       string // as in Query.Name
-	RR         dns.RR // type and data; it is copied, and its owner is ignored
+	RR         dns.RR // type and data; the record is copied and its owner ignored
 	DefaultTTL bool   // take the time to live from the zone's SOA
-	Age        bool   // stamp the record with the current hour, so that it can be scavenged
+	Age        bool   // whether to stamp the record with the current hour, so that it can be scavenged
 }
 
 // ServerConfig describes a DNS server.
@@ -178,8 +178,8 @@ type ServerConfig struct {
 	DomainController bool     // if false, the server has only file-backed zones
 	ReadOnly         bool     // read-only domain controller
 
-	// Alive reports whether the server can be reached. If not, every call on it fails with
-	// CodeServerUnavailable. It must not call the store. Nil means always.
+	// Alive reports whether the server can be reached. If it returns false, every call on the server fails with
+	// CodeServerUnavailable. Alive must not call the store. If it is nil, the server can always be reached.
 	Alive func() bool
 }
 
@@ -190,14 +190,14 @@ type Config struct {
 	Forest  string           // default: Domain
 	Now     func() time.Time // default: time.Now
 
-	// SetKeepsPTR keeps the PTR records of an address when its record is replaced. It is
-	// unknown which flags the cmdlet sends (facts NA21).
+	// SetKeepsPTR determines whether the PTR records of an address are kept when its address record is replaced.
+	// The behaviour of the real cmdlet is unknown (facts NA21).
 	SetKeepsPTR bool
 
 	// Reads determines how an operation reads names. If it is nil, all operations use Strips.
 	Reads func(Op) Reading
 
-	// OnChange receives every write in order, after it has taken effect. Loading is not
-	// reported. It must not call the store. Nil discards the changes.
+	// OnChange is called for every write in order, after the write has taken effect, but not during loading.
+	// OnChange must not call the store. It may be nil.
 	OnChange func(Change)
 }

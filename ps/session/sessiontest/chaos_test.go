@@ -23,9 +23,9 @@ import (
 
 const patience = 3 * time.Minute
 
-// A pool runs processes that show every fault, with callers that cancel at random. Every
-// request ends in time with its own answer or a typed error, correct requests in between are
-// answered correctly, and nothing remains at the end.
+// A pool runs processes that show every fault, with callers that cancel at random. Every request ends in time
+// with its own answer or a typed error, correct requests in between are answered correctly, and no process or
+// goroutine remains at the end.
 func TestAPoolSurvivesEveryFaultAtRandom(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	process := &sessiontest.Process{Scripts: sessiontest.Faults}
@@ -78,8 +78,8 @@ func TestAPoolSurvivesEveryFaultAtRandom(t *testing.T) {
 	assert.Equal(t, stats.Started, ended)
 }
 
-// echo sends a request that echoes its argument. It retries if the session died, which is
-// not a fault of the pool.
+// echo sends a request that echoes its argument. It retries if the session died, because that is not a fault
+// of the pool.
 func echo(t *testing.T, p *pool.Pool, text string) bool {
 	t.Helper()
 	for {

@@ -27,7 +27,7 @@ type Call struct {
 	Context context.Context // ends when the process is killed
 	ID      string
 	Script  string
-	Args    map[string]any // string, bool, float64, []any of strings, nil; a secret is its text
+	Args    map[string]any // string, bool, float64, []any of strings, or nil; a secret is a string
 	Stdout  io.Writer
 	Stderr  io.Writer
 
@@ -60,8 +60,8 @@ var ErrExit = errors.New("exit")
 const ReadyPayload = `{"powershell":"7.6.5","edition":"Core","clr":"10.0.0","module":"ActiveDirectory",` +
 	`"moduleVersion":"1.0.1.0","languageMode":"FullLanguage","pid":4711,"culture":"en-US"}`
 
-// Process describes a process. As a Starter, it starts such processes. The zero value
-// behaves correctly and has no scripts.
+// Process describes a process. It is also a Starter, which starts such processes. The zero value follows the
+// protocol and has no scripts.
 type Process struct {
 	Scripts map[string]func(*Call)
 
@@ -186,7 +186,7 @@ func (p *Process) Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.
 	}
 }
 
-// loop serves data lines. It returns false at the end of the input.
+// loop serves data lines. It returns false if the input ends.
 func (p *Process) loop(ctx context.Context, in *bufio.Reader, stdout, stderr io.Writer) bool {
 	for {
 		line, err := in.ReadString('\n')

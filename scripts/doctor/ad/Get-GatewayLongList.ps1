@@ -1,5 +1,6 @@
-# Lists objects as one long answer and returns how many there were, how long it took, and how it failed. With Nested
-# the module asks for the parent of each object while it lists, which takes a second connection of the web service.
+# Lists objects as one long answer, and returns their number, the time that it took, and the error if it failed.
+# With Nested, the module reads the parent of each object during the list, which takes a second connection of the
+# web service.
 [CmdletBinding()]
 param(
     [AllowNull()] [string] $Base,

@@ -1,4 +1,4 @@
-# Returns the accounts that have names of services (SPN).
+# Returns the accounts that have service principal names.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $Name,

@@ -1,4 +1,4 @@
-# Compares the domain controllers that the module lists with the accounts of which the gateway makes its list.
+# Compares the domain controllers that the module lists with the accounts from which the gateway builds its list.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Server)
 

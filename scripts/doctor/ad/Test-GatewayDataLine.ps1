@@ -1,5 +1,5 @@
-# Returns what arrived of a text: its length in code units and an order-dependent checksum over them, for
-# a long text over every 101st unit.
+# Returns properties of the text that arrived: its length in code units, and a checksum over them that depends on
+# their order. For a long text, the checksum covers every 101st code unit.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Mandatory)] [string] $Fact, [string] $Server)
 

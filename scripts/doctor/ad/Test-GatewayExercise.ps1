@@ -1,4 +1,4 @@
-# Exercises the rights of the account that runs it: what requests do, on objects of its own.
+# Exercises the rights of the account that runs it with the same calls as requests, on objects that it creates.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Base,

@@ -1,5 +1,5 @@
-# Tries what Windows itself reads of the Remote Desktop settings that the gateway writes: by the properties of its
-# extension for directory entries, which not every edition has (facts F2, F4).
+# Tries whether Windows itself can read the Remote Desktop settings that the gateway writes. It uses the properties
+# of the extension for directory entries, which not every edition has (facts F2, F4).
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
 

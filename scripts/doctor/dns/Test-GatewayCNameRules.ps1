@@ -1,4 +1,4 @@
-# Tries how a zone responds to CNAMEs that do not exist or are not allowed where they are added.
+# Tries the responses of a zone to CNAMEs that do not exist, or that are not allowed at their names.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $ZoneName, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $ComputerName)
 

@@ -1,5 +1,5 @@
-# Tries how records come back: their time stamp and their names; and whether the removal of one spares the other
-# records of its name. Now is the current time (UTC) in ticks.
+# Tries the time stamps and names with which records are returned, and whether the removal of a record leaves the
+# other records of its name. Now is the current time (UTC) in ticks.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,

@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/config"
 )
 
-// An account is added to the settings, whatever they contain already, and the output is the
-// account as clients of acme-dns store it.
+// An account is added to settings with any content, and the output is the account in the form in which
+// clients of acme-dns store it.
 func TestAcmeAccountAdd(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "adgateway.yaml")

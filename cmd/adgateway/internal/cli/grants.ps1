@@ -29,15 +29,15 @@ $rights = $Name + '-rights'
 $hosts = $Name + '-hosts'
 $account = $Name + '$'
 
-# Who gets which right where: On is a placeholder, Rights are those of dsacls.
+# The rights to grant, by account and place. On is a placeholder, and Rights are in dsacls notation.
 $grants = @(
     # GRANTS
 )
 
-# The descriptions of what this script makes. -Revoke removes nothing that has another one.
+# The descriptions of the objects that this script creates. -Revoke removes no object with another description.
 $made = @{ $rights = 'Rights of adgateway'; $hosts = 'Computers that run adgateway'; $account = 'Account of adgateway' }
 
-# What the functions below ask with -WhatIf and -Confirm.
+# Provides ShouldProcess to the functions below, for -WhatIf and -Confirm.
 $caller = $PSCmdlet
 
 # Ends the script with an error before anything is changed.
@@ -47,7 +47,7 @@ function Stop-Script {
     $caller.ThrowTerminatingError([System.Management.Automation.ErrorRecord]::new($exception, 'AdgatewayRights', 'InvalidArgument', $Target))
 }
 
-# Runs a change after it was asked for, and returns the step.
+# Runs a change after asking for confirmation, and returns the step.
 function Invoke-Step {
     param([string] $Target, [string] $Change, [scriptblock] $Action)
     $state = 'skipped'
@@ -58,13 +58,13 @@ function Invoke-Step {
     [PSCustomObject]@{ Target = $Target; Change = $Change; State = $state }
 }
 
-# Returns a step that has nothing to do, or is not for this script.
+# Returns a step that has nothing to do, or that is not for this script.
 function Skip-Step {
     param([string] $Target, [string] $Change, [string] $State = 'there already')
     [PSCustomObject]@{ Target = $Target; Change = $Change; State = $State }
 }
 
-# Changes the permissions of an object with dsacls, whose messages are in the error.
+# Changes the permissions of an object with dsacls. If it fails, the error contains the messages of dsacls.
 function Set-Right {
     param([string] $Target, [string[]] $Argument)
     Invoke-Step -Target $Target -Change ('dsacls ' + ($Argument -join ' ')) -Action {
@@ -73,7 +73,7 @@ function Set-Right {
     }
 }
 
-# Returns an account or group by its name with its members, $null if there is none.
+# Returns an account or group by its name, with its members, or $null if there is none.
 function Find-Object {
     param([string] $Name)
     Get-ADObject -LDAPFilter ('(sAMAccountName=' + $Name + ')') -Properties 'description', 'member'
@@ -91,8 +91,8 @@ function Test-Place {
     }
 }
 
-# Creates a group unless there is one, and adds members that it lacks. Member has objects, or the names of those that
-# will be there by then.
+# Creates a group unless it exists, and adds the members that it lacks. Member contains objects, or the names of
+# objects that will exist by then.
 function Set-Group {
     param([string] $Name, [object[]] $Member)
     $group = Find-Object -Name $Name
@@ -113,7 +113,7 @@ function Set-Group {
     }
 }
 
-# Removes an account or group that this script made.
+# Removes an account or group that this script created.
 function Remove-Made {
     param([string] $Account, [string] $Change, [scriptblock] $Action)
     $found = Find-Object -Name $Account
@@ -133,7 +133,7 @@ function Get-Digit {
     [System.BitConverter]::ToString($Guid.ToByteArray())
 }
 
-# Reads the GUIDs by which permissions name classes, attributes and extended rights.
+# Reads the GUIDs with which permissions name classes, attributes and extended rights.
 function Get-NameTable {
     $root = Get-ADRootDSE
     $names = @{ '' = (Get-Digit -Guid '00000000-0000-0000-0000-000000000000') }
@@ -148,11 +148,11 @@ function Get-NameTable {
     $names
 }
 
-# The bits of the letters of dsacls, and how it writes what inherits a right.
+# The bits for the letters of dsacls, and its notation for the objects that inherit a right.
 $bits = @{ CC = 1; DC = 2; LC = 4; RP = 16; WP = 32; DT = 64; CA = 256; SD = 65536; RC = 131072; WD = 262144; GR = 131220; GW = 131112 }
 $inherited = @{ '' = 'None'; '/I:T' = 'All'; '/I:S' = 'Descendents' }
 
-# Returns a right of dsacls as permissions have it: what it is about and its bits.
+# Converts a right in dsacls notation to the form of permissions: its object type and its bits.
 function Convert-Right {
     param([string] $Right, [string] $Inherit, [hashtable] $Names)
     $parts = @($Right.Split(';')) + @('', '')
@@ -166,7 +166,7 @@ function Convert-Right {
     @{ Key = $Names[$about] + '/' + $Names[$parts[2]] + '/' + $inherited[$Inherit]; Mask = $mask }
 }
 
-# Returns the bits that an account has on an object by permissions of its own, by what they are about; $null if the
+# Returns the bits that an account has on an object by explicit permissions, by object type, or $null if the
 # permissions cannot be read.
 function Get-Granted {
     param([string] $Target, [string] $Account)
@@ -184,7 +184,7 @@ function Get-Granted {
     $granted
 }
 
-# Gives an account a right on an object unless it has it.
+# Gives an account a right on an object unless it already has it.
 function Add-Right {
     param([string] $Target, [string] $Account, [hashtable] $Grant, [string] $Right, [hashtable] $Names)
     $argument = @(if ($Grant.Inherit -ne '') { $Grant.Inherit }) + @('/G', ($Account + ':' + $Right))
@@ -201,7 +201,7 @@ function Add-Right {
     Set-Right -Target $Target -Argument $argument
 }
 
-# Takes an account's rights on an object, if all of them are rights that this script gives there.
+# Removes an account's rights on an object, if all of them are rights that this script grants there.
 function Remove-Right {
     param([string] $Target, [string] $Account, [object[]] $Grant, [hashtable] $Names)
     $change = 'dsacls /R ' + $Account
@@ -233,7 +233,7 @@ function Remove-Right {
     Set-Right -Target $Target -Argument @('/R', $Account)
 }
 
-# Returns where a zone of DNS is in the directory.
+# Returns the place of a DNS zone in the directory.
 function Find-Zone {
     param([string] $Zone, [string] $Root)
     $forest = (Get-ADRootDSE).rootDomainNamingContext
@@ -292,7 +292,7 @@ if ($Domain -and $Revoke) {
 }
 
 if ($Delegate) {
-    # Every place is looked at before the first change.
+    # Every place is checked before the first change.
     $directory = Get-ADDomain
     $who = $directory.NetBIOSName + '\' + $rights
     $root = $directory.DistinguishedName

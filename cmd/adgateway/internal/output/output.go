@@ -23,7 +23,7 @@ type table struct{ w *tabwriter.Writer }
 
 func newTable(w io.Writer) table { return table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)} }
 
-// row adds a row. A value stays in its cell, whatever characters it contains. Write errors are reported by
+// row adds a row. A value stays in its cell, regardless of its characters. Write errors are reported by
 // Flush.
 func (t table) row(cells ...any) {
 	for i, cell := range cells {

@@ -36,7 +36,7 @@ func Convert(v any, t *Type) (any, error) {
 	}
 }
 
-// TryConvert is Convert for callers that do not need the reason for a failure.
+// TryConvert is like Convert, for callers that do not need the reason for a failure.
 func TryConvert(v any, t *Type) (any, bool) {
 	if base(v) == nil {
 		return nil, false
@@ -45,7 +45,7 @@ func TryConvert(v any, t *Type) (any, bool) {
 	return r, err == nil
 }
 
-// converters are the casts to types with a rule of their own.
+// converters are the casts to types that have special rules.
 var converters map[*Type]func(v any, t *Type) (any, error)
 
 // declareConverters fills converters after the types have been declared.

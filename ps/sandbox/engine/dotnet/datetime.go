@@ -20,7 +20,7 @@ const (
 	unixEpochSeconds = unixEpochTicks / ticksPerSecond
 )
 
-// DateTimeOf converts a Go time. The kind Local shows it in LocalZone.
+// DateTimeOf converts a Go time. With the kind Local, the time is shown in LocalZone.
 func DateTimeOf(t time.Time, kind DateTimeKind) DateTime {
 	switch kind {
 	case Local:
@@ -73,7 +73,7 @@ func argumentRange(param, message string) *Exception {
 	return withParam(ExceptionNamed("System.ArgumentOutOfRangeException", "%s", message), param)
 }
 
-// withParam adds the name of the parameter at fault, also to the message.
+// withParam adds the name of the parameter at fault to the exception and to its message.
 func withParam(e *Exception, param string) *Exception {
 	if param != "" {
 		e.Message += " (Parameter '" + param + "')"

@@ -89,8 +89,8 @@ func (r *ErrorRecord) Error() string { return r.Exception.Message }
 // Unwrap returns the exception.
 func (r *ErrorRecord) Unwrap() error { return r.Exception }
 
-// LimitError means that an operation would exceed a limit of this package. It ends the
-// script: it is not a PowerShell error, and no script can catch it.
+// LimitError means that an operation would exceed a limit of this package. It ends the script. It is not a
+// PowerShell error, and no script can catch it.
 type LimitError struct {
 	What string // "string length", ...
 	Max  int
@@ -99,9 +99,9 @@ type LimitError struct {
 // Error returns a message that names the limit.
 func (e *LimitError) Error() string { return "limit exceeded: " + e.What }
 
-// Limits of single operations, the same for all callers. They keep one operation from
-// exhausting memory before the caller can count its result. A caller with lower limits counts
-// the results itself, as package engine does per session. Set them before the first evaluation.
+// Limits of single operations, the same for all callers. They keep one operation from exhausting memory
+// before the caller can count its result. A caller with lower limits counts the results itself, as package
+// engine does per session. They must be set before the first evaluation.
 var (
 	MaxStringLength = 64 << 20             // of one string, in UTF-16 units (or bytes of UTF-8)
 	MaxArrayLength  = MaxStringLength / 16 // of one collection, in items of 16 bytes

@@ -51,7 +51,7 @@ func (r *jsonReader) next() byte {
 	return 0
 }
 
-// take skips white space, and then c if it is next.
+// take skips white space and then c, and reports whether c was next.
 func (r *jsonReader) take(c byte) bool {
 	if r.next() != c || r.at >= len(r.s) {
 		return false
@@ -221,8 +221,8 @@ func (r *jsonReader) escape(out []byte) []byte {
 	return out
 }
 
-// looksLikeDate reports whether ConvertFrom-Json may parse a text as a date, which depends
-// on the version: ISO 8601 with a time, or /Date(ms)/.
+// looksLikeDate reports whether any version of ConvertFrom-Json parses a text as a date. Such texts are ISO
+// 8601 with a time, or /Date(ms)/.
 func looksLikeDate(s string) bool {
 	return strings.HasPrefix(s, "/Date(") || len(s) >= 19 && s[4] == '-' && s[7] == '-' && s[10] == 'T'
 }

@@ -2,8 +2,8 @@ package dotnet
 
 import "strings"
 
-// Like reports whether text matches a wildcard pattern of * and ?, with the backtick as
-// escape. The time is proportional to the product of both lengths.
+// Like reports whether text matches a wildcard pattern of * and ?, with the backtick as escape. The time is
+// at most proportional to the product of both lengths.
 func Like(text, pattern string, caseSensitive bool) bool {
 	return CompileWildcard(pattern, caseSensitive).Match(text)
 }

@@ -8,9 +8,9 @@ import (
 // ErrNoMethod is returned by Invoke of an Object for an unknown method.
 var ErrNoMethod = errors.New("no such method")
 
-// GetMember returns a property of one value: dictionary keys before .NET properties, note
-// properties, PSObject, and Count and Length of any scalar. found is false if there is none; the
-// evaluator then tries EnumMember over Enumerate(v). A failing getter returns an *ErrorRecord.
+// GetMember returns a property of one value. Dictionary keys take precedence over .NET properties and note
+// properties, and any scalar has PSObject, Count and Length. found is false if there is none; the evaluator
+// then tries EnumMember over Enumerate(v). A failing getter returns an *ErrorRecord.
 func GetMember(v any, name string) (value any, found bool, err error) {
 	n := MakeName(name)
 	return n.Get(v)
@@ -140,8 +140,8 @@ type Preparer interface {
 	Prepare() error
 }
 
-// Prepare is called before a member of v is looked up. It fails in the same way as
-// PowerShell's look-up, whatever the member.
+// Prepare is called before a member of v is looked up. It fails in the same way as PowerShell's look-up,
+// regardless of the member.
 func Prepare(v any, name *Name) error {
 	o, ok := v.(*Instance)
 	if !ok {
@@ -163,7 +163,7 @@ func Prepare(v any, name *Name) error {
 	return thrown.Record
 }
 
-// NewFor is New for a run: an instance whose Data is a [ContextUser] gets its context from current.
+// NewFor is like New, for a run. An instance whose Data is a [ContextUser] gets its context from current.
 func NewFor(current func() context.Context, t *Type, args []any) (any, error) {
 	v, err := New(t, args)
 	if o, ok := v.(*Instance); ok && err == nil {

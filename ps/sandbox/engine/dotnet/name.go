@@ -82,8 +82,8 @@ func (n *Name) Get(v any) (value any, found bool, err error) {
 	return nil, false, missing(v, n)
 }
 
-// missing refuses a property that a value of a .NET type may really have. Dictionaries,
-// collections and objects of modules have only the properties that they show.
+// missing refuses a property that a value of a .NET type may really have. For dictionaries, collections and
+// objects of modules it refuses nothing, because they have only the properties that they show.
 func missing(v any, n *Name) error {
 	switch x := v.(type) {
 	case *objectView, *PropertyInfo:
@@ -108,7 +108,7 @@ func missing(v any, n *Name) error {
 	return refuseMember(TypeOf(v), n.text)
 }
 
-// memberKey finds a key by a member name: the key itself, or one with that text.
+// memberKey finds a dictionary key by a member name. The key equals the name, or has the name as its text.
 func (h *Hashtable) memberKey(n *Name) (any, bool) {
 	if i := h.findName(n); i >= 0 {
 		return h.t.entries[i].value, true

@@ -165,8 +165,8 @@ func translateEscape(s string, inClass bool) (text string, n int) {
 	return "", 0
 }
 
-// canBeEmpty reports whether an expression can match the empty text. ok is false if an
-// expression that can is repeated, because dialects differ in what its groups capture.
+// canBeEmpty reports whether an expression can match the empty text. ok is false if such an expression is
+// repeated, because dialects differ in what its groups capture.
 func canBeEmpty(re *syntax.Regexp) (empty, ok bool) {
 	all, any := true, false
 	for _, sub := range re.Sub {
@@ -288,8 +288,8 @@ func (re *regex) find(s string, n int) ([][]int, error) {
 
 // ---- operators ----
 
-// Match implements -match, or -notmatch if negate is set. For a text it returns a Boolean,
-// for a collection the items that match, and for no output nothing.
+// Match implements -match, or -notmatch if negate is set. For a text it returns a Boolean, and for a
+// collection the items that match. If the left side is no output, so is the result.
 func Match(l, r any, caseSensitive, negate bool) (any, error) {
 	re, err := compileRegex(ToText(r), caseSensitive)
 	if err != nil {

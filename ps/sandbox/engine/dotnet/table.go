@@ -2,9 +2,9 @@ package dotnet
 
 import "math"
 
-// table is an insertion-ordered hash table, the storage of Props, Hashtable, Set and the
-// members of a Type. The caller provides hashes and equality, so that one table type serves
-// every comparer. Tables with up to smallTable entries have no index, because a scan is faster.
+// table is an insertion-ordered hash table, the storage of Props, Hashtable, Set and the members of a Type.
+// The caller provides hashes and equality, so that a single table type serves all comparers. Tables with up
+// to smallTable entries have no index, because a scan is faster.
 type table[K any] struct {
 	entries []entry[K]
 	index   tableIndex
@@ -56,8 +56,8 @@ func (t *table[K]) add(key K, hash uint32, value any) {
 	}
 }
 
-// newCap returns the capacity to grow to from n entries. It grows fast, because most tables
-// that outgrow their first capacity soon outgrow the next one.
+// newCap returns the new capacity of a table with n entries that grows. It is much larger, because most
+// tables that outgrow their first capacity soon outgrow the next one.
 func newCap(n int) int {
 	switch {
 	case n < 4:

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ToText implements the conversion to string: in the invariant culture, collections joined
-// by spaces, $null as "".
+// ToText implements the conversion to string in the invariant culture. It joins the items of collections with
+// spaces, and converts $null to "".
 func ToText(v any) string { return ToTextOFS(v, " ") }
 
 // ToTextOFS is ToText with another separator ($OFS) for collections.

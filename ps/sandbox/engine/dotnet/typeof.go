@@ -133,7 +133,7 @@ func Enumerate(v any) (items []any, ok bool) {
 	}
 }
 
-// EnumerateAny is Enumerate, except that a scalar yields one item and nil none.
+// EnumerateAny is like Enumerate, except that a scalar yields one item and nil yields none.
 func EnumerateAny(v any) []any {
 	if items, ok := Enumerate(v); ok {
 		return items
@@ -191,8 +191,8 @@ func Truthy(v any) bool {
 	return v != 0.0
 }
 
-// truthyItems converts a list to bool: a single item is converted itself (a nested list
-// counts by its length), and several are true.
+// truthyItems converts a list to bool. A list with a single item is converted like that item (a nested list
+// counts by its length), and a list with several items is true.
 func truthyItems(items []any) bool {
 	switch len(items) {
 	case 0:

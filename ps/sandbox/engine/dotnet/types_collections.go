@@ -65,7 +65,7 @@ var (
 	arrayMembers = append([]Member{countMember,
 		Property("Length", func(self any) (any, error) { return int32(countOf(self)), nil })},
 		unsupportedOfLists...)
-	// unsupportedOfLists are methods that would otherwise be looked up in the items.
+	// unsupportedOfLists are rows for unsupported methods, which would otherwise be looked up in the items.
 	unsupportedOfLists = append(unsupportedMethods("Contains", "IndexOf", "LastIndexOf", "Clone", "CopyTo",
 		"GetValue", "SetValue", "GetLength",
 		"GetEnumerator", "Insert", "Remove", "RemoveAt", "Reverse", "Sort", "AddRange", "Item", "Get", "Set"),

@@ -24,7 +24,7 @@ func encodeUTF16(s string) []byte {
 	return out
 }
 
-// decodeUTF16 replaces lone surrogates and an odd last byte by U+FFFD.
+// decodeUTF16 decodes UTF-16. It replaces lone surrogates and an odd last byte with U+FFFD.
 func decodeUTF16(b []byte) string {
 	out := make([]byte, 0, len(b))
 	unit := func(i int) rune { return rune(b[i+1])<<8 | rune(b[i]) }

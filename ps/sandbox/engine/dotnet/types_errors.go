@@ -65,7 +65,7 @@ var exceptionRows = []exceptionRow{
 	{"Microsoft.PowerShell.Commands.WriteErrorException", "System.SystemException", hrSystem},
 }
 
-// hresults are the HRESULTs of exception types. Types without one inherit it.
+// hresults are the HRESULTs of exception types. A type without an HRESULT inherits one.
 var hresults = map[*Type]uint32{}
 
 func hresultOf(t *Type) int32 {

@@ -41,7 +41,7 @@ var stringMembers = []Member{
 	textMethod("PadRight", "int", func(s string, a []any) (any, error) { return padRight(s, a[0].(int32)) }),
 	textMethod("Replace", "string,string", func(s string, a []any) (any, error) { return replaceAll(s, a[0].(string), a[1].(string)) }),
 	textMethod("ToCharArray", "", func(s string, _ []any) (any, error) { return charArray(s), nil }),
-	// Several separators are a char[], because PowerShell uses two arguments for another overload.
+	// Several separators must be a char[], because PowerShell uses another overload for two arguments.
 	textMethod("Split", "char", func(s string, a []any) (any, error) { return splitChars(s, ToText(a[0])), nil }),
 	textMethod("Split", "char[]", func(s string, a []any) (any, error) { return splitChars(s, charsText(a[0])), nil }),
 	textMethod("Contains", "string", func(s string, a []any) (any, error) { return strings.Contains(s, a[0].(string)), nil }),
@@ -143,7 +143,7 @@ func substring(s string, start, count int) (any, error) {
 	return Slice(s, start, count), nil
 }
 
-// trimEnd removes the given characters from the end, or white space if none is given.
+// trimEnd removes the given characters from the end, or white space if chars is empty.
 func trimEnd(s, chars string) string {
 	if chars == "" {
 		return strings.TrimRightFunc(s, isSpace)
@@ -170,7 +170,7 @@ func replaceAll(s, from, with string) (any, error) {
 	return strings.ReplaceAll(s, from, with), nil
 }
 
-// splitChars splits at each of the given characters, or at white space if none is given.
+// splitChars splits at each of the given characters, or at white space if chars is empty.
 func splitChars(s, chars string) *Array {
 	at := isSpace
 	if chars != "" {

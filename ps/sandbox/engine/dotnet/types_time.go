@@ -6,7 +6,7 @@ func declareTime() {
 		Implements: []string{"System.IFormatProvider"},
 		Static: []Member{
 			Property("InvariantCulture", func(any) (any, error) { return NewCulture(""), nil }),
-			// The evaluator itself answers with the culture of its session.
+			// The evaluator itself returns the culture of its session.
 			Property("CurrentUICulture", func(any) (any, error) { return NewCulture("en-US"), nil }),
 		},
 	})
@@ -44,8 +44,8 @@ func declareTime() {
 	})
 }
 
-// NewCulture returns a CultureInfo with the name. Values are formatted in the invariant
-// culture, whatever the name.
+// NewCulture returns a CultureInfo with the name. Values are formatted in the invariant culture, regardless
+// of the name.
 func NewCulture(name string) any {
 	i := NewInstance(TCulture, "Name", name)
 	i.Text = name

@@ -1,8 +1,8 @@
 package dotnet
 
-// Watch returns a function that reports whether a collection has changed since the call, after which .NET
-// refuses to continue enumerating it (see CollectionModified). It supports dictionaries, their keys,
-// values and enumerators, sets and lists. Arrays have a fixed length and never change in this sense.
+// Watch returns a function that reports whether a collection has changed since the call of Watch. After such
+// a change, .NET refuses to continue enumerating it (see CollectionModified). It supports dictionaries, their
+// keys, values and enumerators, sets and lists. Arrays have a fixed length and never change in this sense.
 func Watch(v any) func() bool {
 	switch x := v.(type) {
 	case *Hashtable:

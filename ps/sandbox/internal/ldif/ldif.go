@@ -6,13 +6,12 @@
 // go-ldap/ldif. [Parse] and [ReadFile] return the valid records together with all
 // errors.
 //
-// Supported are UTF-8 with or without a byte order mark, UTF-16 with one, LF and
-// CRLF, folded lines, comments, base64, "version:", "changetype: add", and
-// "changetype: modify" that adds values only, as ldifde writes references to later
-// entries. Attribute options (;binary, ;range=0-1499) are dropped, as are the GUID and
-// SID of an extended DN. The blocks that ldapsearch adds (search:, result:, ref:) and
-// nTSecurityDescriptor are skipped; values from URLs (attr:< file://...) are left out.
-// Other change types and records without a DN are errors.
+// Supported are UTF-8 with or without a byte order mark, UTF-16 with a byte order mark, LF and CRLF, folded
+// lines, comments, base64, "version:", "changetype: add", and "changetype: modify" that adds values only, as
+// ldifde writes references to later entries. Attribute options (;binary, ;range=0-1499) are dropped, as are
+// the GUID and SID of an extended DN. The blocks that ldapsearch adds (search:, result:, ref:) and
+// nTSecurityDescriptor are skipped; values from URLs (attr:< file://...) are left out. Other change types and
+// records without a DN are errors.
 package ldif
 
 import (
@@ -47,7 +46,7 @@ type Attribute struct {
 	Name   string   // without options
 	Values []string // octets, in the order of the file, without empty values
 	Lines  []int    // of the values
-	DC     string   // DC that has this value, from an option such as ";x-dc2"; or ""
+	DC     string   // DC that has this value, from an option such as ";x-dc2"; empty for all DCs
 }
 
 // Get returns the values of an attribute without a DC, or nil if it is absent. It ignores case.
@@ -276,8 +275,8 @@ func (b *block) parse() (Record, error) {
 	return b.convert(rec, text.String(), numbers)
 }
 
-// rangeEnd returns the number of the last value in an option such as ";range=0-1499", or "*"
-// if the range includes the last value of all.
+// rangeEnd returns the number of the last value in an option such as ";range=0-1499", or "*" if the range
+// extends to the attribute's last value.
 func rangeEnd(name string) (last string, ok bool) {
 	_, options, _ := strings.Cut(strings.ToLower(name), ";")
 	for _, o := range strings.Split(options, ";") {
@@ -327,7 +326,7 @@ func (b *block) convert(rec Record, text string, numbers map[string][]int) (Reco
 		return rec, errors.New("only entries and changetype add are supported, and changetype modify that adds " +
 			"values")
 	}
-	delete(attrs, "changetype") // the library makes it an attribute if the record has no others
+	delete(attrs, "changetype") // the library returns it as an attribute if the record has no other attributes
 	if rec.DN == "" {
 		return rec, errors.New("the DN is empty (the root DSE cannot be loaded)")
 	}

@@ -39,8 +39,8 @@ type kit struct {
 	types map[string]*dotnet.Type // by name
 }
 
-// typeOf returns a type of the modules. A type for directory objects is replaced by one that
-// texts convert to, as they convert to the types in C#.
+// typeOf returns a type of the modules. A type for directory objects is replaced by a type to which texts
+// convert, as they convert to the types in C#.
 func (k *kit) typeOf(t *dotnet.Type) *dotnet.Type {
 	if made := k.types[t.Name]; made != nil {
 		return made

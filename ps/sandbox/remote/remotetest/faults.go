@@ -34,7 +34,7 @@ const (
 	dieInImport = "die-in-import" // exits instead of sending the ready frame
 	noModule    = "no-module"     // cannot import modules
 	languageOff = "language-mode" // reports ConstrainedLanguage
-	readAhead   = "read-ahead"    // loses input read together with the boot line (facts-5.1 K1)
+	readAhead   = "read-ahead"    // loses input that was read together with the boot line (facts-5.1 K1)
 	swallowLine = "swallow-line"  // loses the first data line
 )
 
@@ -207,8 +207,8 @@ func dataLine(line []byte) (id, text string, ok bool) {
 	return strings.TrimPrefix(request.ID, "="), string(body), true
 }
 
-// inject starts a fault of a request. It returns the line for the host to run, or nil if the
-// fault itself answers.
+// inject starts a fault of a request. It returns the line that the host must run, or nil if the fault itself
+// answers.
 func (f *faults) inject(name, id string, line []byte) []byte {
 	switch name {
 	case late:

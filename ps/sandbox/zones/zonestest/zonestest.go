@@ -27,8 +27,8 @@ type Store struct {
 	off     map[string]bool // by name of the server
 }
 
-// New returns a store. It replaces the hooks in c. In a configuration without servers, the
-// default server cannot be switched off.
+// New returns a store. It replaces the hooks in c. If c names no servers, the default server cannot be
+// switched off.
 func New(c zones.Config) *Store {
 	s := &Store{off: map[string]bool{}}
 	for i := range c.Servers {
@@ -79,8 +79,8 @@ func (s *Store) Snapshot() Snapshot {
 // the records of a zone cannot be read, its serial number and number of records represent them.
 type Snapshot map[string][]string
 
-// Take returns the content of a store as seen by the given servers; none means the first
-// one. It skips servers that are off.
+// Take returns the content of a store as seen by the given servers, or by the first server if none is given.
+// It skips servers that are off.
 func Take(st *zones.Store, servers ...string) Snapshot {
 	if len(servers) == 0 {
 		servers = []string{""}
@@ -108,7 +108,7 @@ func Take(st *zones.Store, servers ...string) Snapshot {
 	return snapshot
 }
 
-// lines returns a zone as text. It returns the same slice again if nothing has changed since the last call.
+// lines returns a zone as text. If the zone has not changed since the last call, it returns the same slice.
 func lines(st *zones.Store, key string, server *zones.Server, z zones.Zone) []string {
 	records, err := server.Records(z.Name, zones.Query{})
 	if err == nil {
@@ -141,14 +141,14 @@ type place struct {
 	key   string
 }
 
-// view is the content of a zone as lines found it. It is never modified.
+// view is the content of a zone that lines has read. It is never modified.
 type view struct {
 	zone    zones.Zone
 	records []zones.Record
 	lines   []string
 }
 
-// taken holds the last view of each zone: most snapshots differ in one.
+// taken holds the last view of each zone, because consecutive snapshots usually differ in one zone only.
 var taken = struct {
 	sync.Mutex
 	zones map[place]view
@@ -157,7 +157,8 @@ var taken = struct {
 // mostTaken bounds taken.
 const mostTaken = 1000
 
-// written are the texts of records, whose RR nobody changes. Most snapshots have the same ones.
+// written caches the texts of records, because most snapshots contain the same records. The RR of a record is
+// never changed.
 var written = struct {
 	sync.Mutex
 	texts map[zones.Record]string

@@ -173,8 +173,8 @@ func (h hook) Run(ctx context.Context, request ps.Request) (*ps.Result, error) {
 	return h.Runner.Run(ctx, request)
 }
 
-// TestRunCleansUp: whatever fails, everything that was created is removed, and the report describes
-// the fault.
+// TestRunCleansUp: no matter which step fails, all created objects are removed, and the report describes the
+// fault.
 func TestRunCleansUp(t *testing.T) {
 	s := newScratch(t)
 	before := s.contents(t)
