@@ -60,9 +60,9 @@ build: go-version ## both programs, in bin
 test: go-version ## what to run before a commit: what lint does but for dead code, and the plain tests once
 	@$(MAKE) --no-print-directory -j3 checks plain
 
-# Tests that start the processes of whole clusters, or restart a gateway repeatedly. `make
-# thorough` or `make race` runs them. Their packages have shorter tests of the same subjects.
-LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestTheNodesMakeTheLog|TestForHowLongNothingIsAcknowledged|TestNothingIsLostWhateverFails|TestTheScriptsOfALeaderThatIsCutOff|TestALeaderThatStoodStillMakesWhatWasInFlightAtMost|TestAChangeOfALeaderThatIsKilledIsJudgedOnce|TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore|TestAnEndThatNoLeaderTakesIsUnknown|TestAJobGoesOnAtTheNextLeader|TestAJobHasTheRightsOfTheNextLeader|TestWhatIsSpentCountsAtTheNextLeader|TestANameStaysWithItsControllerOverATakeover|TestWithoutALeader|TestAnAnswerThatDoesNotCome|TestTheRecordOfTheCluster|TestKilledInAJob|TestKilledAtTheAnswer|TestAGatewayOfACluster|TestWrongStoresAndListsAreRefused
+# Tests that start whole clusters, or a gateway again and again, and tests of few that link the whole
+# product: `make thorough` or `make race` runs them. TestTheLeaderIsKilled is left for clusters.
+LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestTheNodesMakeTheLog|TestForHowLongNothingIsAcknowledged|TestNothingIsLostWhateverFails|TestTheScriptsOfALeaderThatIsCutOff|TestALeaderThatStoodStillMakesWhatWasInFlightAtMost|TestAChangeOfALeaderThatIsKilledIsJudgedOnce|TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore|TestAnEndThatNoLeaderTakesIsUnknown|TestAJobGoesOnAtTheNextLeader|TestAJobHasTheRightsOfTheNextLeader|TestWhatIsSpentCountsAtTheNextLeader|TestANameStaysWithItsControllerOverATakeover|TestWithoutALeader|TestAnAnswerThatDoesNotCome|TestTheRecordOfTheCluster|TestKilledInAJob|TestKilledAtTheAnswer|TestAGatewayOfACluster|TestWrongStoresAndListsAreRefused|TestOverThreeNodes|TestAsADriver|TestSoak|TestALongListIsNotHeldInMemory|TestAClientLeavesDuringALongList|TestAFailedTestShowsTheLogOfItsServerErrors
 
 # Tests with programs of MIT Kerberos, Samba and Chromium, which `make kerberos-test` runs.
 KERBEROS := TestARealAuthority|TestTicketsMustBeBound|TestADomainOfSamba|TestChromiumSignsInByATicket
@@ -71,18 +71,21 @@ KERBEROS := TestARealAuthority|TestTicketsMustBeBound|TestADomainOfSamba|TestChr
 # cores.
 OVERLAP := -p 4 -parallel 4
 
-# Packages whose tests take minutes, mostly to wait. They start before the others.
-FIRST := ./gateway,./test/story,./cmd/adgateway/internal/cli,./test/contract,./test/hostile
+# Packages whose tests take minutes, most of them waiting: they start before the others.
+FIRST := ./test/story,./gateway,./gateway/store,./cmd/adgateway/internal/cli,./test/pages,./gateway/cluster/replica,./test/processes,./test/hostile,./test/contract,./test/fleet,./cmd/adgateway/setup,./gateway/cluster/relay
 
-# Packages in which all tests are LONG.
-LATER := ./test/kill ./test/replicas
+# Packages of which all tests are LONG.
+LATER := ./gateway/journal/jetstream ./test/kill ./test/load ./test/replicas ./test/soak ./test/systemtest
 
-# Without symbols and debug information, linking the hundred test binaries takes a third less
-# time. Packages without tests, and those in LATER, are left out.
+# Packages whose tests need what only other targets give them: `make conformance` and `make upgrade-test`.
+APART := ./test/conformance ./test/upgrade
+
+# Without symbols and the tables of debuggers the hundred test binaries take a third less time to link.
+# Packages without tests are left out, as are those of LATER and APART.
 plain: go-version ## the tests but for those that only the parts of `make deep` run
 	@echo "testing; each package says so when it has passed"; \
 	packages=$$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...) && \
-	packages=$$(echo "$$packages" | grep -vxF $(LATER:./%=-e adgateway/%)) && \
+	packages=$$(echo "$$packages" | grep -vxF $(patsubst ./%,-e adgateway/%,$(LATER) $(APART))) && \
 	$(GO) run ./test/gotest -first $(FIRST) $(HANG) -vet=off -ldflags='-s -w' $(OVERLAP) -skip '^($(LONG)|$(KERBEROS))$$' $$packages
 
 # Tests that compare derived files with their sources, and rewrite these files with -update.
@@ -136,7 +139,7 @@ tidy: ## go.mod and go.sum are as `go mod tidy` leaves them
 # thousands of requests one after another, so `make test` runs them without the race detector.
 RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auditmirror ./gateway/authn/... ./gateway/bounds ./gateway/call \
 	./gateway/changes ./gateway/cluster/... ./gateway/config ./gateway/credentials ./gateway/history \
-	./gateway/idempotency ./gateway/identity ./gateway/jobs/... ./gateway/journal ./gateway/keyring ./gateway/names \
+	./gateway/idempotency ./gateway/identity ./gateway/jobs/... ./gateway/journal/... ./gateway/keyring ./gateway/names \
 	./gateway/plan ./gateway/quota ./gateway/settle ./gateway/store ./gateway/tlscert ./gateway/transport ./gateway/write \
 	./ps/pool ./ps/servers ./ps/session/... ./ps/sandbox ./ps/sandbox/zones ./ps/sandbox/remote/... \
 	./winsvc/... ./test/faults ./test/fleet ./test/hostile ./test/kill ./test/load ./test/processes ./test/soak ./test/systemtest
@@ -146,11 +149,11 @@ race: ## the race detector where goroutines meet
 	$(GO) test -race -vet=off $(HANG) -skip '^($(SEQUENTIAL))$$' $(RACE)
 	$(GO) test $(HANG) -race -vet=off -run '^(TestCancel|TestHeapOfOthers|TestNoGoroutineIsLeft|TestConcurrency)$$' ./ps/sandbox/engine ./ps/sandbox/directory
 
-# Packages with tests that try only a share of their cases in `make test`.
-SHARES := ./gateway ./test/contract ./test/faults ./test/fleet ./test/hostile ./test/odd ./test/processes ./test/protocols ./test/realengine ./test/replicas ./test/search ./test/secrets ./test/story
+# Packages with tests that try a share of their cases in `make test`.
+SHARES := ./cmd/adgateway/internal/cli ./gateway ./gateway/history ./gateway/openapi ./test/contract ./test/faults ./test/fleet ./test/hostile ./test/odd ./test/pages ./test/processes ./test/protocols ./test/realengine ./test/replicas ./test/search ./test/secrets ./test/story
 
 thorough: ## the long tests, and all cases of tests that try a share of them in `make test`: values, faults, takeovers
-	THOROUGH=1 $(GO) test $(HANG) -vet=off $(OVERLAP) $(SHARES)
+	THOROUGH=1 $(GO) test $(HANG) -vet=off -ldflags='-s -w' $(OVERLAP) $(SHARES)
 
 fuzz: ## every fuzz target for FUZZTIME, runs (1000x) or a time (10m)
 	./test/fuzz.sh $(FUZZTIME)

@@ -160,7 +160,7 @@ func (a *lonely) asItem() told {
 	}
 	job := &jobs.Job{Caller: jobs.Caller{ID: a.account, Kind: identity.KindToken, Name: "portal"},
 		Expires: time.Now().Add(time.Hour)}
-	answer := a.Items().Call(a.T.Context(), jobs.Call{Job: job, Spec: spec})
+	answer := a.Jobs().Items.Call(a.T.Context(), jobs.Call{Job: job, Spec: spec})
 	return told{
 		made: answer.State == jobstate.Made, open: answer.Again || answer.Hold != "",
 		partial:  answer.Code == string(schema.Partial),
@@ -183,7 +183,7 @@ func TestAGatewayAloneDiesAtEachStep(t *testing.T) {
 				t.Run(what.Op+", "+how+", "+order, func(t *testing.T) {
 					for step := 1; ; step++ {
 						require.Less(t, step, 40, "the call has no end")
-						if !thorough.OneOf(10, t.Name(), fmt.Sprint(step)) {
+						if !thorough.OneOf(20, t.Name(), fmt.Sprint(step)) {
 							if step < 14 {
 								continue
 							}
@@ -207,7 +207,7 @@ func aloneDies(t *testing.T, what *harness.Deed, how string, order, step int) (d
 	died, a.during = a.Life.Dead()
 	a.restart()
 	settle := func() {
-		left, err := a.SettleHistory(t.Context())
+		left, err := a.Writer().SettleHistory(t.Context())
 		assert.NoError(t, err, a.during)
 		assert.Zero(t, left, a.during)
 	}
@@ -244,7 +244,7 @@ func TestAGatewayAloneDiesWithoutAKey(t *testing.T) {
 		t.Run(what.Op, func(t *testing.T) {
 			for step := 1; ; step++ {
 				require.Less(t, step, 40, "the call has no end")
-				if step < 14 && !thorough.OneOf(4, t.Name(), fmt.Sprint(step)) {
+				if step < 14 && !thorough.OneOf(8, t.Name(), fmt.Sprint(step)) {
 					continue
 				}
 				a := newAlone(t, &what, "once")
@@ -254,7 +254,7 @@ func TestAGatewayAloneDiesWithoutAKey(t *testing.T) {
 				died, during := a.Life.Dead()
 				a.during = during
 				a.restart()
-				left, err := a.SettleHistory(t.Context())
+				left, err := a.Writer().SettleHistory(t.Context())
 				require.NoError(t, err, during)
 				require.Zero(t, left, during)
 				id := a.recorded()
@@ -370,7 +370,7 @@ func TestAStartLocksWhatIsOpen(t *testing.T) {
 	require.Equal(t, schema.InProgress, got.Error.Code)
 	require.True(t, lockedUser(g.Server))
 	directory.Unreadable = false
-	left, err := g.SettleHistory(t.Context())
+	left, err := g.Writer().SettleHistory(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, left)
 	status, _, _ = harness.ToRome(g.Server)
@@ -385,7 +385,7 @@ func TestAChangeThatRunsIsLeftAlone(t *testing.T) {
 	directory := &harness.OneUser{City: "Oslo"}
 	g := harness.NewGateway(t, func(func(string) bool) ps.Runner { return &harness.Runner{Do: directory.Run} })
 	directory.At = func(string) {
-		left, err := g.SettleHistory(t.Context())
+		left, err := g.Writer().SettleHistory(t.Context())
 		assert.NoError(t, err)
 		assert.Zero(t, left)
 	}
@@ -468,7 +468,7 @@ func TestAMissingLineIsWrittenOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			_, err := a.SettleHistory(t.Context())
+			_, err := a.Writer().SettleHistory(t.Context())
 			assert.NoError(t, err)
 		})
 	}

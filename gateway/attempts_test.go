@@ -188,7 +188,7 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	for _, user := range users {
 		calls.Go(func() {
 			if user == "u4" {
-				answer := a.Items().Call(t.Context(), itemOf(user))
+				answer := a.Jobs().Items.Call(t.Context(), itemOf(user))
 				assert.Equal(t, jobstate.Made, answer.State, "%+v", answer)
 				mu.Lock()
 				defer mu.Unlock()
@@ -230,7 +230,7 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 		status, got, _ = toRomeWith(b.Server, user)
 		require.Equal(t, http.StatusOK, status, "%s: %+v", user, got.Error)
 	}
-	require.Equal(t, jobstate.Made, b.Items().Call(t.Context(), itemOf("u4")).State)
+	require.Equal(t, jobstate.Made, b.Jobs().Items.Call(t.Context(), itemOf("u4")).State)
 	a.mend()
 	rs.leader()
 	close(wake)

@@ -91,7 +91,7 @@ func BenchmarkItem(b *testing.B) {
 	for b.Loop() {
 		n++
 		d.City = "Oslo"
-		answer := s.Items().Call(b.Context(), harness.ItemToRome("jb."+strconv.Itoa(n)))
+		answer := s.Jobs().Items.Call(b.Context(), harness.ItemToRome("jb."+strconv.Itoa(n)))
 		if answer.State != jobstate.Made {
 			b.Fatalf("%+v", answer)
 		}

@@ -45,7 +45,7 @@ func TestACutOffChangeIsJudgedOnce(t *testing.T) {
 	require.True(t, died)
 	require.Zero(t, d.Writes, during)
 	g.Start(d.Run)
-	left, err := g.SettleHistory(t.Context())
+	left, err := g.Writer().SettleHistory(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, left)
 	running, err := g.History.Running(t.Context())
@@ -78,7 +78,7 @@ func TestAVerdictIsReadLater(t *testing.T) {
 		require.True(t, died)
 		require.Equal(t, "Rome", directory.City, during)
 		g.Start(run)
-		left, err := g.SettleHistory(t.Context())
+		left, err := g.Writer().SettleHistory(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, left)
 		directory.City, directory.Unreadable = "Oslo", unreadable
@@ -354,7 +354,7 @@ func nextChangeEndsADoubt(t *testing.T) {
 	id := header.Get(harness.ChangeHeader)
 	closing, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { defer close(ended); g.RunClosing(closing) }()
+	go func() { defer close(ended); g.Writer().RunClosing(closing) }()
 	time.Sleep(2 * time.Minute)
 	stop()
 	<-ended
@@ -396,7 +396,7 @@ func TestEveryChangeHasItsLine(t *testing.T) {
 		log = open()
 		g.Start(d.Run, func(o *gateway.Options) { o.Audit = log })
 		for range 2 {
-			left, err := g.SettleHistory(t.Context())
+			left, err := g.Writer().SettleHistory(t.Context())
 			require.NoError(t, err, during)
 			require.Zero(t, left, during)
 			g.CloseOpen()

@@ -139,8 +139,7 @@ func arguments(req ps.Request) string {
 	return strings.Join(shown, " ")
 }
 
-// TestAProblemIsReportedOnce: a parameter that could not be read is not reported as missing as
-// well.
+// TestAProblemIsReportedOnce: a parameter that could not be read is not also reported as missing.
 func TestAProblemIsReportedOnce(t *testing.T) {
 	for name, c := range map[string]struct{ method, target, body, want string }{
 		"unknown":          {"PUT", "/api/ADUser/jdoe", `{"Cty":"a"}`, "Cty is not a parameter of this operation; did you mean City?"},

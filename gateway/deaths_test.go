@@ -18,8 +18,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// bin is a directory in which removed objects are restored, one per call. An object that is
-// restored twice was changed twice.
+// bin is a directory in which removed objects are restored, one per call. Restoring an object twice means
+// that a change was made twice.
 type bin struct {
 	mu   sync.Mutex
 	back map[string]int // number of restores by GUID
@@ -90,7 +90,7 @@ func TestAnUndoOfSeveralCallsIsCompleted(t *testing.T) {
 		died, during := g.Life.Dead()
 		if died {
 			g.Start(b.run)
-			_, err := g.SettleHistory(t.Context())
+			_, err := g.Writer().SettleHistory(t.Context())
 			require.NoError(t, err, during)
 		}
 		first, made := undo()

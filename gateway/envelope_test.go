@@ -200,7 +200,7 @@ func TestLongListsAreStreamedWithTheResultFirst(t *testing.T) {
 }
 
 func TestAListThatFailsWhileStreamingIsCutOff(t *testing.T) {
-	begun := make(chan struct{}) // closed once the client has the beginning of the answer
+	begun := make(chan struct{}) // closed when the client has received the beginning of the answer
 	list := bigList(4, nil)
 	s := harness.New(t, &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		_, err := list.Run(ctx, req)

@@ -25,8 +25,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cities is a directory of users, one property of which can be changed. Some of the sessions that
-// change it die before they can answer, and some reads get no answer.
+// cities is a directory of users with one property that can be changed. Some of the sessions that change it
+// die before they can answer, and some reads get no answer.
 type cities struct {
 	mu     sync.Mutex
 	of     map[string]string
@@ -69,7 +69,7 @@ func (d *cities) run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	return &ps.Result{Effect: ps.EffectChanged, Server: "dc9"}, req.Records(json.RawMessage("[" + record + "]"))
 }
 
-// userOf returns the user that a script call is for.
+// userOf returns the user that a script changes or reads.
 func userOf(req ps.Request) (user string) {
 	for _, name := range []string{"UserName", ops.SettleGuid} {
 		if value, has := req.Args[name]; has {
@@ -140,9 +140,9 @@ func (d *cities) madeOnce(t *testing.T, seed uint64) {
 	}
 }
 
-// TestAFaultyStoreRunsNoKeyTwice: the store loses, duplicates, delays and reorders updates. Clients
-// repeat a change under a key until it succeeds. It is still made once, is in the history, and is
-// at most once in the log.
+// TestAFaultyStoreRunsNoKeyTwice: the store loses, duplicates, delays and reorders updates. Clients repeat a
+// change under a key until it succeeds. The change is still made exactly once, is in the history, and is at
+// most once in the log.
 func TestAFaultyStoreRunsNoKeyTwice(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -166,8 +166,8 @@ func TestAFaultyStoreRunsNoKeyTwice(t *testing.T) {
 	}
 }
 
-// TestAFaultyStoreAppliesNoPlanTwice: of many clients that apply a plan at once, only one changes
-// the directory. If its answer is lost, none of the others may.
+// TestAFaultyStoreAppliesNoPlanTwice: of many clients that apply a plan at once, only one changes the
+// directory. If the answer to that client is lost, none of the others may change it.
 func TestAFaultyStoreAppliesNoPlanTwice(t *testing.T) {
 	for seed := range uint64(5) {
 		var mu sync.Mutex

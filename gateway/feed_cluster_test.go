@@ -20,7 +20,7 @@ import (
 	"adgateway/test/harness"
 )
 
-// changesFrom asks a gateway for the changes after a cursor, by a long poll.
+// changesFrom asks a gateway for the changes after a cursor, with a long poll.
 func changesFrom(t *testing.T, s *gateway.Server, cursor string) (ids []string, next string) {
 	t.Helper()
 	w := harness.Call(s, "GET", "/api/Changes?Wait=30&After="+cursor, "", "Auth-Token: Bearer "+harness.AllToken)
@@ -36,8 +36,8 @@ func changesFrom(t *testing.T, s *gateway.Server, cursor string) (ids []string, 
 	return ids, answer.Next
 }
 
-// eventsFrom reads n events from the stream of a gateway, after the event last or, if that is
-// empty, from now on. It calls begun once the stream is open.
+// eventsFrom reads n events from the stream of a gateway, after the event last or, if last is empty, from the
+// end of the history. It calls begun once the stream is open.
 func eventsFrom(t *testing.T, address, last string, n int, begun func()) (ids []string, reached string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -22,6 +22,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
+	"adgateway/gateway/transport"
 	"adgateway/ps"
 	"adgateway/test/harness"
 
@@ -33,7 +34,7 @@ import (
 
 const disable = "/api/ADUser/jdoe/Disable"
 
-// served are gateways, together with everything that each of them has run and recorded.
+// served holds several gateways, with the scripts that each has run and the lines that it has recorded.
 type served struct {
 	*replicas
 	runners []*harness.Runner
@@ -62,14 +63,14 @@ func newServed(t *testing.T, n int) *served {
 			o.Pages = func(*gateway.Server) gateway.Pages {
 				return nobodysPages(func(w http.ResponseWriter, r *http.Request) {
 					http.SetCookie(w, &http.Cookie{Name: "at", Value: o.Hop.Gateway})
-					_, _ = io.WriteString(w, gateway.ClientOf(r).String())
+					_, _ = io.WriteString(w, transport.ClientOf(r).String())
 				})
 			}
 		})
 	return s
 }
 
-// nobodysPages are pages where nobody can sign in with a domain account.
+// nobodysPages implements pages on which nobody can sign in with a domain account.
 type nobodysPages http.HandlerFunc
 
 func (p nobodysPages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p(w, r) }
@@ -165,8 +166,8 @@ func TestPagesAreThoseOfTheLeader(t *testing.T) {
 	}
 }
 
-// TestForgedHeadersOfTheHopCountForNothing: a client that sends the hop's headers to a public
-// listener is treated as any client, by the leader and by the others.
+// TestForgedHeadersOfTheHopCountForNothing: a client that sends the hop's headers to a public listener is
+// treated like any other client, both by the leader and by the other gateways.
 func TestForgedHeadersOfTheHopCountForNothing(t *testing.T) {
 	t.Parallel()
 	s := newServed(t, 3)

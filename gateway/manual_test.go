@@ -37,6 +37,9 @@ func TestABrowserIsShownWhatIsHere(t *testing.T) {
 	w := harness.Call(s, http.MethodGet, "/", "", noCredential, "Accept: text/html,*/*;q=0.8")
 	assert.Equal(t, http.StatusOK, w.Code)
 	assert.Contains(t, w.Body.String(), `<a href="/manual/">Manual</a>`)
+	head := harness.Call(s, http.MethodHead, "/", "", noCredential, "Accept: text/html,*/*;q=0.8")
+	assert.Equal(t, http.StatusOK, head.Code, "as a monitor asks")
+	assert.Equal(t, w.Header().Get("Content-Type"), head.Header().Get("Content-Type"))
 	w = harness.Call(s, http.MethodGet, "/", "", "Accept: */*")
 	assert.Equal(t, http.StatusNotFound, w.Code, "a program")
 }

@@ -400,7 +400,7 @@ func TestAJobOnOneGroup(t *testing.T) {
 	var calls sync.WaitGroup
 	for n := range specs {
 		calls.Go(func() {
-			answer := s.Items().Call(t.Context(), jobs.Call{Job: job, Spec: &specs[n]})
+			answer := s.Jobs().Items.Call(t.Context(), jobs.Call{Job: job, Spec: &specs[n]})
 			assert.Equal(t, jobstate.Made, answer.State, "%+v", answer)
 		})
 	}

@@ -87,7 +87,7 @@ func newDesk(
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	go func() { d.server.RunJobs(ctx); close(ended) }()
+	go func() { d.server.Jobs().Run(ctx); close(ended) }()
 	t.Cleanup(func() { stop(); <-ended; harness.Stop(t, d.server) })
 	return d
 }

@@ -2,16 +2,10 @@ package gateway_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"fmt"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -21,9 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/clustertest"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/cluster/relay"
 	"adgateway/gateway/cluster/replica"
@@ -33,9 +31,6 @@ import (
 	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 	"adgateway/test/harness"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // replicaPatience is how long a test waits for an event that must occur. It is not a promise about
@@ -47,8 +42,8 @@ const replicaPatience = time.Minute
 type replicas struct {
 	t     *testing.T
 	nodes *journaltest.Memory
-	mail  *mail
-	ca    *testAuthority
+	mail  *clustertest.Mail
+	ca    *clustertest.Authority
 	all   []*replicated
 
 	working sync.WaitGroup // background work of the gateways
@@ -78,8 +73,12 @@ func newReplicas(
 	t *testing.T, n int, runner func(n int) ps.Runner, change func(n int, o *gateway.Options),
 ) *replicas {
 	t.Helper()
-	rs := &replicas{t: t, nodes: journaltest.NewMemory(), ca: newTestAuthority(t)}
-	rs.mail = &mail{inbox: map[string]chan cluster.Message{}, cut: map[string]bool{}}
+	rs := &replicas{t: t, nodes: journaltest.NewMemory(), ca: clustertest.NewAuthority(t)}
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("gw%d", i+1)
+	}
+	rs.mail = clustertest.NewMail(names...)
 	t.Cleanup(rs.working.Wait)
 	folder := t.TempDir()
 	first, _, err := store.Open(store.Options{Path: filepath.Join(folder, "first")})
@@ -88,7 +87,7 @@ func newReplicas(
 	empty, err := os.ReadFile(filepath.Join(folder, "first"))
 	require.NoError(t, err)
 	for i := range n {
-		r := &replicated{of: rs, n: i, name: fmt.Sprintf("gw%d", i+1), client: rs.nodes.Client(), kill: func() {}}
+		r := &replicated{of: rs, n: i, name: names[i], client: rs.nodes.Client(), kill: func() {}}
 		r.path = filepath.Join(folder, r.name)
 		require.NoError(t, os.WriteFile(r.path, empty, 0o600))
 		r.options = func() (ps.Runner, func(*gateway.Options)) {
@@ -98,7 +97,6 @@ func newReplicas(
 				}
 			}
 		}
-		rs.mail.inbox[r.name] = make(chan cluster.Message, 100)
 		rs.all = append(rs.all, r)
 		t.Cleanup(func() { r.kill() })
 	}
@@ -123,7 +121,7 @@ func (rs *replicas) leader() (leads *replicated) {
 	require.Eventually(rs.t, func() bool {
 		leads = nil
 		for _, r := range rs.all {
-			if r.runs() && !rs.mail.isCut(r.name) && r.Leads() {
+			if r.runs() && !rs.mail.IsCut(r.name) && r.Leads() {
 				leads = r
 			}
 		}
@@ -135,7 +133,7 @@ func (rs *replicas) leader() (leads *replicated) {
 // know reports whether all running, connected gateways know the leader.
 func (rs *replicas) know(leader *replicated) bool {
 	for _, r := range rs.all {
-		if !r.runs() || rs.mail.isCut(r.name) {
+		if !r.runs() || rs.mail.IsCut(r.name) {
 			continue
 		}
 		if name, _, _, ok := hop.Of(r.Member, r.name).Leader(); !ok || name != leader.name {
@@ -161,7 +159,7 @@ func (rs *replicas) level() {
 	require.Eventually(rs.t, func() bool {
 		digests := map[store.Hash]bool{}
 		for _, r := range rs.all {
-			if r.runs() && !rs.mail.isCut(r.name) {
+			if r.runs() && !rs.mail.IsCut(r.name) {
 				_, digest, err := r.replica.File().Digest(rs.t.Context())
 				assert.NoError(rs.t, err)
 				digests[digest] = true
@@ -177,7 +175,7 @@ func (r *replicated) now() time.Time { return time.Now().Add(time.Duration(r.ahe
 
 // cut separates the gateway from the log and from the other gateways' messages and calls.
 func (r *replicated) cut() {
-	r.of.mail.setCut(r.name, true)
+	r.of.mail.Cut(r.name, true)
 	r.client.Cut()
 	r.hop.refuse(true)
 }
@@ -186,7 +184,7 @@ func (r *replicated) cut() {
 func (r *replicated) mend() {
 	r.hop.refuse(false)
 	r.client.Mend()
-	r.of.mail.setCut(r.name, false)
+	r.of.mail.Cut(r.name, false)
 }
 
 // sleep moves the gateway's clocks forward, as if its host had been suspended.
@@ -207,13 +205,13 @@ func (r *replicated) start() {
 		Member: cluster.Options{
 			Self: self, Gateways: r.of.names(), Reads: store.Newest, Hop: r.hop.Addr().String(), Now: r.now,
 			Wall:  r.now,
-			Peers: letters{r.of.mail, r.name}, Formats: unseenFormats{}, SettleDelay: time.Millisecond,
+			Peers: r.of.mail.Peers(r.name), Formats: clustertest.NoFormats{}, SettleDelay: time.Millisecond,
 		},
 	})
 	member := r.replica.Member()
 	own := storetest.Seal(t, file)
 	way := relay.New(relay.Options{
-		File: r.replica.File, Gateway: r.name, Leader: hop.Of(member, r.name), TLS: r.of.ca.client(r.name),
+		File: r.replica.File, Gateway: r.name, Leader: hop.Of(member, r.name), TLS: r.of.ca.Client(r.name),
 		Leads: func() bool { _, leads := member.Leads(); return leads },
 	})
 	r.history = changes.New(own, time.Hour, 1<<20)
@@ -222,21 +220,21 @@ func (r *replicated) start() {
 	r.Server = harness.New(t, runner, func(o *gateway.Options) {
 		o.Kept, o.History, o.Member, o.Policy.SettlePause = own, r.history, member, time.Millisecond
 		o.Relay = own.Over(way)
-		o.Hop = &hop.Options{Gateway: r.name, Leader: leader, TLS: r.of.ca.client(r.name), Waiting: 20}
+		o.Hop = &hop.Options{Gateway: r.name, Leader: leader, TLS: r.of.ca.Client(r.name), Waiting: 20}
 		change(o)
 	})
 	receiver := &hop.Receiver{Gateway: r.name, Leader: leader, Peer: peerName, Next: r.HopHandler()}
 	receiver.Beside = map[string]http.Handler{relay.Path: &relay.Handler{
 		File: r.replica.File, Leader: leader, Leads: func() bool { _, leads := member.Leads(); return leads },
 	}}
-	server, err := hop.NewServer(receiver, r.of.ca.settings(r.name))
+	server, err := hop.NewServer(receiver, r.of.ca.Settings(r.name))
 	require.NoError(t, err)
 	server.ErrorLog = log.New(io.Discard, "", 0)
 	go func() { _ = server.ServeTLS(r.hop, "", "") }()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	running, gateway := r.replica, r.Server
-	go func() { defer close(ended); running.Run(ctx, gateway.Attempts()) }()
+	go func() { defer close(ended); running.Run(ctx, gateway.Writer().Attempts()) }()
 	r.of.working.Go(func() { gateway.RunMember(ctx) })
 	r.kill = sync.OnceFunc(func() {
 		_ = server.Close()
@@ -247,61 +245,6 @@ func (r *replicated) start() {
 		r.replica = nil
 		assert.NoError(t, running.File().Close())
 	})
-}
-
-type unseenFormats struct{}
-
-func (unseenFormats) Seen() map[string]cluster.Seen                   { return nil }
-func (unseenFormats) See(context.Context, string, cluster.Seen) error { return nil }
-
-// mail carries messages between all gateways that are not cut off.
-type mail struct {
-	mu    sync.Mutex
-	inbox map[string]chan cluster.Message
-	cut   map[string]bool
-}
-
-func (m *mail) setCut(name string, cut bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.cut[name] = cut
-}
-
-func (m *mail) isCut(name string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.cut[name]
-}
-
-type letters struct {
-	mail *mail
-	name string
-}
-
-func (l letters) Send(m cluster.Message) {
-	l.mail.mu.Lock()
-	defer l.mail.mu.Unlock()
-	for name, inbox := range l.mail.inbox {
-		if name == l.name || m.To != "" && m.To != name || l.mail.cut[name] || l.mail.cut[l.name] {
-			continue
-		}
-		select {
-		case inbox <- m:
-		default: // the message is lost
-		}
-	}
-}
-
-func (l letters) Receive(ctx context.Context) (cluster.Message, bool) {
-	l.mail.mu.Lock()
-	inbox := l.mail.inbox[l.name]
-	l.mail.mu.Unlock()
-	select {
-	case m := <-inbox:
-		return m, true
-	case <-ctx.Done():
-		return cluster.Message{}, false
-	}
 }
 
 // hopListener closes its connections, and each new one, while refuse is set.
@@ -346,66 +289,6 @@ func (l *hopListener) refuse(refuses bool) {
 			_ = c.Close() // it may have been closed
 		}
 		l.open = nil
-	}
-}
-
-// testAuthority is the certificate authority of a test cluster.
-type testAuthority struct {
-	t           *testing.T
-	key         *ecdsa.PrivateKey
-	certificate *x509.Certificate
-	pool        *x509.CertPool
-}
-
-func newTestAuthority(t *testing.T) *testAuthority {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	a := &testAuthority{t: t, key: key, pool: x509.NewCertPool()}
-	a.certificate = a.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "cluster"}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign,
-	}, key)
-	a.pool.AddCert(a.certificate)
-	return a
-}
-
-func (a *testAuthority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
-	a.t.Helper()
-	template.SerialNumber = big.NewInt(1)
-	template.NotBefore, template.NotAfter = time.Now().AddDate(-2, 0, 0), time.Now().AddDate(18, 0, 0)
-	parent := a.certificate
-	if parent == nil {
-		parent = template
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, a.key)
-	require.NoError(a.t, err)
-	certificate, err := x509.ParseCertificate(der)
-	require.NoError(a.t, err)
-	return certificate
-}
-
-// settings returns the hop's TLS settings of a gateway, for both directions.
-func (a *testAuthority) settings(name string) *tls.Config {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(a.t, err)
-	leaf := a.sign(&x509.Certificate{
-		DNSNames: []string{name}, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}, key)
-	return &tls.Config{
-		Certificates: []tls.Certificate{{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}},
-		RootCAs:      a.pool, ClientCAs: a.pool, ClientAuth: tls.RequireAndVerifyClientCert,
-		MinVersion: tls.VersionTLS13,
-	}
-}
-
-func (a *testAuthority) client(name string) func(gateway string) *tls.Config {
-	own := a.settings(name)
-	return func(gateway string) *tls.Config {
-		settings := own.Clone()
-		settings.ServerName = gateway
-		return settings
 	}
 }
 

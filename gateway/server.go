@@ -15,150 +15,24 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
-	"adgateway/gateway/audit"
 	"adgateway/gateway/authn"
-	"adgateway/gateway/bounds"
 	"adgateway/gateway/call"
-	"adgateway/gateway/changes"
-	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/here"
-	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/forward"
 	"adgateway/gateway/history"
-	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/jobs"
 	"adgateway/gateway/jobs/rows"
 	"adgateway/gateway/meters"
-	"adgateway/gateway/names"
 	"adgateway/gateway/ops"
-	"adgateway/gateway/plan"
-	"adgateway/gateway/privileged"
-	"adgateway/gateway/quota"
+	"adgateway/gateway/readiness"
 	"adgateway/gateway/settle"
-	"adgateway/gateway/spool"
-	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
 	"adgateway/gateway/ui/figures"
-	"adgateway/ps"
-)
-
-// Options configure a server. Runner, Auth and Log are required, and so is every limit and duration
-// whose comment does not explain zero. All others are optional.
-type Options struct {
-	Runner     ps.Runner
-	Scripts    []ps.Script      // declarations of the scripts, with which the table is compared
-	Operations []*ops.Operation // nil means ops.Table()
-	Auth       authn.Authenticator
-	Quotas     *identity.Meters // quotas of all callers; if nil, only callers with their own quota have one
-	Log        *logrus.Logger
-	Audit      *audit.Log // records changes and refusals; nil if nothing is recorded
-	Policy     Policy
-
-	// Guarded returns protected objects in addition to the objects in the policy. It may be nil.
-	Guarded func() privileged.Set
-
-	Wall    func() time.Time // wall clock for jobs with a start time; nil means time.Now
-	MaxWait time.Duration    // how long a run may wait for a session
-
-	// Stopping is called when the server stops and waits for running requests, so the Runner can
-	// refuse new runs. It may be nil.
-	Stopping func()
-
-	HTTP
-	Storage
-	Work
-	Cluster
-}
-
-// HTTP configures the server's HTTP side.
-type HTTP struct {
-	Web
-
-	// Pages returns the pages under /ui/ for people. They may make calls at api only after New has returned. If
-	// Pages is nil, there are no pages.
-	Pages func(api *Server) Pages
-
-	// Ready checks the server's dependencies, for /readyz. If nil, nothing is checked.
-	Ready func(ctx context.Context) []Check
-
-	// EndPoint returns the bindings of connections with the server's certificate, see
-	// [negotiate.EndPoint]. If nil, tickets are not bound to connections.
-	EndPoint func() []byte
-
-	Streams     int // event streams that may be open at the same time; one caller gets a quarter
-	StreamAbove int // bytes of a list above which it is sent while its script runs; zero means 8 MiB
-}
-
-// Storage configures the data that the server stores for its callers.
-type Storage struct {
-	Kept    *store.Sealed    // stores plans and calls with an Idempotency-Key; if nil, these are refused
-	KeyLife time.Duration    // how long calls are kept
-	History *changes.History // history of changes; nil if none is kept
-	Bounds  Bounds           // limits for the stored data
-}
-
-// Work configures jobs. They need a store and a history.
-type Work struct {
-	Lists     rows.Limits
-	Jobs      jobs.Limits
-	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil means always
-	Sessions  map[ps.Lane]int    // sessions of each lane, of which jobs may use a share
-}
-
-// Cluster connects the server to its cluster.
-type Cluster struct {
-	// Member is this gateway in a cluster with a single writer, or nil outside of a cluster. Only the
-	// leading gateway makes changes and answers reads of the gateways' own data.
-	Member   *cluster.Member
-	NameHold time.Duration // how long a name that was assigned at one controller is not assigned at another
-	// Hop configures how the other gateways send calls to the leader. New sets its Observe. It is
-	// required with a Member.
-	Hop         *hop.Options
-	ClusterName string // shown by GET /api/Cluster
-	// Relay is the store for data that every gateway of the cluster may write, whether or not it
-	// leads. Nil means Kept.
-	Relay *store.Sealed
-}
-
-// Pages serves the pages for people, and decides who may use them.
-type Pages interface {
-	http.Handler
-	// Rights is an [authn.People].
-	Rights(ctx context.Context, sid string) ([]*identity.Principal, error)
-	// Tickets returns an authenticator of people by Kerberos tickets, or nil if tickets are not
-	// accepted.
-	Tickets() authn.Tickets
-}
-
-// Bounds limit the stored data of callers. The sizes are required.
-type Bounds struct {
-	Plans int64        // bytes of all plans; one caller gets a quarter
-	Keys  int64        // bytes of all stored calls with keys; one caller gets a quarter
-	Room  *bounds.Room // room left on the disk; if nil, no call is refused for lack of space
-	Spool *bounds.Room // room left on the disk of the temporary files; nil for no limit
-}
-
-// Policy is the part of the settings that may change while the server runs, see [Server.Apply].
-type Policy struct {
-	call.Policy
-	WebPolicy
-}
-
-// Names for the options and the policy of HTTP, so that callers need not import package transport.
-type (
-	Web         = transport.Settings
-	WebPolicy   = transport.WebPolicy
-	Version     = transport.Version
-	Check       = transport.Check
-	Connections = transport.Connections
-	Bodies      = transport.Bodies
-	Spool       = spool.Options
+	"adgateway/gateway/write"
 )
 
 // sandboxEngine is the engine whose secrets are made up.
@@ -167,21 +41,19 @@ const sandboxEngine = "sandbox"
 // Server serves the API. It is safe for concurrent use.
 type Server struct {
 	Options
-	web            *transport.Server
-	parameterNames []string      // parameter names of all operations
-	calls          *call.Service // makes all calls
-	meters         *meters.Meters
-	here           here.Gateway
-	hour           figures.Hour
-	streams        *call.Streams // event streams
-	cursors        call.Cursors
-	stopping       context.Context // done when the server stops
-	stop           context.CancelFunc
-	history        *history.Service
-	pages          Pages                       // nil if there are none
-	forwarder      *forward.Forwarder          // nil outside of a cluster
-	jobs           *jobs.Manager               // nil if there are none
-	current        atomic.Pointer[call.Policy] // immutable; each call uses one policy throughout
+	web       *transport.Server
+	calls     *call.Service // makes all calls
+	meters    *meters.Meters
+	here      here.Gateway
+	hour      figures.Hour
+	streams   *call.Streams   // event streams
+	stopping  context.Context // done when the server stops
+	stop      context.CancelFunc
+	history   *history.Service
+	pages     Pages              // nil if there are none
+	forwarder *forward.Forwarder // nil outside of a cluster
+	jobs      *rows.Service
+	current   atomic.Pointer[call.Policy] // immutable; each call uses one policy throughout
 }
 
 // New returns a server. The error joins all faults of the options and of the operation table.
@@ -192,69 +64,20 @@ func New(options Options) (*Server, error) {
 	if faults := ops.Check(options.Operations, options.Scripts); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	s := &Server{
-		Options: options, meters: meters.New(),
-		parameterNames: call.ParameterNames(options.Operations),
-		streams:        call.NewStreams(options.Streams),
-	}
-	s.here = here.Gateway{
-		Member: options.Member, Cluster: options.ClusterName, Kept: options.Kept, Lanes: s.usableLanes,
-	}
-	if options.Hop != nil {
-		s.here.Name = options.Hop.Gateway
-	}
-	s.calls = &call.Service{
-		Table:  call.NewTable(options.Operations, options.Scripts),
-		Runner: options.Runner, Log: options.Log, Audit: options.Audit, Kept: options.Kept,
-		Guarded:     options.Guarded,
-		Reveals:     call.Reveals{Unaudited: options.Engine == sandboxEngine, Ended: s.meters.Revealed},
-		StreamAbove: options.StreamAbove, Gateways: s.here.Serving, History: options.History,
-		Room: options.Bounds.Room, Clustered: s.clustered(), Policy: s.current.Load,
-	}
-	if options.History != nil {
-		s.calls.Amend = history.Removals{History: options.History, Log: options.Log}.In
-		s.cursors.Sum = options.History.Sum
-	}
-	s.calls.Local = call.Local{
-		Handlers: map[string]call.Handler{
-			"caller.show": call.WhoAmI, "plan.get": call.ShowPlan(s.calls), "cluster.show": s.here.Show,
-		},
-		Streamers: map[string]call.Streamer{},
-	}
+	s := &Server{Options: options, meters: meters.New(), streams: call.NewStreams(options.Streams)}
+	s.here = here.Gateway{Cluster: options.Cluster, Kept: options.Kept, Lanes: s.Usable}
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.history = history.New(history.Options{
-		History: options.History, Operations: options.Operations, Cursors: s.cursors, Streams: s.streams,
-		Settler: settle.Settler{Runner: options.Runner, Scripts: s.calls.Scripts},
-		Do:      s.calls.Do, Stopping: s.stopping.Done(),
-	})
-	s.register(s.history.Local())
-	if err := s.openKept(); err != nil {
-		return nil, err
-	}
-	if s.Member != nil {
-		s.calls.Names = names.New(names.Options{
-			Store: s.store(), History: s.History, Operation: s.operationOf, Hold: s.NameHold, Log: s.Log,
-		})
-	}
-	if err := s.openWriter(); err != nil {
-		return nil, err
-	}
-	if err := s.openJobs(); err != nil {
+	if err := s.openParts(); err != nil {
 		return nil, err
 	}
 	if faults := s.calls.Local.Check(options.Operations); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	if err := s.meters.Register(s.Metrics, s.streams); err != nil {
-		return nil, err
+	measured := meters.Parts{
+		Streams: s.streams, Plans: s.calls.Plans, Keys: s.calls.Keys, Jobs: s.jobs.Manager,
 	}
-	if err := meters.RegisterPlans(s.Metrics, s.calls.Plans); err != nil {
+	if err := s.meters.Register(s.Metrics, measured); err != nil {
 		return nil, err
-	}
-	if keys := s.calls.Keys; keys != nil {
-		if err := meters.RegisterKeys(s.Metrics, keys); err != nil {
-			return nil, err
-		}
 	}
 	var err error
 	if s.web, err = transport.New(s.overHTTP()); err != nil {
@@ -266,24 +89,52 @@ func New(options Options) (*Server, error) {
 	return s, nil
 }
 
-// openKept opens the data stored for callers, if there is a store.
-func (s *Server) openKept() (err error) {
-	if s.Kept == nil {
-		return nil
+// openParts opens the parts that answer calls: history, jobs, and the service that makes them.
+func (s *Server) openParts() (err error) {
+	s.calls, err = call.New(call.Options{
+		Table:  call.NewTable(s.Operations, s.Scripts),
+		Runner: s.Runner, Log: s.Log, Audit: s.Audit, Storage: s.Storage, Guarded: s.Guarded,
+		Reveals:     call.Reveals{Unaudited: s.Engine == sandboxEngine, Ended: s.meters.Revealed},
+		StreamAbove: s.StreamAbove, Gateways: s.here.Serving, Policy: s.current.Load,
+		Unrecorded: s.meters.Unrecorded,
+		Cluster:    write.Cluster{Member: s.Member, Relay: s.Relay, Load: s.load, Stopping: s.stopping},
+	})
+	if err != nil {
+		return err
 	}
-	s.calls.Ledger = quota.NewLedger(s.Kept, s.clustered())
-	keys := idempotency.Limits{Bytes: s.Bounds.Keys, Room: s.Bounds.Room}
-	s.calls.Keys = idempotency.New(s.Kept, s.KeyLife, s.History, keys)
-	plans := plan.Limits{Bytes: s.Bounds.Plans, Room: s.Bounds.Room}
-	if s.calls.Plans, err = plan.Open(context.Background(), s.Kept, s.Operations, plans); err != nil {
-		return fmt.Errorf("plans that were kept: %w", err)
+	var cursors call.Cursors
+	if s.History != nil {
+		s.calls.Amend = history.Removals{History: s.History, Log: s.Log}.Amend()
+		cursors.Sum = s.History.Sum
 	}
+	s.history = history.New(history.Options{
+		History: s.History, Operations: s.Operations, Cursors: cursors, Streams: s.streams,
+		Settler: settle.Settler{Runner: s.Runner, Scripts: s.calls.Scripts},
+		Do:      s.calls.Do, Stopping: s.stopping.Done(),
+	})
+	o := rows.Options{
+		Clustered: s.Member != nil, Operations: s.Operations, Rights: s.rights, Make: s.Call,
+		Read: func(ctx context.Context, c call.Call) (call.Answer, error) {
+			return s.calls.Read(ctx, c, s.calls.Policy(), nil)
+		},
+		History: s.history, Keys: s.calls.Keys, Cursors: cursors, Streams: s.streams, Log: s.Log,
+		Room: s.Bounds.Room, Wall: s.Wall, Counts: s.meters, Work: s.Work,
+	}
+	if s.History != nil {
+		o.Store = s.Kept
+	}
+	if s.jobs, err = rows.New(o); err != nil {
+		return err
+	}
+	s.calls.Local.Handlers["cluster.show"] = s.here.Show
+	s.calls.Local.Add(s.history.Local())
+	s.calls.Local.Add(s.jobs.Local())
 	return nil
 }
 
 // Apply changes the policy for all later requests. If it fails, the policy stays as it was.
 func (s *Server) Apply(policy Policy) error {
-	if err := policy.check(); err != nil {
+	if err := policy.Policy.Check(); err != nil {
 		return err
 	}
 	if len(policy.RequireKey) > 0 && s.calls.Keys == nil {
@@ -310,7 +161,6 @@ func (s *Server) overHTTP() transport.Options {
 		},
 	}
 	options.Bodies.List = s.Lists.MaxBytes
-	options.Spool.Share = s.Bounds.Spool.Passing(s.Spool.Most)
 	if s.Pages != nil {
 		s.pages = s.Pages(s)
 		options.Pages, options.Tickets = s.pages, s.pages.Tickets()
@@ -324,30 +174,37 @@ func (s *Server) overHTTP() transport.Options {
 	return options
 }
 
+// newForwarder returns a forwarder that sends calls to the leader.
+func (s *Server) newForwarder() *forward.Forwarder {
+	o := forward.Options{
+		Member: s.Member, Hop: *s.Hop, Count: s.meters.Forwarded, Log: s.Log,
+		Limit:       func(op *ops.Operation) time.Duration { return s.current.Load().Longest(op) + s.MaxWait },
+		SendTimeout: s.Connections.SendTimeout, Pages: s.pages != nil,
+	}
+	if s.pages != nil && s.pages.Tickets() != nil {
+		o.EndPoint = s.EndPoint
+	}
+	return forward.New(o)
+}
+
 // checks checks the server's dependencies.
 func (s *Server) checks(ctx context.Context) (checks []Check) {
 	if s.Ready != nil {
 		checks = s.Ready(ctx)
 	}
 	if s.Member != nil {
-		checks = append(checks, s.clusterCheck())
+		checks = append(checks, s.here.Check())
 	}
 	if s.Audit != nil {
-		checks = append(checks, auditCheck(s.Audit))
+		checks = append(checks, s.Audit.Readiness())
 	}
 	return checks
 }
 
 // features lists the features of this gateway.
 func (s *Server) features() []string {
-	features := []string{"dryRun", "etag", "bin"}
-	if s.Kept != nil {
-		features = append(features, "plan", "key")
-	}
-	if s.History != nil {
-		features = append(features, "changes", "feed")
-	}
-	if s.jobs != nil {
+	features := append([]string{"dryRun", "etag", "bin"}, s.Storage.Features()...)
+	if s.jobs.Manager != nil {
 		features = append(features, "jobs")
 	}
 	return features
@@ -367,5 +224,90 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// operationOf returns the operation with the given id, or nil if there is none.
-func (s *Server) operationOf(id string) *ops.Operation { return ops.Find(s.Operations, id) }
+// HopHandler returns the handler of calls that other gateways forward, for [hop.Receiver].
+func (s *Server) HopHandler() http.Handler { return s.web.Forwarded() }
+
+// ClusterHandler returns a handler that answers with the state of the cluster, see
+// [here.Gateway.ServeHTTP].
+func (s *Server) ClusterHandler() http.Handler { return s.here }
+
+// Call makes a call for a part of the gateway itself, see [transport.Server.Call].
+func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.Answer, error) {
+	return s.web.Call(ctx, operation, c)
+}
+
+// Readiness implements [frame.API].
+func (s *Server) Readiness(ctx context.Context, caller *identity.Principal) (checks []Check, ready bool) {
+	return readiness.Shown(s.checks(ctx), caller)
+}
+
+// RequiresReason reports whether calls of an operation to a server must give a reason under the
+// server's current settings.
+func RequiresReason(s *Server, operation string) bool {
+	return call.RequiresReason(ops.Find(s.Operations, operation), s.current.Load().RequireReason)
+}
+
+// Proved implements [frame.API].
+func (s *Server) Proved(r *http.Request) { s.web.Proved(r) }
+
+// answered counts an answered request for an operation.
+func (s *Server) answered(op *ops.Operation, status int, err error) {
+	s.hour.Add(time.Now(), status)
+	s.meters.Answered(op, err)
+}
+
+// LastHour returns the number of answered calls of operations in each minute of the last hour.
+func (s *Server) LastHour() []figures.Minute { return s.hour.Last(time.Now()) }
+
+// ClientOf returns the address of a request's client, see [transport.ClientOf].
+func ClientOf(r *http.Request) netip.Addr { return transport.ClientOf(r) }
+
+// In a cluster with a single writer, the leading gateway makes all changes, like a gateway without
+// a cluster. A script may begin to write only while its gateway is certain to lead and has just
+// stored the announcement. When the gateway's term ends, running scripts continue to their end. The
+// next leader keeps their objects locked until it learns how they ended, or until they can no
+// longer write.
+
+// Writer returns the server's writer, whose background work the owner of the server runs.
+func (s *Server) Writer() *write.Writer { return s.calls.Writer }
+
+// Changes returns the service that answers calls about changes.
+func (s *Server) Changes() *history.Service { return s.history }
+
+// Jobs returns the service that answers calls about jobs, runs them, and makes the calls of their
+// items.
+func (s *Server) Jobs() *rows.Service { return s.jobs }
+
+// RunMember runs the background work of a cluster member until ctx ends. In each term of this
+// gateway it also calls the functions in leading, with a context that ends with the term, and waits
+// until all of them have returned before the next term.
+func (s *Server) RunMember(ctx context.Context, leading ...func(ctx context.Context)) {
+	s.calls.Writer.RunMember(ctx, append([]func(context.Context){s.runJobsOfTerm}, leading...)...)
+}
+
+// runJobsOfTerm runs jobs until the term ends. Most open changes of earlier terms are judged by
+// then, so items that have made one need not be called twice.
+func (s *Server) runJobsOfTerm(ctx context.Context) {
+	if s.here.WaitJudged(ctx) {
+		s.jobs.Run(ctx)
+	}
+}
+
+// load reads the values that the gateway holds in memory again, because other leaders may have
+// changed them.
+func (s *Server) load(ctx context.Context) error {
+	s.calls.Keys.Forget()
+	if err := s.calls.Plans.Load(ctx); err != nil {
+		return fmt.Errorf("plans: %w", err)
+	}
+	return s.jobs.Manager.Load(ctx)
+}
+
+// rights returns what a caller may do now, see [authn.RightsOf].
+func (s *Server) rights(ctx context.Context, id identity.ID) ([]*identity.Principal, error) {
+	people := authn.People(nil)
+	if s.pages != nil {
+		people = s.pages.Rights
+	}
+	return authn.RightsOf(ctx, s.Auth, people, id)
+}

@@ -175,8 +175,8 @@ type Failure struct {
 type Intent struct {
 	Effect   Effect         `json:"effect"` // as in the end frame
 	Objects  []Intended     `json:"objects"`
-	Warnings []Warning      `json:"warnings"` // warnings and counts as in the end frame
-	Counts   map[string]int `json:"counts"`
+	Warnings []Warning      `json:"warnings,omitempty"` // warnings and counts as in the end frame
+	Counts   map[string]int `json:"counts,omitempty"`
 
 	// State is the record that Request.State selects, as JSON; empty without one.
 	State string `json:"state,omitempty"`
@@ -205,17 +205,20 @@ func (i Intent) Changes() bool {
 type Intended struct {
 	GUID    string `json:"guid"`
 	DN      string `json:"dn"`
-	Account string `json:"account"` // sAMAccountName, of an object that has one
-	Name    string `json:"name"`    // name of a new object
-	Parent  string `json:"parent"`  // container of a new object
-	// last state of an object to be removed; null if the answer does not include it
-	Record  json.RawMessage  `json:"record"`
+	Account string `json:"account,omitempty"` // sAMAccountName, of an object that has one
+	Name    string `json:"name,omitempty"`    // name of a new object
+	Parent  string `json:"parent,omitempty"`  // container of a new object
+	// Class is the class of an object that exists, such as group. It is empty for objects in DNS and in
+	// changes recorded by earlier versions.
+	Class string `json:"class,omitempty"`
+	// last state of an object to be removed; nil if the answer does not include it
+	Record  json.RawMessage  `json:"record,omitempty"`
 	Changes []IntendedChange `json:"changes"` // in order of execution
 
 	// Principal is the userPrincipalName that a restored object gets back.
 	Principal string `json:"principal,omitempty"`
 
-	// Image is the state of an object before it is removed or replaced, for the history; null
+	// Image is the state of an object before it is removed or replaced, for the history; nil
 	// if there is none. It is never part of an answer to the change.
 	Image json.RawMessage `json:"image,omitempty"`
 
@@ -223,13 +226,13 @@ type Intended struct {
 	// earlier versions have none.
 	Names []string `json:"names,omitempty"`
 
-	// Made is the state of an object right after its creation, in the form of Image; null if
+	// Made is the state of an object right after its creation, in the form of Image; nil if
 	// unknown. Scripts report it with the result.
 	Made json.RawMessage `json:"made,omitempty"`
 
 	// Also are the values that a new object gets in its first step, with names as in
 	// IntendedChange. They never include secrets.
-	Also map[string]string `json:"also"`
+	Also map[string]string `json:"also,omitempty"`
 }
 
 // IntendedChange is one property to be changed, with its values as text. The name "exists"
@@ -241,8 +244,8 @@ type IntendedChange struct {
 	After  string `json:"after"`
 	// Renewed marks a value that the server chooses, such as the time of the last password
 	// change. It must differ from Before, and equal After if After is set.
-	Renewed bool   `json:"renewed"`
-	Step    string `json:"step"` // label of the step that proves a renewal; may be empty
+	Renewed bool   `json:"renewed,omitempty"`
+	Step    string `json:"step,omitempty"` // label of the step that proves a renewal; may be empty
 }
 
 // Step is a change that has taken effect. Scripts report each step immediately, so that an

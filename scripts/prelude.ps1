@@ -379,12 +379,12 @@ function Get-GatewayKnownName {
     }
 }
 
-# Adds an object that the script is about to change to the intent, so that a write that is cut off can be settled.
-# An object without a GUID is found by its account, or by name and parent. Creates and Removes mean that the object
-# is created or removed. Other changes are added with Add-GatewayIntent. Record is the last record of a removed
-# object. Also contains the texts that a new object gets in its first step, for reviewers of the change, and never a
-# secret. Image contains all data that is needed to restore an object that is removed or replaced, regardless of the
-# answer. Of is the object as it was found, for the names by which the history finds it.
+# Adds an object that the script is about to change to the intent, to settle a write that is cut off.
+# An object without a GUID is found by its account, or by name and parent. Creates and Removes mean
+# that it is created or removed; Add-GatewayIntent adds other changes. Record is the last record of a removed one.
+# Also are the texts that a new one gets with its first step, for whoever wants to see them before; no secrets.
+# Image is all that is needed to bring back what is removed or replaced, whatever the answer shows.
+# Of is the object as it was found, for its class and the names that the history knows it by.
 function New-GatewayIntent {
     [CmdletBinding()]
     param(
@@ -402,9 +402,13 @@ function New-GatewayIntent {
         [AllowNull()] [object] $Of
     )
     $names = @()
-    if ($null -ne $Of) { $names = @(Get-GatewayKnownName -Of $Of) }
+    $class = ''
+    if ($null -ne $Of) {
+        $names = @(Get-GatewayKnownName -Of $Of)
+        $class = [string]$Of.ObjectClass
+    }
     $script:GatewayIntents.Add([ordered]@{
-            guid = $Guid; dn = $Dn; account = $Account; principal = $Principal; name = $Name; parent = $Parent
+            guid = $Guid; dn = $Dn; class = $class; account = $Account; principal = $Principal; name = $Name; parent = $Parent
             record = $Record; image = $Image; also = $Also; names = [string[]]$names; changes = @()
         })
     if ($Creates) { Add-GatewayIntent -Name 'exists' -Before 'False' -After 'True' }

@@ -44,6 +44,7 @@ import (
 
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/readiness"
 	"adgateway/ps"
 )
 
@@ -86,6 +87,9 @@ type Options struct {
 	// Recorded is called with each call and the line about its outcome or refusal, even if the line
 	// could not be written yet. It must not block. It may be nil.
 	Recorded func(Call, *Line)
+
+	// AfterSync is called each time after lines were synced, for benchmarks of slow disks. It may be nil.
+	AfterSync func()
 
 	now  func() time.Time // tests only
 	open opener           // tests only
@@ -381,6 +385,15 @@ func (l *Log) Check() error {
 		}
 	}
 	return l.room()
+}
+
+// Readiness checks whether changes can be recorded.
+func (l *Log) Readiness() readiness.Check {
+	if err := l.Check(); err != nil {
+		return readiness.Check{Name: "audit", Reason: fmt.Sprintf("the audit log cannot be written: %v", err)}
+	}
+	warning := l.Warning()
+	return readiness.Check{Name: "audit", OK: true, Degraded: warning != "", Reason: warning}
 }
 
 // Warning describes a problem that will soon keep changes from being recorded, or returns "".

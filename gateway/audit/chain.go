@@ -120,7 +120,9 @@ func (c *chain) write(lines []*Line) (started bool, err error) {
 func (c *chain) put(text []byte) error {
 	_, err := c.f.Write(text)
 	if err == nil {
-		err = c.f.Sync()
+		if err = c.f.Sync(); c.o.AfterSync != nil {
+			c.o.AfterSync()
+		}
 	}
 	return err
 }

@@ -139,10 +139,10 @@ func (a *Account) compile() (*compiled, []error) {
 		fault("the id is missing")
 	}
 	check(c.compileProof())
-	p.Scopes, err = ParseScopes(a.Scopes)
+	p.Scopes, err = identity.ParseScopes(a.Scopes)
 	check(err)
 	if len(a.Scopes) == 0 {
-		fault("at least one scope is needed; known are %s", join(identity.Scopes()))
+		fault("at least one scope is needed; known are %s", identity.JoinScopes(identity.Scopes()))
 	}
 	for _, network := range a.Networks {
 		prefix, err := parseNetwork(network)
@@ -150,7 +150,7 @@ func (a *Account) compile() (*compiled, []error) {
 		c.networks = append(c.networks, prefix)
 	}
 	if len(a.Guarded) > 0 {
-		p.RequireGuard, err = ParseScopes(a.Guarded)
+		p.RequireGuard, err = identity.ParseScopes(a.Guarded)
 		check(err)
 	}
 	if a.Dialect != "" && a.Dialect != identity.Standard && a.Dialect != identity.Classic {

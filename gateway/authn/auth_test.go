@@ -91,9 +91,9 @@ func TestStaticRejectsUnusableEntries(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
-	scopes, err := authn.ParseScopes([]string{"user:read", " dns:write ", "user:read"})
+	scopes, err := identity.ParseScopes([]string{"user:read", " dns:write ", "user:read"})
 	require.NoError(t, err)
 	assert.Equal(t, []identity.Scope{identity.UserRead, identity.DNSWrite}, scopes)
-	_, err = authn.ParseScopes([]string{"user:reed", "", "*"})
+	_, err = identity.ParseScopes([]string{"user:reed", "", "*"})
 	assert.ErrorContains(t, err, `"user:reed" (did you mean user:read?), ""`)
 }

@@ -53,11 +53,13 @@ func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, er
 	if err = s.recordable(a); err != nil {
 		return a, err
 	}
-	if err = requireReason(a, p.RequireReason); err != nil {
-		return a, err
-	}
-	if err = requireGuard(a, p.RequireGuard); err != nil {
-		return a, err
+	if c.Op.Effect.Writes() {
+		if err = requireReason(a, p.RequireReason); err != nil {
+			return a, err
+		}
+		if err = requireGuard(a, p.RequireGuard); err != nil {
+			return a, err
+		}
 	}
 	a.Tagged, a.Fields = a.Conditions.tagged(a.Bound), a.Bound.Fields
 	if a.Tagged && a.Fields != nil {
@@ -137,11 +139,13 @@ func (s *Service) Audited(op *ops.Operation) bool {
 // recordable returns an error if the call could not be recorded and so must not run. It returns nil
 // if the row is not audited.
 func (s *Service) recordable(a Accepted) error {
-	if err := s.Kept.Writable(); err != nil && a.Op.Effect.Writes() && !a.DryRun() {
-		failed := problem.New(schema.Unavailable, "The key of the store is another one, and nothing is changed "+
-			"without the store. An administrator must restore the key file; GET /readyz tells which one.")
-		failed.RetryAfter, failed.Cause = problem.StoreRetry, err
-		return failed
+	if a.Op.Effect.Writes() && !a.DryRun() {
+		if err := s.Kept.Writable(); err != nil {
+			failed := problem.New(schema.Unavailable, "The key of the store is another one, and nothing is changed "+
+				"without the store. An administrator must restore the key file; GET /readyz tells which one.")
+			failed.RetryAfter, failed.Cause = problem.StoreRetry, err
+			return failed
+		}
 	}
 	if !s.Audited(a.Op) {
 		return nil

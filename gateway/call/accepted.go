@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"adgateway/gateway/change"
@@ -54,6 +55,12 @@ type Local struct {
 	Streamers map[string]Streamer
 }
 
+// Add adds rows without a script.
+func (l Local) Add(more Local) {
+	maps.Copy(l.Handlers, more.Handlers)
+	maps.Copy(l.Streamers, more.Streamers)
+}
+
 // Check returns a fault for each row without a script that has neither a handler nor a streamer.
 func (l Local) Check(table []*ops.Operation) (faults []error) {
 	for _, op := range table {
@@ -71,6 +78,19 @@ func (a Accepted) DryRun() bool { return a.Bound != nil && a.Bound.Text(ops.DryR
 // Reads reports whether the caller may read the object of the call.
 func (a Accepted) Reads() bool {
 	return !a.Op.Effect.Writes() || change.SightOf(a.Principal).Reads(a.Op)
+}
+
+// Columns returns the names of the members of the records, in order, if the answer is a list. It
+// returns nil for all other rows.
+func (a Accepted) Columns() []string {
+	if a.Op.Reply.Mark != ops.List || a.Fields == nil {
+		return nil
+	}
+	columns := a.Fields.Shown()
+	if a.Tagged {
+		columns = append(columns, schema.TagMember)
+	}
+	return columns
 }
 
 // Parse waits until the document of the call may be parsed. The caller must call done.

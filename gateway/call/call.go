@@ -61,11 +61,20 @@ type Call struct {
 
 // Wants are the formats of answers that a caller can take.
 type Wants struct {
-	// Accepts reports whether the caller accepts a media type. If nil, the caller accepts all.
-	Accepts func(media string) bool
-	// Prefers reports whether the caller asks for a media type or its kind by name, as a web page does for an
-	// image. If nil, the caller names none.
+	// Best returns the media type that the caller wants most, or "" if it accepts none of them. If two
+	// are equal, it returns the first. If nil, the caller accepts all.
+	Best func(offers ...string) string
+	// Prefers reports whether the caller names a media type or its kind, as a web page does for an
+	// image. If nil, it names none.
 	Prefers func(media string) bool
+}
+
+// BestOf returns the media type to answer with, or "" if the caller accepts none of them.
+func (w Wants) BestOf(offers ...string) string {
+	if w.Best == nil {
+		return offers[0]
+	}
+	return w.Best(offers...)
 }
 
 // Outer is a running call that makes other calls as its parts. The parts share its policy, key and
@@ -170,10 +179,11 @@ type Answer struct {
 	Audited  schema.Code // code for log and audit that the answer must not show; empty if none
 }
 
-// Page is the position of an answer in a list.
+// Page describes the records of a list. It is zero for other answers.
 type Page struct {
-	Next  string // cursor of the next page; empty if this is the last
-	Total *int   // number of records of all pages; nil if not requested
+	Columns []string // names of the records' members, in order
+	Next    string   // cursor of the next page; empty if this is the last
+	Total   *int     // number of records of all pages; nil if not requested
 }
 
 // Kept is the stored answer to an earlier call.
@@ -194,7 +204,8 @@ type Document struct {
 
 // A Sink takes the records of a list that is too long to be held in memory while the script runs.
 type Sink interface {
-	// Take takes rendered records, separated by commas. After the first call the answer can only be a success.
-	// Take fails if the client's connection fails.
-	Take(records []byte) error
+	// Take takes rendered records, separated by commas, and the names of their members, which are the
+	// same in each call. From the second call on, a comma precedes the records. After the first call
+	// the answer can only be a success. Take fails if the client's connection does.
+	Take(columns []string, records []byte) error
 }

@@ -78,7 +78,7 @@ func notBegun(r *request, why error) error {
 		return unrecorded(why)
 	case errors.Is(why, quota.ErrSpent):
 		return r.spending.Overspent(r.ctx)
-	case r.service.Clustered:
+	case r.service.clustered():
 		return write.NotLeading(why)
 	case r.claimed() != nil:
 		return idempotency.Unavailable(why)

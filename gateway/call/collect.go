@@ -209,7 +209,7 @@ func (c *Collector) flush() error {
 		}
 		c.streaming = true
 	}
-	err := c.To.Take(c.rendered.Bytes())
+	err := c.To.Take(c.call.Columns(), c.rendered.Bytes())
 	if c.rendered.Cap() > StreamMemory {
 		c.rendered = bytes.Buffer{} // release the memory
 	}
@@ -222,7 +222,7 @@ func (c *Collector) flush() error {
 func (c *Collector) answer(result *ps.Result) (Answer, error) {
 	answer := Answer{
 		Output: c.sentence(result), Count: c.records, Effect: result.Effect, Server: result.Server,
-		Page:     Page{Next: c.page.next, Total: c.page.total},
+		Page:     Page{Columns: c.call.Columns(), Next: c.page.next, Total: c.page.total},
 		Warnings: slices.Concat(result.Warnings, c.warnings, c.call.Unread), Secret: c.call.Bound.Generated,
 	}
 	if c.streaming {

@@ -50,8 +50,12 @@ func conditionOf(header string, lines []string) (*etag.Condition, error) {
 	}
 	condition, err := etag.Parse(lines)
 	if err != nil {
-		failed := problem.New(schema.InvalidRequest, "%s %s.", header, err)
-		failed.Details = []problem.Detail{{Field: header, Message: err.Error()}}
+		wrong := err.Error()
+		if errors.Is(err, etag.ErrMalformed) {
+			wrong += "; " + shownValue(strings.Join(lines, ", ")) + " was sent"
+		}
+		failed := problem.New(schema.InvalidRequest, "%s %s.", header, wrong)
+		failed.Details = []problem.Detail{{Field: header, Message: wrong}}
 		return nil, failed
 	}
 	return &condition, nil
@@ -127,7 +131,7 @@ func requireGuard(a Accepted, scopes []identity.Scope) error {
 // requireReason refuses changes without a reason if their row requires one, and their dry runs, because the
 // plan shows the reason. A part of a call needs no reason, because the whole call had to give one.
 func requireReason(a Accepted, required []string) error {
-	if a.For != nil || !a.Op.Effect.Writes() || a.Op.Protocol != nil || a.Bound.Has(ops.ReasonName) {
+	if a.For != nil || a.Op.Protocol != nil || a.Bound.Has(ops.ReasonName) {
 		return nil
 	}
 	if !RequiresReason(a.Op, required) {

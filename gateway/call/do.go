@@ -211,10 +211,8 @@ func (r *reading) begun() error {
 // succeeded. If to is nil, all records are held in memory.
 func (s *Service) Collector(ctx context.Context, a Accepted, to Sink, begun func() error) *Collector {
 	collecting := Collecting{To: to, Above: s.StreamAbove, Begun: begun}
-	if s.Amend != nil {
-		collecting.Amend = func(batch json.RawMessage) json.RawMessage {
-			return s.Amend(ctx, a.Op.Reply.Shape, batch)
-		}
+	if amend := s.Amend[a.Op.Reply.Shape]; amend != nil {
+		collecting.Amend = func(batch json.RawMessage) json.RawMessage { return amend(ctx, batch) }
 	}
 	return newCollector(a, collecting)
 }

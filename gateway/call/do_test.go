@@ -43,10 +43,14 @@ func newService(r *runner) *Service {
 	log.SetOutput(io.Discard)
 	limit := []ps.Param{{Name: "AllowedOU", Type: "string[]"}}
 	scripts := []ps.Script{{Name: opstest.Find("user.get").Script, Params: limit}}
-	return &Service{
+	s, err := New(Options{
 		Table: NewTable(ops.Table(), scripts), Runner: r, Log: log, StreamAbove: 1 << 20,
 		Gateways: func() int { return 1 },
+	})
+	if err != nil {
+		panic(err) // nothing is stored, so nothing can fail
 	}
+	return s
 }
 
 var policy = Policy{ReadLimit: time.Minute, ListLimit: 2 * time.Minute, WriteLimit: 3 * time.Minute}

@@ -32,8 +32,8 @@ type callerLimits struct {
 	Names  []string `json:"names"`
 }
 
-// WhoAmI answers with the caller's name, scopes and limits.
-func WhoAmI(_ context.Context, a Accepted) (Answer, error) {
+// whoAmI answers with the caller's name, scopes and limits.
+func whoAmI(_ context.Context, a Accepted) (Answer, error) {
 	p := a.Principal
 	list := func(items []string) []string { return append([]string{}, items...) }
 	shown := shownCaller{
@@ -49,12 +49,12 @@ func WhoAmI(_ context.Context, a Accepted) (Answer, error) {
 	return a.Answer("The credential is the "+p.String()+".", shown), nil
 }
 
-// ShowPlan returns the handler that shows a plan.
-func ShowPlan(s *Service) Handler {
-	return func(ctx context.Context, a Accepted) (Answer, error) { return showPlan(ctx, s, a) }
+// showPlan returns the handler that shows a plan.
+func showPlan(s *Service) Handler {
+	return func(ctx context.Context, a Accepted) (Answer, error) { return answerPlan(ctx, s, a) }
 }
 
-func showPlan(ctx context.Context, s *Service, a Accepted) (Answer, error) {
+func answerPlan(ctx context.Context, s *Service, a Accepted) (Answer, error) {
 	found, err := s.Plans.Known(ctx, plan.Wanted{
 		ID: a.Bound.Text(ops.PlanID), Caller: a.Principal, OfOthers: s.Policy().PlansOfOthers,
 	})

@@ -44,6 +44,15 @@ func (p *Policy) Check() error {
 		"BulkLimit": int64(p.BulkLimit), "StaleDays": int64(p.StaleDays), "PlanLife": int64(p.PlanLife),
 		"Protocols.ChallengeTTL": int64(p.Protocols.ChallengeTTL), "Protocols.Budget": int64(p.Protocols.Budget),
 	})}
+	for setting, scopes := range map[string][]identity.Scope{
+		"http.requireGuard": p.RequireGuard, "http.requireKey": p.RequireKey,
+	} {
+		for _, scope := range scopes {
+			if _, err := identity.ParseScopes([]string{string(scope)}); err != nil {
+				faults = append(faults, fmt.Errorf("%s: %w", setting, err))
+			}
+		}
+	}
 	for _, pattern := range p.RequireReason {
 		if !ops.MatchesAny(pattern) {
 			const unknown = "reason.required: no operation that takes a reason is called %q"

@@ -41,7 +41,7 @@ type conclusion struct {
 // close stores the end of a call. The audit's outcome of a change is written at the same time,
 // except in a cluster, where the outcome may depend on values that other gateways have stored.
 func (c *conclusion) close(answer Answer, err error) write.Closed {
-	if !c.service.Clustered {
+	if !c.service.clustered() {
 		if put := outcomes(c.request, c.status(answer, err), false); put != nil {
 			c.written = make(chan error, 1)
 			go func() { c.written <- put() }()

@@ -61,7 +61,7 @@ func (r *request) perform() (Answer, error) {
 	if err := r.mayTake(); err != nil {
 		return Answer{}, err
 	}
-	defer func() { r.service.Room.Take(r.Principal.Identity().String(), r.run.Bytes()) }()
+	defer func() { r.service.Bounds.Room.Take(r.Principal.Identity().String(), r.run.Bytes()) }()
 	var err error
 	if r.spending, err = r.service.Ledger.Reserve(r.ctx, r.Principal, r.Bound, r.policy.BulkLimit); err != nil {
 		return Answer{}, err
@@ -83,7 +83,7 @@ const roomRetry = time.Minute
 // mayTake refuses a change if the caller has used up its share of the disk, so that there is room for other
 // callers.
 func (r *request) mayTake() error {
-	err := r.service.Room.Admit(r.Principal.Identity().String())
+	err := r.service.Bounds.Room.Admit(r.Principal.Identity().String())
 	var full *bounds.Full
 	if !errors.As(err, &full) {
 		return err
@@ -225,9 +225,10 @@ func (r *request) answerLocally() (Answer, error) {
 	answer, err := r.service.Local.Handlers[r.Op.ID](r.ctx, r.local(nil))
 	r.shown, r.server = answer.ChangeID, answer.Server
 	if err != nil {
-		answer = Answer{}
+		return Answer{}, err
 	}
-	return answer, err
+	answer.Columns = r.Columns()
+	return answer, nil
 }
 
 // local returns the call for a handler without a script. leave frees the caller's request slot; it

@@ -96,13 +96,48 @@ func (b Bounds) seeObject(shape *schema.Shape, i int, object *ps.Intended) bool 
 			inside = inside || b.Within(c.After)
 		}
 	}
-	isGroup := shape == schema.Group || schema.ShowsMembers(shape) && i == 0
-	if !isGroup || len(b.limits.Groups) == 0 {
+	if len(b.limits.Groups) == 0 || !isGroup(shape, i, object) {
 		return inside
 	}
 	return b.isGroup(dn) || slices.ContainsFunc(b.limits.Groups, func(group string) bool {
-		return strings.EqualFold(group, object.Account) || strings.EqualFold(strings.Trim(group, "{}"), object.GUID)
+		return strings.EqualFold(group, object.Account) ||
+			strings.EqualFold(strings.Trim(group, "{}"), object.GUID) ||
+			strings.HasPrefix(group, sidPrefix) && slices.Contains(object.Names, group)
 	})
+}
+
+// nameOf returns the distinguished name of an object before the change. If the change moved the object
+// into the limits, it returns the name after the move, because the former place is hidden.
+func (b Bounds) nameOf(shape *schema.Shape, object *ps.Intended) string {
+	dn := object.DN
+	if dn == "" {
+		dn = NameOfNew(shape, object)
+	}
+	if b.Within(dn) {
+		return dn
+	}
+	for _, c := range object.Changes {
+		if c.Name != Parent || !b.Within(c.After) {
+			continue
+		}
+		if rdn, below := strings.CutSuffix(dn, c.Before); below {
+			return rdn + c.After
+		}
+		return c.After
+	}
+	return dn
+}
+
+// sidPrefix begins the SIDs of groups.
+const sidPrefix = "S-1-"
+
+// isGroup reports whether the i-th object of a change is a group. Changes recorded by earlier versions
+// do not name the class, but show it by their shape and by the members that change.
+func isGroup(shape *schema.Shape, i int, object *ps.Intended) bool {
+	return object.Class == "group" || shape == schema.Group || schema.ShowsMembers(shape) && i == 0 ||
+		slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool {
+			return c.Name == Member || strings.HasPrefix(c.Name, MemberPrefix)
+		})
 }
 
 // objectFields are the fields whose values are names of other objects.

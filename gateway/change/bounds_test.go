@@ -28,6 +28,14 @@ func TestWhoMaySeeAChange(t *testing.T) {
 	record := with("www.x", "ttl www.x A 10.0.0.1", "1", "2")
 	aUser, staff := made("user.update", "", ps.Intended{DN: sales}), ps.Intended{DN: sales, Account: "Staff"}
 	vpn := identity.Limits{Groups: []string{"vpn"}}
+	member := func(account string) ps.Intended {
+		group := with(sales, change.Member, "False", "True")
+		group.Account = account
+		return group
+	}
+	nested := ps.Intended{DN: other, Account: "Staff", Class: "group"}
+	person := ps.Intended{DN: other, Class: "user"}
+	unit := ps.Intended{DN: "OU=a,DC=x", Class: "organizationalUnit"}
 	inSales := identity.Limits{OUs: []string{"OU=Sales,DC=x"}}
 	for name, c := range map[string]struct {
 		limits identity.Limits
@@ -44,6 +52,15 @@ func TestWhoMaySeeAChange(t *testing.T) {
 		"the group":        {vpn, made("group.update", "", ps.Intended{DN: sales, Account: "VPN"}), true},
 		"another group":    {vpn, made("group.update", "", staff), false},
 		"a user, groups":   {vpn, aUser, true},
+		"copied":           {vpn, made("membership.copy", "", member("VPN"), person), true},
+		"copied elsewhere": {vpn, made("membership.copy", "", member("VPN"), person, member("Staff")), false},
+		"a member":         {vpn, made("membership.addMembers", "", member("VPN"), person), true},
+		"a nested group":   {vpn, made("membership.addMembers", "", member("VPN"), nested), false},
+		"of a group":       {vpn, made("membership.add", "", member("VPN"), nested), false},
+		"restored":         {vpn, made("bin.restore", "", person), true},
+		"a restored group": {vpn, made("bin.restore", "", nested), false},
+		"a tree":           {vpn, made("ou.delete", "", unit, person), true},
+		"a group in it":    {vpn, made("ou.delete", "", unit, nested), false},
 		"the zone":         {identity.Limits{Zones: []string{"X"}}, made("a.create", "x", record), true},
 		"another zone":     {identity.Limits{Zones: []string{"y"}}, made("a.create", "x", record), false},
 		"the name":         {identity.Limits{Names: []string{"www.x"}}, made("a.create", "x", record), true},
@@ -68,6 +85,69 @@ func TestNamesOutsideAreHidden(t *testing.T) {
 	c = change.Change{Attribute: "l", Before: json.RawMessage(`"CN=b,DC=x"`), After: json.RawMessage(`null`)}
 	bounds.Hide(&c)
 	assert.Equal(t, `"CN=b,DC=x" null`, string(c.Before)+" "+string(c.After))
+}
+
+// TestTheFormerPlaceOfAnObjectIsHidden: an object that was moved into the limits is shown where it is now.
+func TestTheFormerPlaceOfAnObjectIsHidden(t *testing.T) {
+	object := func(dn, before, after string) ps.Intended {
+		return ps.Intended{DN: dn, GUID: "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11",
+			Changes: []ps.IntendedChange{{Name: change.Parent, Before: before, After: after}}}
+	}
+	inSales := change.BoundsOf(identity.Limits{OUs: []string{"OU=Sales,DC=x"}})
+	for name, c := range map[string]struct {
+		bounds change.Bounds
+		object ps.Intended
+		want   string
+	}{
+		"moved in":    {inSales, object(`CN=a\,b,OU=Secret,DC=x`, "OU=Secret,DC=x", "OU=Sales,DC=x"), `CN=a\,b,OU=Sales,DC=x`},
+		"written":     {inSales, object("CN=a, OU=Secret,DC=x", "ou=secret,dc=x", "OU=Sales,DC=x"), "OU=Sales,DC=x"},
+		"moved out":   {inSales, object("CN=a,OU=Sales,DC=x", "OU=Sales,DC=x", "OU=Secret,DC=x"), "CN=a,OU=Sales,DC=x"},
+		"no limits":   {change.Bounds{}, object("CN=a,OU=Secret,DC=x", "OU=Secret,DC=x", "OU=Sales,DC=x"), "CN=a,OU=Secret,DC=x"},
+		"moved about": {inSales, object("CN=a,OU=A,OU=Sales,DC=x", "OU=A,OU=Sales,DC=x", "OU=Sales,DC=x"), "CN=a,OU=A,OU=Sales,DC=x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			done := ops.Done{
+				Op: ops.Find(ops.Table(), "user.update"), Intent: &ps.Intent{Objects: []ps.Intended{c.object}},
+			}
+			shown := change.MadeBy(ops.Table(), done, "").Objects(c.bounds, false)
+			assert.Equal(t, c.want, shown[0].DistinguishedName)
+		})
+	}
+}
+
+// TestWhichGivenValuesAreShown: a value that another caller gave is hidden if it may name an object outside
+// the limits.
+func TestWhichGivenValuesAreShown(t *testing.T) {
+	inSales := change.BoundsOf(identity.Limits{OUs: []string{"OU=Sales,DC=x"}})
+	vpn := change.BoundsOf(identity.Limits{Groups: []string{"VPN"}})
+	for name, c := range map[string]struct {
+		bounds           change.Bounds
+		row, param, text string
+		want             bool
+	}{
+		"no limits":       {change.Bounds{}, "user.update", "Manager", "boss", true},
+		"the object":      {inSales, "user.update", "Username", "anna", true},
+		"a text":          {inSales, "user.update", "City", "Rome", true},
+		"nothing":         {inSales, "user.update", "Manager", "", true},
+		"an account":      {inSales, "user.update", "manager", "boss", false},
+		"a GUID":          {inSales, "user.update", "Manager", "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11", false},
+		"a name inside":   {inSales, "user.update", "Manager", "CN=Boss,OU=Sales,DC=x", true},
+		"a name outside":  {inSales, "user.update", "Manager", "CN=Boss,OU=Other,DC=x", false},
+		"an OU inside":    {inSales, "user.update", "OUPath", "OU=A,OU=Sales,DC=x", true},
+		"an OU outside":   {inSales, "user.update", "OUPath", "OU=Other,DC=x", false},
+		"members":         {inSales, "membership.addMembers", "Members", "anna", false},
+		"members by name": {inSales, "membership.addMembers", "Members", "[CN=a,OU=Sales,DC=x CN=b,DC=x]", false},
+		"another's":       {inSales, "membership.copy", "From", "boss", false},
+		"the group":       {vpn, "user.primaryGroup", "GroupName", "vpn", true},
+		"another group":   {vpn, "user.primaryGroup", "GroupName", "Staff", false},
+		"a manager":       {vpn, "user.update", "Manager", "boss", true},
+		"a zone":          {inSales, "a.create", "ZoneName", "x", true},
+		"unknown":         {inSales, "user.update", "Nothing", "x", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.want, c.bounds.ShowsGiven(ops.Find(ops.Table(), c.row), c.param, c.text))
+		})
+	}
 }
 
 // TestUndoable: parts that were undone do not count, and a change cannot be undone if the row that would undo

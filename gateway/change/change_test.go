@@ -159,6 +159,56 @@ func TestMembershipsAreComparedByIdentity(t *testing.T) {
 	}
 }
 
+// TestMembersAreComparedByIdentity: a plan of several members, or of one, holds if a member was renamed
+// or moved since. It does not hold for another object that has taken the member's name.
+func TestMembersAreComparedByIdentity(t *testing.T) {
+	const group, anna, bert = "CN=Staff,DC=x", "CN=Anna,OU=a,DC=x", "CN=Bert,OU=a,DC=x"
+	several := func(annaGUID, annaDN, bertGUID, bertDN string) *ps.Intent {
+		return &ps.Intent{Objects: []ps.Intended{
+			{GUID: "1", DN: group, Changes: []ps.IntendedChange{
+				{Name: change.MemberPrefix + annaGUID, Before: "False", After: "True"},
+				{Name: change.MemberPrefix + bertGUID, Before: "True", After: "False"},
+			}},
+			{GUID: annaGUID, DN: annaDN}, {GUID: bertGUID, DN: bertDN},
+		}}
+	}
+	single := func(guid, dn string) *ps.Intent {
+		return &ps.Intent{Objects: []ps.Intended{
+			{GUID: "1", DN: group, Changes: []ps.IntendedChange{{Name: change.Member, Before: "False", After: "True"}}},
+			{GUID: guid, DN: dn},
+		}}
+	}
+	both := several("2", anna, "3", bert)
+	for name, c := range map[string]struct {
+		was, now *ps.Intent
+		want     []string
+	}{
+		"unchanged":        {both, both, nil},
+		"one renamed":      {both, several("2", "CN=Änne,OU=a,DC=x", "3", bert), nil},
+		"both moved":       {both, several("2", "CN=Anna,OU=b,DC=x", "3", "CN=Bert,OU=b,DC=x"), nil},
+		"names exchanged":  {both, several("2", bert, "3", anna), nil},
+		"single, renamed":  {single("2", anna), single("2", "CN=Änne,OU=a,DC=x"), nil},
+		"another Anna":     {both, several("4", anna, "3", bert), []string{`member: null, "2"`, `member: "CN=Anna,OU=a,DC=x", null`}},
+		"single, another":  {single("2", anna), single("4", anna), []string{`member: null, "2"`, `member: "CN=Anna,OU=a,DC=x", null`}},
+		"a member already": {both, &ps.Intent{Objects: []ps.Intended{{GUID: "1", DN: group, Changes: both.Objects[0].Changes[1:]}, both.Objects[1], both.Objects[2]}}, []string{`member: null, "CN=Anna,OU=a,DC=x"`}},
+		"all done by others": {both, &ps.Intent{Objects: []ps.Intended{{GUID: "1", DN: group}, {GUID: "2", DN: "CN=Änne,OU=a,DC=x"}, both.Objects[2]}},
+			[]string{`member: null, "CN=Änne,OU=a,DC=x"`, `member: "CN=Bert,OU=a,DC=x", null`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			planned := change.Of(change.Announcement{Intent: c.was, Shape: schema.MemberChange})
+			before := lines(planned)
+			now := change.Announcement{Intent: c.now, Shape: schema.MemberChange}
+			named := now.Named(planned, c.was)
+			var got []string
+			for _, d := range change.Drift(named, now.Against(named)) {
+				got = append(got, d.Field+": "+string(d.Expected)+", "+string(d.Found))
+			}
+			assert.Equal(t, c.want, got)
+			assert.Equal(t, before, lines(planned), "the plan is not changed")
+		})
+	}
+}
+
 // TestAKeptPlanHasNotDrifted: a plan that is stored as JSON and read back has not drifted.
 func TestAKeptPlanHasNotDrifted(t *testing.T) {
 	intent := &ps.Intent{Objects: []ps.Intended{{GUID: "1", DN: "CN=a,DC=x", Changes: []ps.IntendedChange{

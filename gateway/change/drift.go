@@ -67,6 +67,45 @@ func inOrderOf(planned, found []Object) []Object {
 	return slices.SortedStableFunc(slices.Values(found), func(a, b Object) int { return at(a) - at(b) })
 }
 
+// Named returns the objects of a plan that was made from the announcement was, with the names that
+// the members have in this announcement. A member that is no longer announced keeps its name, unless
+// another object has the name now: then the GUID stands for the member. The plan is not changed.
+func (a Announcement) Named(planned []Object, was *ps.Intent) []Object {
+	planned = slices.Clone(planned)
+	for i := range planned {
+		if !joins(planned[i]) {
+			continue
+		}
+		planned[i].Changes = slices.Clone(planned[i].Changes)
+		for n := range planned[i].Changes {
+			if c := &planned[i].Changes[n]; c.Kind == schema.SetsMember {
+				c.Before, c.After = a.memberNow(c.Before, was), a.memberNow(c.After, was)
+			}
+		}
+	}
+	return planned
+}
+
+// memberNow returns the current name of the member that value names in a plan made from was.
+func (a Announcement) memberNow(value json.RawMessage, was *ps.Intent) json.RawMessage {
+	var dn string
+	if json.Unmarshal(value, &dn) != nil || dn == "" {
+		return value
+	}
+	i := slices.IndexFunc(was.Objects, func(o ps.Intended) bool { return o.DN == dn })
+	if i < 0 {
+		return value
+	}
+	guid := was.Objects[i].GUID
+	if now := a.nameOf(guid); now != guid {
+		return text(now)
+	}
+	if slices.ContainsFunc(a.Intent.Objects, func(o ps.Intended) bool { return o.DN == dn }) {
+		return text(guid)
+	}
+	return value
+}
+
 // Against returns the objects of an announcement for comparison with a plan. A planned object that
 // already has its planned values is included, without changes.
 func (a Announcement) Against(planned []Object) []Object {

@@ -62,12 +62,11 @@ func (m Made) Objects(bounds Bounds, whole bool) []ShownObject {
 	all := []ShownObject{}
 	for i := range m.Intent.Objects {
 		object := &m.Intent.Objects[i]
-		shown := ShownObject{DistinguishedName: object.DN, Changes: m.Values(bounds, object, nil)}
+		shown := ShownObject{
+			DistinguishedName: bounds.nameOf(m.Op.Reply.Shape, object), Changes: m.Values(bounds, object, nil),
+		}
 		if object.GUID != "" {
 			shown.GUID = &object.GUID
-		}
-		if object.DN == "" {
-			shown.DistinguishedName = NameOfNew(m.Op.Reply.Shape, object)
 		}
 		if whole && len(object.Image) > 0 && string(object.Image) != "null" && bounds.None() {
 			shown.Image = object.Image

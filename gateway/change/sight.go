@@ -114,12 +114,19 @@ func (b Bounds) Hold(op *ops.Operation, about About) (within, known bool) {
 		return b.holdNames(about)
 	case len(about.Names) == 0:
 		return false, false
-	case len(b.limits.Groups) > 0 && (op.Reply.Shape == schema.Group || op.Reply.Shape == schema.Membership):
+	case len(b.limits.Groups) > 0 && mayNameGroups(op):
 		if !slices.ContainsFunc(about.Names, b.isGroup) { // limits may also name groups in other ways
 			return false, false
 		}
 	}
 	return !slices.ContainsFunc(about.Names, func(dn string) bool { return !b.Within(dn) }), true
+}
+
+// mayNameGroups reports whether objects of a row's calls may be groups.
+func mayNameGroups(op *ops.Operation) bool {
+	shape := op.Reply.Shape
+	return shape == schema.Group || schema.ShowsMembers(shape) || shape == schema.CopiedGroup ||
+		shape == schema.RestoredObject || shape == schema.OU && op.Effect == ops.Delete
 }
 
 // isGroup reports whether a distinguished name is the name of a group to which the caller is limited.
@@ -150,6 +157,24 @@ func (s Sight) SeeCall(c Call) bool {
 		return s.Answered(c.Row) && (within || !known)
 	}
 	return s.Reads(c.Row) && within && known
+}
+
+// ShowsGiven reports whether the value that another caller gave for a parameter of a row may be shown,
+// given that the objects of the call may be. If limits apply, the name of another object, such as a
+// manager, may be shown only if it is a distinguished name within the limits. Whether other names are
+// within the limits is unknown.
+func (b Bounds) ShowsGiven(op *ops.Operation, name, value string) bool {
+	p := op.Param(name)
+	if p == nil || p.Path != "" || value == "" || b.Free(op.Lane) || !schema.NamesObjects(p.Kind) {
+		return true
+	}
+	if p.Group && len(b.limits.Groups) > 0 {
+		return slices.ContainsFunc(b.limits.Groups, func(group string) bool {
+			return strings.EqualFold(group, value)
+		})
+	}
+	_, isPath := schema.NamesPath(p.Kind, value)
+	return len(b.limits.OUs) == 0 || isPath && b.Within(value)
 }
 
 func (b Bounds) holdNames(about About) (within, known bool) {

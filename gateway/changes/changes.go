@@ -73,7 +73,7 @@ type Record struct {
 	Fields   []string  `json:"fields,omitempty"` // fields that it undoes; empty for all
 	UndoneBy []Undoing `json:"undoneBy,omitempty"`
 	Plan     string    `json:"plan,omitempty"`
-	Key      string    `json:"key,omitempty"`   // name of the call's key in the store; empty if it has none
+	Key      string    `json:"key,omitempty"`   // name of a running call's key in the store; empty if it has none
 	Batch    string    `json:"batch,omitempty"` // id of the first change made by the same request
 
 	Degraded bool `json:"degraded,omitempty"` // by an earlier version, without the shared store

@@ -113,8 +113,8 @@ func (h *History) removeSurplus(
 	return size, h.trimLog(ctx, oldest)
 }
 
-// removedAtOnce is the number of records that one batch removes. Changes wait while the batch is
-// written.
+// removedAtOnce is the number of records, or of entries of [Log], that one batch removes. Changes wait
+// while the batch is written.
 const removedAtOnce = 100
 
 // byCaller returns the records of each caller, oldest first, and their total size.
@@ -227,9 +227,9 @@ func (h *History) trimLog(ctx context.Context, oldest string) error {
 		through = max(through, a.Position.Sequence)
 		return true
 	})
-	if err != nil || through < first {
-		return err
+	for err == nil && first <= through {
+		first += min(removedAtOnce, through-first+1)
+		_, err = h.store.Store.Apply(ctx, store.Change{Log: Log, Through: first - 1})
 	}
-	_, err = h.store.Store.Apply(ctx, store.Change{Log: Log, Through: through})
 	return err
 }

@@ -15,10 +15,10 @@ import (
 	"adgateway/gateway/journal/journaltest"
 )
 
-// TestRandomFaultsKeepTheInvariants: random faults of every kind never violate the invariants. At
-// most one gateway is certain to lead, no script begins to write to an object with another open
-// attempt, each attempt is closed once, and the log has everything that was acknowledged. In the
-// end all gateways agree, and nothing is open.
+// TestRandomFaultsKeepTheInvariants: random faults of every kind never violate the invariants. At most one
+// gateway is certain to lead, no script begins to write to an object with another open attempt, each attempt
+// is closed once, and the log contains every acknowledged entry. In the end all gateways agree, and nothing
+// is open.
 func TestRandomFaultsKeepTheInvariants(t *testing.T) {
 	seeds := 10
 	if testing.Short() {

@@ -35,7 +35,7 @@ func (m *Member) Begin(limit time.Duration) (*Run, error) {
 	return r, nil
 }
 
-// Store calls store and returns its error. store must return nil if the attempt is stored.
+// Store calls store and returns its error. store must return nil only if the attempt is stored.
 func (r *Run) Store(store func() error) error {
 	r.sent, r.stored = r.m.now(), moment{}
 	err := store()

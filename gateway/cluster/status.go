@@ -22,10 +22,11 @@ const (
 
 // Status is a snapshot of a member.
 type Status struct {
-	Role       Role
-	Term       uint64        // highest term seen; 0 if none has begun
-	Leader     string        // name of the leading gateway; empty if unknown
-	Hop        string        // its address for forwarded calls; empty if unknown, or this gateway
+	Role   Role
+	Term   uint64 // highest term seen; 0 if none has begun
+	Leader string // name of the leading gateway; empty if unknown
+	// address of the leader for forwarded calls; empty if it is unknown or this gateway leads
+	Hop        string
 	Leaderless time.Duration // time since a leader was last heard; 0 if the leader is known
 	Position   store.Point   // of the last applied entry
 	Gateways   []Gateway     // the other gateways, by name
@@ -41,7 +42,7 @@ type Status struct {
 type Gateway struct {
 	Name  string
 	Alive bool          // heard within the last few seconds
-	Ahead time.Duration // how far its wall clock is ahead of this one's
+	Ahead time.Duration // how far its wall clock is ahead of this gateway's
 	Beat  Beat          // its last beat; zero if there was none
 }
 
@@ -79,8 +80,8 @@ func (m *Member) Status() Status {
 	return s
 }
 
-// known returns the name of the leading gateway and its address for forwarded calls, or "" for each
-// that is unknown. The caller holds the mutex.
+// known returns the name of the leading gateway and its address for forwarded calls. Each is "" if it is
+// unknown. The caller holds the mutex.
 func (m *Member) known(now time.Time) (name, hop string) {
 	switch {
 	case m.own != 0:

@@ -24,14 +24,13 @@ type Attempts interface {
 	// all open attempts.
 	Lock(open []Attempt)
 
-	// Judge determines the outcome of an attempt, and closes it by a batch that requires the attempt
-	// to be open. It returns nil once the attempt is closed, no matter which gateway closed it. report
-	// is the report of its gateway, or nil if there is none and its script can no longer write.
+	// Judge determines the outcome of an attempt, and closes it by a batch that requires the attempt to be open.
+	// It returns nil once the attempt is closed, no matter which gateway closed it. report is the report of the
+	// attempt's gateway. It is nil if there is no report and the script can no longer write.
 	Judge(ctx context.Context, a Attempt, report *Report) error
 
-	// Raced stores a report next to the verdict of an attempt that was closed without it. It does
-	// nothing if the report is stored already or has led to the verdict, or if there is no such
-	// attempt.
+	// Raced stores a report next to the verdict of an attempt that was closed without the report. It does
+	// nothing if the report is stored already, if the verdict is based on it, or if there is no such attempt.
 	Raced(ctx context.Context, report Report) error
 }
 
@@ -44,8 +43,8 @@ type openCase struct {
 	next   time.Time // not before this time
 }
 
-// Report sends the outcome of a run whose term has passed to the gateway that is the leader now. It repeats
-// that until the leader has stored the report, or this process ends.
+// Report sends the outcome of a run whose term has passed to the current leader. It repeats the report until
+// the leader has stored it, or this process ends.
 func (m *Member) Report(report Report) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

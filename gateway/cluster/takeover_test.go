@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// background makes a change in a goroutine. id returns the id of its attempt, and end waits for its
-// end.
+// background makes a change in a goroutine. id returns the id of the attempt, and end waits until the change
+// has ended.
 func (p *process) background(object string, takes time.Duration) (id func() string, end func() error) {
 	started, ended := make(chan string, 1), make(chan error, 1)
 	p.ended.Go(func() {
@@ -31,7 +31,8 @@ func (p *process) background(object string, takes time.Duration) (id func() stri
 func TestAnAttemptOfADeadProcess(t *testing.T) {
 	const limit = 15 * time.Second
 	for name, c := range map[string]struct {
-		restart time.Duration // when the gateway restarts, after the new leader accepts changes; negative for never
+		// time from when the new leader accepts changes until the gateway restarts; negative for never
+		restart time.Duration
 		judged  time.Duration // when the attempt is judged, after the same moment
 	}{
 		"is judged when all its limits are over":               {-1, goAfterSending + limit + killTakes + settles},

@@ -25,7 +25,7 @@ func (m *Member) tickUntil(ctx context.Context) {
 	}
 }
 
-// tick ends the phase if that is due, and sends the messages that are due.
+// tick ends the phase if its time has come, and sends the messages that are due.
 func (m *Member) tick(ctx context.Context) {
 	now, lanes := m.o.Now(), m.o.Lanes()
 	m.mu.Lock()
@@ -85,7 +85,7 @@ func (m *Member) message(message Message) Message {
 	return message
 }
 
-// hangs reports whether this leader has stopped writing, or one of its scripts does not end. The
+// hangs reports whether this leader has stopped writing, or a script of one of its changes does not end. The
 // caller holds the mutex.
 func (m *Member) hangs(now time.Time) bool {
 	return now.Sub(m.confirmed()) > writerHangs || m.runHangs(now)

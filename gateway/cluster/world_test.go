@@ -16,8 +16,8 @@ import (
 	"adgateway/gateway/journal/journaltest"
 )
 
-// world is a cluster in memory, together with everything that really happens in it. It lives in a
-// bubble of testing/synctest, so its times are exact.
+// world is a cluster in memory, together with everything that really happens in it. It runs in a bubble of
+// testing/synctest, so its times are exact.
 type world struct {
 	t       *testing.T
 	ctx     context.Context
@@ -39,7 +39,7 @@ type truth struct {
 	closed int       // number of times that it was closed
 }
 
-// newWorld returns a cluster of gateways a, b, c and so on. None of them is running.
+// newWorld returns a cluster of gateways a, b, c and so on. No gateway is running.
 func newWorld(t *testing.T, size int) *world {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &world{
@@ -109,7 +109,7 @@ func (w *world) untilReplaced(former *host) (leads *host) {
 	return leads
 }
 
-// until waits for a condition, but no longer than most.
+// until waits for a condition for at most the time most.
 func (w *world) until(most time.Duration, condition func() bool) (took time.Duration) {
 	w.t.Helper()
 	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {

@@ -54,7 +54,7 @@ func (s *Settings) Advice(from map[string]Origin) []string {
 	return out
 }
 
-// advice warns about accounts whose credential is identified by name, because a later account may
+// advice warns about accounts whose credential is identified by name, because another credential may later
 // get the name of a removed one.
 func (a ACME) advice() (out []string) {
 	for _, one := range a.Inherited() {

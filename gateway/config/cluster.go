@@ -31,8 +31,8 @@ type Engine struct {
 	Monitor  string
 }
 
-// LogBytes returns the number of bytes of its space that the log of a cluster may take. The node's
-// own records need the rest.
+// LogBytes returns the number of bytes of its space that the log of a cluster may take. The rest is for the
+// node's own records.
 func (e Engine) LogBytes() int64 { return e.MaxStore / 2 }
 
 func clusterRows() []Row {

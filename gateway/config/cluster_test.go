@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/config/configtest"
 )
 
-// TestClusterSettingsFitTogether: contradictory cluster settings are refused where one of them is
-// set.
+// TestClusterSettingsFitTogether: contradictory cluster settings are refused with the place where one of them
+// is set.
 func TestClusterSettingsFitTogether(t *testing.T) {
 	const gateway = "cluster:\n  listen: :7443\n"
 	for name, c := range map[string]struct{ text, want string }{
@@ -50,8 +50,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSettingsOfAnEarlierVersion: each source may still contain them, with a message about their
-// replacement. The migration reads the former cluster from them.
+// TestSettingsOfAnEarlierVersion: each source may still contain settings of an earlier version, which cause a
+// message about their replacement. The migration reads the former cluster from them.
 func TestSettingsOfAnEarlierVersion(t *testing.T) {
 	src := config.Sources{
 		Name: "x.yaml", Text: []byte(

@@ -111,7 +111,8 @@ func TestLimitsMayBeNone(t *testing.T) {
 	}
 }
 
-// TestNamesInOneText: several names in one string are refused, and the error shows them as a list.
+// TestNamesInOneText: several names in a single string are refused, and the error shows how to write them as
+// a list.
 func TestNamesInOneText(t *testing.T) {
 	for set, want := range map[string]string{
 		"servers.controllers=dc1.corp.example, dc2.corp.example":   `"dc1.corp.example, dc2.corp.example" is not one value: write [dc1.corp.example, dc2.corp.example]`,
@@ -144,7 +145,7 @@ func TestNamesInOneText(t *testing.T) {
 	}
 }
 
-// TestSettingsFitTogether: contradictory settings are refused where one of them is set.
+// TestSettingsFitTogether: contradictory settings are refused with the place where one of them is set.
 func TestSettingsFitTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// AppendAccount returns the text of a settings file with one more item in acme.accounts. It keeps
-// comments. If the file has no ACME settings yet, its text is kept unchanged and only extended.
+// AppendAccount returns the text of a settings file with one more item in acme.accounts. It keeps comments.
+// If the file has no ACME settings yet, the new lines are appended to its unchanged text.
 func AppendAccount(text []byte, a ACMEAccount) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {

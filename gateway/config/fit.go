@@ -12,9 +12,9 @@ import (
 	"adgateway/gateway/attributes"
 )
 
-// misfits returns the contradictions between settings that are valid in themselves. Each error
-// begins with the key of a setting that is not at its default. The sandbox has well-known people
-// and passwords of its own.
+// misfits returns the contradictions between settings that are valid in themselves. Each error begins with
+// the key of a setting that differs from its default. sandbox is true for the sandbox, which has well-known
+// people and passwords.
 func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 	var faults []error
 	fault := func(keys []string, format string, args ...any) {
@@ -82,7 +82,7 @@ func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 	return faults
 }
 
-// loopback reports whether a listen address belongs to this machine only.
+// loopback reports whether a listen address can only be reached from this machine.
 func loopback(listen string) bool {
 	host, _, _ := net.SplitHostPort(listen) // the setting was checked before
 	return ofThisMachine(host)
@@ -118,17 +118,17 @@ func (s *Settings) uselessAccounts() []string {
 
 // File is a file or folder that a gateway opens or creates.
 type File struct {
-	Path, Use string // Use is the setting that names the file, or that names its owner
+	Path, Use string // Use is the setting that names the file, or another file to which it belongs
 	Written   bool   // the gateway writes it; otherwise it only reads it
-	Secret    bool   // anyone who reads it can do everything that the gateway can
+	Secret    bool   // whether anyone who can read the file can do everything that the gateway can
 	Required  bool   // the file must exist
 	Folder    bool   // a folder that only the gateway uses
-	Told      bool   // nothing depends on it; if others may write it, a warning is enough
+	Told      bool   // whether a warning is enough if others may write the file, because nothing depends on it
 }
 
-// Uses returns all files that a gateway with these settings uses, except the programs themselves (its
-// own, and PowerShell). It omits files that are next to one of these files and whose names begin with
-// that file's name. file is the path of the settings file.
+// Uses returns all files that a gateway with these settings uses, except the programs themselves (its own,
+// and PowerShell). It omits files in the same folder whose names begin with the name of one of these files.
+// file is the path of the settings file.
 func (s *Settings) Uses(file string) []File {
 	all := []File{
 		{Path: file, Use: "settings", Secret: true},

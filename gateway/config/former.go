@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Former holds the settings of a cluster of an earlier version. They only affect its migration, and
-// the refusal to start without one.
+// Former holds the settings of a cluster of an earlier version. They only affect the migration of that
+// cluster, and the refusal to start without a migration.
 type Former struct {
 	Name        string // name of the cluster
 	Gateway     string // name of this gateway
@@ -27,7 +27,7 @@ const inFolder = "'adgateway cluster init' and 'adgateway cluster join' keep the
 const hostsOfList = "the nodes and gateways are those of the list that 'adgateway cluster init', 'join' " +
 	"and 'leave' keep"
 
-// formerSettings are settings of an earlier version, with their replacements.
+// formerSettings lists the settings of earlier versions with their replacements.
 var formerSettings = []struct {
 	key, now string
 	take     func(f *Former, text string) // nil if its value is no longer needed
@@ -65,7 +65,7 @@ func (f Former) Advice() []string {
 	return out
 }
 
-// former reads a setting of an earlier version. It returns false if there is none with that key.
+// former reads a setting of an earlier version. It returns false if there was no setting with that key.
 func (r *reader) former(key string, node *yaml.Node, from Origin) (is bool, err error) {
 	for _, s := range formerSettings {
 		if s.key != key {

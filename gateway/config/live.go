@@ -55,8 +55,8 @@ func (l *Live) Fault() error {
 	return l.fault
 }
 
-// Reload loads the sources and puts the changed settings into effect, as far as they may change
-// while the gateway runs. If it fails, nothing has changed.
+// Reload loads the sources and puts the changed settings into effect, as far as they may change while the
+// gateway runs. If it fails, nothing changes.
 func (l *Live) Reload() (Change, error) {
 	src, err := l.read()
 	l.mu.Lock()
@@ -93,9 +93,9 @@ func (l *Live) take(src Sources) (change Change, err error) {
 	return change, nil
 }
 
-// Watch reloads when the file changes, until ctx is done, and reports each result. It reads the
-// file at every interval, and loads a text only after it has read it twice, because an editor may
-// still be writing. It reports each mistake once.
+// Watch reloads when the file changes, until ctx is done, and reports each result. It reads the file at every
+// interval, and loads a text only after reading it twice, because an editor may still be writing. It reports
+// each mistake once.
 func (l *Live) Watch(ctx context.Context, interval time.Duration, report func(Change, error)) {
 	seen, failed := "", 0
 	every.Do(ctx, interval, func() {
@@ -116,8 +116,8 @@ func (l *Live) Watch(ctx context.Context, interval time.Duration, report func(Ch
 	})
 }
 
-// takeSeen puts sources into effect that have already been read. If they were read once more, the
-// text could be incomplete.
+// takeSeen puts into effect sources that have already been read. If the file were read again, its text could
+// be incomplete.
 func (l *Live) takeSeen(src Sources) (Change, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -223,8 +223,8 @@ func TestWatchReloadsTheFile(t *testing.T) {
 	assert.Empty(t, reports, "every change is reported once")
 }
 
-// TestWatchIgnoresATextSeenOnce: only a text that was read twice is loaded, so that an editor may write the
-// file in several steps.
+// TestWatchIgnoresATextSeenOnce: only a text that was read twice is loaded, no matter what an editor writes
+// meanwhile.
 func TestWatchIgnoresATextSeenOnce(t *testing.T) {
 	reads := 0
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -22,8 +22,8 @@ type Sources struct {
 	Spelled     []Spelling // flags that stand for a single setting
 	Flags       []string   // KEY=VALUE
 	Sandbox     bool       // the domain is simulated
-	// Amend changes the loaded settings in ways that KEY=VALUE cannot express. It receives the origin
-	// of each setting by key. It may be nil.
+	// Amend changes the loaded settings in ways that KEY=VALUE cannot express. It gets the origin of each
+	// setting, by key, and may be nil.
 	Amend func(*Settings, map[string]Origin) error
 }
 
@@ -148,7 +148,7 @@ func (r *reader) set(row Row, node *yaml.Node, line int) {
 	}
 }
 
-// internal are prefixes of variables that are not settings but are meant for the processes of the
+// internal lists the prefixes of variables that are not settings but are meant for the processes of the
 // sandbox.
 var internal = []string{variablePrefix + "ENGINE_"}
 

@@ -15,7 +15,7 @@ type Row struct {
 	Default string // as written in the file
 	Doc     string // one sentence
 
-	value value // a live if a change takes effect without a restart
+	value value // of type live if a change takes effect without a restart
 }
 
 // Live reports whether a change takes effect while the gateway runs.
@@ -35,7 +35,7 @@ func (r Row) Variable() string {
 // with secrets masked.
 func (r Row) Value(s *Settings) any { return r.value.get(s, true) }
 
-// complete replaces a duration of 0 by the default, if 0 means the default.
+// complete replaces a duration of 0 with the default if 0 means the default.
 func (r Row) complete(s *Settings) {
 	v := r.value
 	if l, ok := v.(live); ok {

@@ -68,7 +68,7 @@ type HTTP struct {
 	BodyTimeout         time.Duration // time for a client to send the whole request
 	SendTimeout         time.Duration // time for a client to receive 64 KiB
 	IdleTimeout         time.Duration // idle time between two requests of a connection
-	ShutdownTimeout     time.Duration // how long to wait for running requests when the server stops
+	ShutdownTimeout     time.Duration // time limit for running requests to end when the server stops
 
 	MaxConnections           int
 	MaxConnectionsPerAddress int
@@ -229,7 +229,7 @@ func (t Time) Location() *time.Location {
 
 // Names configures the names of objects in a cluster.
 type Names struct {
-	Hold time.Duration // how long a name assigned at one server is not assigned at another
+	Hold time.Duration // how long a name that was assigned at one server is not assigned at another one
 }
 
 // Idempotency configures calls with an Idempotency-Key.
@@ -292,8 +292,8 @@ const (
 	SignInBoth     = "form+kerberos"
 )
 
-// Whether a ticket must be bound to the TLS connection on which it arrives. SwitchOff means that it
-// need not be.
+// The values of the setting whether a ticket must be bound to the TLS connection on which it arrives.
+// SwitchOff means that it need not be.
 const (
 	BindingsRequired = "required"
 	BindingsIfSent   = "ifSent"
@@ -311,7 +311,7 @@ type Role struct {
 	Quota  Quota
 }
 
-// Quota limits each member of a role. Unset values are those for everyone ([Auth]).
+// Quota limits each member of a role. Values that are not set come from [Auth].
 type Quota struct {
 	Rate                  string // empty if unset
 	Concurrency           *int
@@ -338,7 +338,7 @@ type Audit struct {
 
 	KeepFor    time.Duration
 	MaxTotal   int    // MiB
-	AnchorFile string // empty means next to the key file, [AuditOff] means none
+	AnchorFile string // path of the anchor; empty means next to the key file, [AuditOff] means none
 	Checkpoint time.Duration
 	EventLog   string // "off", "changes" or "all"
 
@@ -405,10 +405,11 @@ type Sandbox struct {
 	Domain         string // HOST:PORT of the process that holds the domain; empty means this process
 	TicketFile     string // ticket file of that process
 	GatewayName    string
-	Account        string        // account that the directory counts connections for; empty means all share one
-	Clock          time.Duration // how far the domain's clock is ahead
-	Tokens         []Token
-	Users          []User
+	// account whose connections the directory counts; empty means that all share one account
+	Account string
+	Clock   time.Duration // how far the domain's clock is ahead
+	Tokens  []Token
+	Users   []User
 }
 
 // Token is a bearer token of the sandbox.
@@ -429,7 +430,7 @@ type TokenLimits struct {
 	Names  []string
 }
 
-// User is a user of the sandbox, who sends a name and a password (Basic).
+// User is a caller of the sandbox that sends a name and a password (Basic).
 type User struct {
 	Name     string
 	Password string

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Template returns a settings file that contains every setting, with its default, as a comment.
-// Removing the comment mark sets it. Lines end with newline.
+// Template returns a settings file that contains every setting, with its default, as a comment. Removing a
+// comment mark sets the setting. Lines end with newline.
 func Template(newline string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Settings of adgateway.

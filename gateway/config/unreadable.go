@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// This file guesses the mistake in a file that is not YAML. The parser's errors name its own
-// states, and often the line after the mistake.
+// The code in this file guesses the mistake in a file that is not YAML. It is needed because the parser's
+// errors name internal states, and often the line after the mistake.
 
 var (
 	placedText = regexp.MustCompile(`^line (\d+): `)
 	// quotedPath matches a string in double quotes with a backslash.
 	quotedPath = regexp.MustCompile(`"([^"\\]*(?:\\[^"]*)+)"?`)
-	// badStart matches a value that begins with a character that has a meaning in YAML.
+	// badStart matches a value that begins with a character that has a special meaning in YAML.
 	badStart   = regexp.MustCompile("^\\s*(?:-\\s+)?(?:[A-Za-z.]+:\\s+)?(?:\\[\\s*)?([*@%`&!|>])")
 	openText   = regexp.MustCompile(`:\s+(["'])[^"']*$`)
 	noSpace    = regexp.MustCompile(`^\s*[A-Za-z]+:[^\s/\\]`)
@@ -75,7 +75,7 @@ func advise(lines []string, at int) (line int, advice string) {
 	return 0, ""
 }
 
-// adviceOn explains the mistake in a line. It returns "" if it does not recognise one.
+// adviceOn explains the mistake in a line. It returns "" if it does not recognise a mistake.
 func adviceOn(line string) string {
 	if strings.HasPrefix(strings.TrimSpace(line), "#") {
 		return ""

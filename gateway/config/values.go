@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // for machines without a time zone database, such as those with Windows
+	_ "time/tzdata" // for machines without a time zone database, such as Windows machines
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
@@ -27,8 +27,8 @@ func placed(line int, format string, args ...any) error {
 	return &placedError{line, fmt.Sprintf(format, args...)}
 }
 
-// value parses and formats the values of a setting. The errors of set name the place within the
-// value where that helps. The caller adds key and line.
+// value parses and formats the values of a setting. The errors of set name the place within the value where
+// that helps. The caller adds the key and the line.
 type value interface {
 	set(s *Settings, node *yaml.Node) error
 	allowed() string
@@ -85,13 +85,21 @@ func (v scalar[T]) set(s *Settings, node *yaml.Node) error {
 	}
 	parsed, err := v.parse(node.Value)
 	if err != nil {
-		return fmt.Errorf("%q is not allowed here: it takes %s", node.Value, v.words)
+		var hint advice
+		errors.As(err, &hint) // stays empty if there is none
+		return fmt.Errorf("%q is not allowed here: it takes %s%s", node.Value, v.words, hint)
 	}
 	*v.field(s) = parsed
 	return nil
 }
 
 var errNotAllowed = errors.New("not allowed")
+
+// advice is errNotAllowed for a common mistake. It ends the message, and begins with a full stop.
+type advice string
+
+// Error implements error.
+func (a advice) Error() string { return string(a) }
 
 func text(field func(*Settings) *string) value {
 	return scalar[string]{field, func(t string) (string, error) { return t, nil }, "a text"}
@@ -156,7 +164,7 @@ func number(field func(*Settings) *int, low, high int) value {
 // none is the value that means no limit.
 const none = "none"
 
-// optional is a scalar that may be none, the zero value of its field.
+// optional is a scalar that may be "none", which sets its field to the zero value.
 type optional[T comparable] struct{ scalar[T] }
 
 func (v optional[T]) get(s *Settings, masked bool) any {
@@ -198,13 +206,23 @@ func rate(field func(*Settings) *string) value {
 	}, "requests by second, minute or hour, such as 10/s, 600/m or 5000/h, or none"}}
 }
 
+// unitPattern matches a time in days, which are no unit, or without a unit.
+var unitPattern = regexp.MustCompile(`^([1-9][0-9]{0,5})(d?)$`)
+
 func duration(field func(*Settings) *time.Duration) value {
 	return scalar[time.Duration]{field, func(t string) (time.Duration, error) {
 		d, err := time.ParseDuration(t)
-		if err != nil || d < 0 {
+		switch parts := unitPattern.FindStringSubmatch(t); {
+		case err == nil && d >= 0:
+			return d, nil
+		case parts == nil:
 			return 0, errNotAllowed
+		case parts[2] == "d":
+			days, _ := strconv.Atoi(parts[1]) // has few digits
+			return 0, advice(fmt.Sprintf(". Days are written as hours: %dh", 24*days))
+		default:
+			return 0, advice(fmt.Sprintf(". The unit is missing: write %ss for seconds", parts[1]))
 		}
-		return d, nil
 	}, "a time such as 500ms, 30s, 5m or 4h"}
 }
 

@@ -1,11 +1,10 @@
 // Package credentials stores tokens and users in the store of a cluster, so all gateways know each
 // account at once, and refuse it at once when it is revoked.
 //
-// [Credentials] replace the credential file in [authn.Store]. Every change is a single decision
-// that rewrites the head of the list and appends to [Log], which wakes all gateways. Each gateway
-// holds the accounts in memory, and in a sealed file of its own. While the store cannot be reached,
-// the accounts remain valid for a time. After that everyone is refused until it can be reached
-// again.
+// [Credentials] replaces the credential file in [authn.Store]. Every change is a single decision that
+// rewrites the head of the list and appends to [Log], which wakes all gateways. Each gateway holds the
+// accounts in memory, and in a sealed file of its own. While the store cannot be reached, the accounts remain
+// valid for a time. After that all callers are refused until the store can be reached again.
 package credentials
 
 import (
@@ -31,8 +30,8 @@ import (
 // Kind is the kind of accounts in the store. They are keyed by id.
 const Kind store.Kind = "cred"
 
-// The head of the list is a single value that every change rewrites. So the accounts of a change
-// are consistent, even if others are changed at the same time.
+// The head of the list is a single value that every change rewrites. So two concurrent changes conflict, and
+// the list stays consistent.
 const headKind store.Kind = "auth"
 
 const headKey = "credentials"
@@ -199,9 +198,9 @@ func (l *list) changes(db *store.Sealed) (all []store.Change, err error) {
 		store.Change{Log: Log, Value: note, Expires: db.Now().Add(logLife)}), nil
 }
 
-// Move adds the accounts of a document to a store, and returns their number. It skips accounts that
-// are already in the store, so an interrupted move can be repeated. If other accounts in the store
-// have names, certificates or tokens of the document, nothing is moved, and the error names them.
+// Move adds the accounts of a document to a store, and returns their number. It skips accounts that are
+// already in the store, so an interrupted move can be repeated. If other accounts in the store have the same
+// names, certificates or tokens as accounts of the document, Move changes nothing, and the error names them.
 func Move(ctx context.Context, db *store.Sealed, from *authn.Document) (moved int, err error) {
 	missing := func(list []*authn.Account, known []*authn.Account) (left []*authn.Account) {
 		for _, a := range list {
@@ -256,8 +255,8 @@ type Options struct {
 	Problem func(message string, err error)
 }
 
-// Credentials are the accounts as known to one gateway. There are none before [Credentials.Attach].
-// It is safe for concurrent use.
+// Credentials holds the accounts as known to one gateway. There are none before [Credentials.Attach]. It is
+// safe for concurrent use.
 type Credentials struct {
 	o        Options
 	attached chan struct{} // closed by Attach
@@ -289,7 +288,7 @@ func New(o Options) *Credentials {
 }
 
 // Attach reads the accounts in a store for the first time. It may only be called once. If the store cannot be
-// reached, the accounts come from the copy, regardless of its age.
+// reached, the accounts come from the copy, no matter how old it is.
 func (c *Credentials) Attach(ctx context.Context, db *store.Sealed) error {
 	c.store = db
 	if err := c.refresh(ctx, func() {}); err != nil {
@@ -360,8 +359,8 @@ func (c *Credentials) Follow(ctx context.Context, changed func()) {
 	}
 }
 
-// known reports whether the store has been reached since the start. After that the local replica is
-// read even while the others cannot be asked, because it may contain a revocation.
+// known reports whether the store has been reached since the start. After that the local replica is read even
+// while the other gateways cannot be asked, because the replica may contain a revocation.
 func (c *Credentials) known() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

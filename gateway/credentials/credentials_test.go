@@ -24,7 +24,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// cut is a store that is sometimes unreachable. Reads are then answered as by a mirror.
+// cut is a store that is sometimes unreachable. Reads are then answered from the local replica.
 type cut struct {
 	store.Store
 	off atomic.Bool
@@ -143,8 +143,8 @@ func remove(id string) func(*authn.Document) error {
 	}
 }
 
-// TestARevocationReachesAllGateways: the change itself informs all gateways, so none has to ask.
-// The test ends before any of the polling intervals.
+// TestARevocationReachesAllGateways: the change itself informs all gateways, so they need not poll. The test
+// ends before any polling interval has passed.
 func TestARevocationReachesAllGateways(t *testing.T) {
 	inner := store.NewMemory(nil)
 	var all []*gateway
@@ -179,8 +179,8 @@ func TestARevocationReachesAllGateways(t *testing.T) {
 	callers.Wait()
 }
 
-// TestWithoutTheStore: the accounts remain valid for a time, and then everyone is refused until the
-// store can be reached again.
+// TestWithoutTheStore: the accounts remain valid for a time, and then all callers are refused until the store
+// can be reached again.
 func TestWithoutTheStore(t *testing.T) {
 	inner := store.NewMemory(nil)
 	var now atomic.Int64
@@ -210,8 +210,8 @@ func TestWithoutTheStore(t *testing.T) {
 	require.Eventually(t, func() bool { return g.try(token) == nil }, 3*time.Minute, time.Millisecond)
 }
 
-// TestARevocationThatHasArrivedCounts: a revocation that has arrived counts even while the others
-// cannot be asked, but does not make the accounts any newer.
+// TestARevocationThatHasArrivedCounts: a revocation that has arrived takes effect even while the other
+// gateways cannot be asked, but does not reset the age of the accounts.
 func TestARevocationThatHasArrivedCounts(t *testing.T) {
 	inner := store.NewMemory(nil)
 	g := start(t, inner, Options{Reread: time.Hour, Probe: time.Hour})

@@ -1,7 +1,7 @@
-// Package cursor implements the cursors of lists, which identify where the next page begins. Pages
-// are in the order of objectGUIDs, so a cursor needs no state on the server. It contains the last
-// GUID and a digest of its query. It is opaque to clients, but not secret: a client sees nothing
-// more with another client's cursor.
+// Package cursor implements the cursors of lists, which identify where the next page begins. Pages are in the
+// order of objectGUIDs, so a cursor needs no state on the server. A cursor contains the last GUID and a
+// digest of its query. It is opaque to clients but not secret, because another client's cursor does not let a
+// client see more.
 package cursor
 
 import (

@@ -1,10 +1,9 @@
 // Package engine runs one node of the engine in which several gateways store their shared data:
 // nats-server as a library, with the settings of package stock and no others.
 //
-// [Start] claims the node's folder, opens its streams and listens. [Node.Ready] waits until the
-// node takes part in a cluster that can write. Only cmd/adgateway-engine and tests import this
-// package, because a gateway and its node are two processes: a problem that starves one would
-// starve the other.
+// [Start] claims the node's folder, opens its streams and listens. [Node.Ready] waits until the node takes
+// part in a cluster that can write. Only cmd/adgateway-engine and tests import this package. A gateway and
+// its node are separate processes, so that a problem that starves one does not starve the other.
 package engine
 
 import (
@@ -72,8 +71,7 @@ const pollEvery = 20 * time.Millisecond
 // there is a lot of data, because all streams are opened first (facts J21). ctx only limits the start.
 // The errors are sentences that explain what to do.
 //
-// Unreachable peers are not an error: they are reported in the log, and [Node.Ready] waits for
-// them.
+// Unreachable peers are not an error. They are reported in the log, and [Node.Ready] waits for them.
 func Start(ctx context.Context, o Options) (*Node, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -142,8 +140,8 @@ func serverOptions(o Options, admin nkeys.KeyPair) (*server.Options, error) {
 	return options, nil
 }
 
-// portsAreFree returns an error that names an address that is already in use. The server itself
-// would only log that, and only after it has opened all streams.
+// portsAreFree returns an error that names an address that is already in use. The server itself would only
+// log such an address, and only after opening all streams.
 func portsAreFree(o stock.Options) error {
 	for _, listener := range []struct{ key, address string }{
 		{"engine.listen", o.Listen}, {"engine.cluster", o.ClusterListen}, {"engine.monitor", o.Monitor},
@@ -202,9 +200,9 @@ func (n *Node) Ready(ctx context.Context) error {
 	}
 }
 
-// Administrator connects this process to the node as a user with all rights in the gateways'
-// account, for example to create streams. Nobody else can be that user: its key is created when the
-// node starts, and only accepted within the process.
+// Administrator connects this process to the node as a user with all rights in the gateways' account, for
+// example to create streams. Nobody else can be that user, because its key is created when the node starts
+// and only accepted within the process.
 func (n *Node) Administrator(options ...nats.Option) (*nats.Conn, error) {
 	public, err := n.admin.PublicKey()
 	if err != nil {
@@ -214,9 +212,9 @@ func (n *Node) Administrator(options ...nats.Option) (*nats.Conn, error) {
 	return nats.Connect("", append(all, options...)...)
 }
 
-// SetMembers changes which gateways may connect, and the addresses of the other nodes. It
-// disconnects gateways and nodes that may no longer connect, so Options.TLS must have changed
-// before. A node that has peers keeps at least one.
+// SetMembers changes which gateways may connect, and the addresses of the other nodes. It disconnects
+// gateways and nodes that may no longer connect, so Options.TLS must reflect the change before the call. A
+// node that has peers keeps at least one.
 func (n *Node) SetMembers(members []stock.Member, peers []string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -322,8 +320,8 @@ func (n *Node) ClusterPort() int {
 	return 0
 }
 
-// LeadsCluster reports whether the node leads the cluster and, if so, how many nodes it has heard
-// of.
+// LeadsCluster reports whether the node leads the cluster. If it does, nodes is the number of nodes that it
+// knows.
 func (n *Node) LeadsCluster() (leads bool, nodes int) {
 	if n.single {
 		return true, 1
@@ -343,7 +341,7 @@ func (n *Node) LeadsStream(name string) bool {
 // more than once.
 func (n *Node) Close() {
 	n.once.Do(func() {
-		n.started.Wait() // a server that is shut down earlier would continue to start, and never end
+		n.started.Wait() // a server that is shut down before it has started would continue to start and never end
 		n.server.Shutdown()
 		n.server.WaitForShutdown()
 		n.folder.release()

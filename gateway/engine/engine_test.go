@@ -131,8 +131,8 @@ func TestWhatKeepsANodeFromStarting(t *testing.T) {
 	}
 }
 
-// TestMutualTLS: gateways can only connect with a certificate for a listed name, and nodes can only
-// join with one for a name among the peers (facts J22).
+// TestMutualTLS: gateways can only connect with a certificate for a listed name, and nodes can only join with
+// a certificate for a name among the peers (facts J22).
 func TestMutualTLS(t *testing.T) {
 	ca := newAuthority(t)
 	node, gateway, other := ca.issue(t, "localhost"), ca.issue(t, "gw1.corp.example"), ca.issue(t,
@@ -187,7 +187,7 @@ func TestMutualTLS(t *testing.T) {
 	require.Error(t, connect())
 }
 
-// TestAStockServerIsTheSameNode: nats-server's own start with the printed file gives the same node.
+// TestAStockServerIsTheSameNode: a plain nats-server that is started with the printed file is the same node.
 func TestAStockServerIsTheSameNode(t *testing.T) {
 	ca := newAuthority(t)
 	cert := ca.issue(t, "localhost")

@@ -17,8 +17,8 @@ const (
 	lockFile     = "adgateway-engine.lock"
 )
 
-// identity identifies the owner of a folder's data. A node that opened the folder of another node
-// would vote under a name that has a different memory of earlier votes.
+// identity identifies the owner of a folder's data. A node that opened the folder of another node would vote
+// without knowing its own earlier votes.
 type identity struct {
 	Node    string `json:"node"`
 	Cluster string `json:"cluster"`
@@ -42,8 +42,8 @@ func OwnFolder(path string) (bool, error) {
 	return err == nil, err
 }
 
-// claim creates the folder if it is missing, and ensures that it belongs to this node and no other
-// process has it open.
+// claim creates the folder if it is missing, and fails if it belongs to another node or another process has
+// it open.
 func claim(path string, want identity) (*folder, error) {
 	explain := func(err error) error {
 		return fmt.Errorf("engine.store: %s cannot be used: %w; it must be a folder on a local disk that the "+

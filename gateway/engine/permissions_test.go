@@ -67,7 +67,7 @@ func (c *trusted) join(t *testing.T, name string) {
 	c.ids, c.folders = append(c.ids, id), append(c.folders, f)
 }
 
-// list returns the list of gateways, which is empty if the store fails.
+// list returns the list of gateways, or an empty list if the store fails.
 func (c *trusted) list() trust.Members {
 	m, _ := c.register.Members(context.Background())
 	return m
@@ -132,7 +132,7 @@ func TestWhatAGatewayMayDo(t *testing.T) {
 
 	js, err := jetstream.New(gateway)
 	require.NoError(t, err)
-	// A node that has not heard of a new stream or consumer yet answers that there are no responders.
+	// A node that does not know a new stream or consumer yet answers that there are no responders.
 	heard := func(ask func() error) {
 		t.Helper()
 		var err error
@@ -241,8 +241,8 @@ func TestANodeAnswersAnywhere(t *testing.T) {
 	assert.Contains(t, string(got.Data), "stream_info_response")
 }
 
-// TestWhoMayConnectToANode: a certificate from another authority gets no connection, and neither
-// does one whose name is not on the list, from the moment of its removal.
+// TestWhoMayConnectToANode: a certificate from another authority cannot connect. Neither can one whose name
+// is not on the list, from the moment of its removal.
 func TestWhoMayConnectToANode(t *testing.T) {
 	c, twin := newTrusted(t), newTrusted(t)
 	o := alone(t)

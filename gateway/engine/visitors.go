@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// visitors are the connections that others have made to the node with a certificate. The server
-// only checks a connection when it is made. Its own reload ends connections of gateways, but not
-// those of other nodes.
+// visitors are the connections that others have made to the node with a certificate. The server only checks a
+// connection when it is made. Reloading its configuration ends connections of gateways, but not connections
+// of other nodes.
 type visitors struct {
 	mu     sync.Mutex
 	verify func(tls.ConnectionState) error
@@ -31,7 +31,7 @@ func (v *visitors) watch(c *tls.Config) *tls.Config {
 	return watched
 }
 
-// enter checks a connection and registers it. The list cannot change in between.
+// enter checks a connection and registers it. The list cannot change between the check and the registration.
 func (v *visitors) enter(conn net.Conn, s tls.ConnectionState) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

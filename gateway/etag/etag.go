@@ -1,9 +1,8 @@
 // Package etag creates and compares entity tags (RFC 9110, 8.8 and 13.1).
 //
-// A tag identifies the state of a record: it is a hash of the values that the gateway reads ([New],
-// [Hash.Tag]). So it is the same on every server and every gateway, and a record whose value is
-// changed and changed back has its old tag again. [Parse] reads the headers If-Match and
-// If-None-Match.
+// A tag identifies the state of a record. It is a hash of the values that the gateway reads ([New],
+// [Hash.Tag]). So it is the same on every server and every gateway, and a record whose value is changed and
+// changed back gets its old tag again. [Parse] reads the headers If-Match and If-None-Match.
 package etag
 
 import (
@@ -114,14 +113,14 @@ func cut(text string) (tag Tag, rest string, ok bool) {
 	return Tag{}, "", false
 }
 
-// Match reports whether the condition allows a change of a state, by strong comparison, which a
-// weak tag never passes. tag is empty for an object that does not exist.
+// Match reports whether the condition allows a change of an object with the given tag. It uses strong
+// comparison, which a weak tag never passes. tag is empty for an object that does not exist.
 func (c Condition) Match(tag string) bool {
 	return tag != "" && (c.Any ||
 		slices.ContainsFunc(c.Tags, func(t Tag) bool { return !t.Weak && t.Text == tag }))
 }
 
-// Same reports whether the condition names a state, by weak comparison.
+// Same reports whether the condition names the given tag, by weak comparison.
 func (c Condition) Same(tag string) bool {
 	return tag != "" && (c.Any || slices.ContainsFunc(c.Tags, func(t Tag) bool { return t.Text == tag }))
 }

@@ -1,5 +1,5 @@
-// Package filefault explains the fault of a file that a setting or a flag names, so an
-// administrator knows which setting it is and how to fix it.
+// Package filefault explains errors of files that settings or flags name, so that an administrator knows
+// which setting is at fault and how to fix it.
 package filefault
 
 import (
@@ -30,9 +30,8 @@ const (
 	sharingViolation = syscall.Errno(32)
 )
 
-// Held reports whether an error may mean that another program has a file open, which is only a
-// problem on Windows: a sharing violation or, when a file is to be replaced, an access that is
-// denied.
+// Held reports whether an error may mean that another program has a file open. This is only a problem on
+// Windows, where it causes a sharing violation or, when the file is to be replaced, an access violation.
 func Held(err error) bool { return heldOn(runtime.GOOS, err) }
 
 func heldOn(system string, err error) bool {
@@ -40,9 +39,9 @@ func heldOn(system string, err error) bool {
 	return system == "windows" && (errors.Is(err, sharingViolation) || replaces && errors.Is(err, accessDenied))
 }
 
-// Explain turns a file error into one that names the setting or flag for the file, describes the
-// fault (by error code, never by text), and explains how to fix it. Any other error only gets the
-// name as a prefix. The result wraps err. It is nil if err is nil.
+// Explain turns a file error into an error that names the setting or flag for the file, describes the fault
+// (by error code, never by text), and explains how to fix it. Any other error only gets the name as a prefix.
+// The result wraps err. It is nil if err is nil.
 func Explain(name string, err error) error {
 	if err == nil {
 		return nil
@@ -88,8 +87,8 @@ func Readable(name, path string) error {
 	return Explain(name, err)
 }
 
-// Usable is like [Readable] for a file that is created if it does not exist. It returns an
-// explained error if the file can be neither read nor created in its place. It changes nothing.
+// Usable is like [Readable] for a file that is created if it does not exist. It returns an explained error if
+// the file cannot be read and, in case it does not exist, cannot be created. It changes nothing.
 func Usable(name, path string) error {
 	err := Readable(name, path)
 	if errors.Is(err, fs.ErrNotExist) && fileAbove(path) == "" {
@@ -98,7 +97,7 @@ func Usable(name, path string) error {
 	return err
 }
 
-// where describes facts about a missing file that the path alone does not show, and the remedy.
+// where explains why a file is missing, as far as the path alone does not show the reason, and what to do.
 func where(path string) string {
 	text, remedy := "", ": correct the path"
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +109,7 @@ func where(path string) string {
 	return text + remedy
 }
 
-// fileAbove returns the file that is in the way where the path needs a folder, or "".
+// fileAbove returns the file that exists in place of a folder in the path, or "" if there is none.
 func fileAbove(path string) string {
 	for above := filepath.Dir(path); ; path, above = above, filepath.Dir(above) {
 		info, err := os.Stat(above)

@@ -88,7 +88,7 @@ func slow(n *node) string {
 	return first
 }
 
-// textOf returns the value of a token that must be a string, or a problem.
+// textOf returns the value of a token that must be a string. The second result is a problem, or "".
 func textOf(t *token) (string, string) {
 	switch {
 	case t.kind != tokenText:
@@ -104,7 +104,7 @@ type textForm struct{}
 
 func (textForm) about() string { return "text" }
 
-// leastInside is the minimum length of a text that is searched for inside others, in characters.
+// leastInside is the minimum length, in characters, of a text that is searched for inside of values.
 const leastInside = 3
 
 func (textForm) parse(op Op, t *token) (value, string) {
@@ -192,7 +192,8 @@ func (mustChangeForm) compile(n *node, _ moment) (*clause, []string) {
 // stateForm is a state that can only be tested as "eq true".
 type stateForm struct {
 	clause func(at moment) *clause
-	check  string // empty if the LDAP filter suffices; if it ends with a colon, the moment is appended
+	// check for the script; empty if the LDAP filter suffices; the moment is appended if it ends with a colon
+	check string
 }
 
 func (stateForm) about() string { return "true" }
@@ -244,13 +245,13 @@ func neverLoggedOn(moment) *clause { return negation(compare(lastLogon, ">=", "1
 
 func noGroups(moment) *clause { return negation(present("memberOf")) }
 
-// empty finds groups without direct members. The primary groups of most accounts are not empty,
-// although their members are not listed (facts S26).
+// empty finds groups without direct members. It does not find the primary groups of most accounts, whose
+// members are not listed as direct members (facts S26).
 func empty(moment) *clause {
 	return join('&', negation(present("member")), &clause{ref: "common:"})
 }
 
-// stale finds objects that have not been seen for a long time, and old ones that were never seen.
+// stale finds objects that have not been seen for a long time, and old objects that were never seen.
 func stale(at moment) *clause {
 	return join('|',
 		join('&', compare(lastLogon, ">=", "1"), refer(lastLogon, "<=", "stale:file")),
@@ -273,8 +274,8 @@ func date(t *token) (value, string) {
 
 const aboutDates = `date ("2026-06-30", "2026-06-30T12:00:00Z") or duration from now ("-P90D", "P14D")`
 
-// bounds returns the range of numbers that a comparison with a number means. down and up are the
-// number rounded down and up.
+// bounds returns the range of numbers that satisfy a comparison with a number. down and up are that number
+// rounded down and up.
 func (n *node) bounds(down, up, least, most int64) (from, to int64) {
 	switch n.op {
 	case Greater:
@@ -290,8 +291,8 @@ func (n *node) bounds(down, up, least, most int64) (from, to int64) {
 	}
 }
 
-// fileTimeForm is a FILETIME. 0 stands for none and, if never is set, the largest number stands for
-// never.
+// fileTimeForm is the form of a FILETIME. 0 means that there is none and, if never is set, the largest number
+// means never.
 type fileTimeForm struct{ never bool }
 
 func (fileTimeForm) about() string                        { return aboutDates }
@@ -374,8 +375,8 @@ func (r referenceForm) compile(n *node, _ moment) (*clause, []string) {
 	return unless(n.op == Equal, c), nil
 }
 
-// word is one of a field's values, with the bit that is set for it. If bit is empty, the bit of the
-// other word is not set.
+// word is one of a field's values, with the bit that is set for this value. If bit is empty, the value means
+// that the bit of the other word is not set.
 type word struct{ text, bit string }
 
 type wordForm struct{ words []word }

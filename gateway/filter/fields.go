@@ -8,7 +8,7 @@ import (
 	"adgateway/gateway/attributes"
 )
 
-// Class is a class of objects and the fields that they can be filtered by.
+// Class is a class of objects with the fields by which they can be filtered.
 type Class struct {
 	Name    string // "users"
 	Example string
@@ -58,7 +58,7 @@ type field struct {
 	ops     []Op
 	form    form
 	indexed bool // the base schema has an index for the attribute
-	top     bool // checked after the search, so it may only be used at the top level
+	top     bool // whether the field is checked after the search, so that it may only be used at the top level
 	links   bool // the field reveals memberships
 }
 

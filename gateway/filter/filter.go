@@ -8,9 +8,9 @@
 //	op      = eq | ne | co | sw | ew | gt | ge | lt | le
 //	value   = JSON string | true | false | integer
 //
-// [Parse] checks a filter against the fields of a [Class], and [Expr.Compile] turns it into an LDAP
-// filter. Facts that only the searching script can know, such as the distinguished name of a group,
-// are left open in it (see [Search]). [ParseText] and [Text.Clause] do the same for texts that
+// [Parse] checks a filter against the fields of a [Class], and [Expr.Compile] turns it into an LDAP filter.
+// For facts that only the searching script can know, such as the distinguished name of a group, the LDAP
+// filter contains placeholders (see [Search]). [ParseText] and [Text.Clause] do the same for texts that
 // people type into a search box.
 package filter
 
@@ -46,7 +46,7 @@ const (
 // Error is a fault of a filter.
 type Error struct {
 	Position int    // position of the token, in characters from 1; 0 for the filter as a whole
-	Token    string // as it was written, shortened; empty for the end of the filter
+	Token    string // the token as it was written, shortened; empty at the end of the filter
 	Message  string
 }
 
@@ -114,11 +114,11 @@ type Search struct {
 	//	empty              no account has the group as its primary group
 	Checks []string
 
-	// Slow is the field that makes the directory read all objects of the class, or "" if none does.
+	// Slow is the field that makes the directory read all objects of the class, or "" if no field does.
 	Slow string
 }
 
-// shorten makes a token safe to repeat in an answer.
+// shorten shortens a token so that an answer can repeat it.
 func shorten(token string) string {
 	const most = 40
 	shown := strings.Map(func(r rune) rune {

@@ -329,7 +329,7 @@ func FuzzFiltersMeanTheirTree(f *testing.F) {
 	})
 }
 
-// FuzzValuesStayValues: no value becomes a part of the surrounding filter.
+// FuzzValuesStayValues checks that no value becomes a part of the surrounding filter.
 func FuzzValuesStayValues(f *testing.F) {
 	for _, seed := range []string{"jdoe", "*)(objectClass=*", `\2a`, "a\\", "(", ")", "&|!", "é\U0001F600",
 		"x)(|(a=b)", "\u0085", " "} {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// foreign are other languages in which people write filters. Their groups match a field and its
-// value.
+// foreign lists other languages in which people write filters. The groups of each pattern match a field and
+// its value.
 var foreign = []struct {
 	name  string
 	looks *regexp.Regexp
@@ -19,7 +19,7 @@ var foreign = []struct {
 	{"a programming language", regexp.MustCompile(`(?:&&|\|\|)()()`)},
 }
 
-// inOurs adds an example in this language to the error for a filter in another one.
+// inOurs adds an example in this language to the error for a filter in another language.
 func inOurs(class *Class, text string, wrong *Error) {
 	for _, language := range foreign {
 		match := language.looks.FindStringSubmatch(text)

@@ -13,7 +13,7 @@ type clause struct {
 	attr  string
 	rule  string   // operator of a comparison: "=", ">=", "<=", or a matching rule between colons
 	parts []string // the value; several parts are substrings with any text between them
-	ref   string   // placeholder for the value or, without attr, for the whole clause
+	ref   string   // placeholder for the value or, if attr is empty, for the whole clause
 }
 
 // bitRule is the matching rule that compares the bits of a number.

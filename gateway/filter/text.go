@@ -19,7 +19,7 @@ const (
 const (
 	minInside = 3 // in characters
 	minDigits = 5
-	maxDigits = 8 // last digits of a number, which are the same in all its spellings
+	maxDigits = 8 // number of last digits, which are the same in all spellings of a phone number
 )
 
 // Text is a text that somebody types to find objects.
@@ -50,15 +50,14 @@ func ParseText(s string) (*Text, error) {
 
 func (t *Text) String() string { return t.text }
 
-// Domain returns the domain that the text names, as DOMAIN\name does; empty if it names none.
+// Domain returns the domain of a text such as DOMAIN\name, or "" if the text names no domain.
 func (t *Text) Domain() string { return t.domain }
 
-// Spellings returns the text without the domain of a logon name, and behind it other
-// ways to write it.
+// Spellings returns the text without the domain of a logon name, followed by other ways to write it.
 func (t *Text) Spellings() []string { return append([]string{t.account}, t.spellings...) }
 
-// The directory ignores accents, so it considers Müller equal to Muller, but not to Mueller. Each
-// of these replacers converts letters to others that people write for them.
+// The directory ignores accents, so it considers Müller equal to Muller, but not to Mueller. Each of these
+// replacers converts letters to other letters that people write instead.
 var (
 	umlauts = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "Ä", "Ae", "Ö", "Oe", "Ü", "Ue",
 		"å", "aa", "Å", "Aa", "ø", "oe", "Ø", "Oe")
@@ -92,7 +91,7 @@ func respelled(text string) (all []string) {
 	return all[:min(len(all), 4)]
 }
 
-// elided inserts the apostrophe that people leave out in names such as O'Brien and D'Angelo, into
+// elided inserts the apostrophe that people leave out in names such as O'Brien and D'Angelo. It does so in
 // the first word that may have one.
 func elided(text string) string {
 	words := strings.Split(text, " ")
@@ -162,7 +161,7 @@ func namedClauses(text string) (all []*clause) {
 	return all
 }
 
-// The attributes that are searched for a text inside of words.
+// insideAttributes maps each class to the attributes that are searched for a text inside of words.
 var insideAttributes = map[*Class][]string{
 	Users: {
 		"name", "displayName", "sAMAccountName", "givenName", "sn", "mail", "userPrincipalName",
@@ -196,10 +195,10 @@ func (t *Text) Inside(class *Class) string {
 	return strings.Join(any.segments(), "")
 }
 
-// Digits returns the last digits of a phone number, which identify it in any spelling: with or
-// without a country code, with spaces, dashes, slashes or parentheses. It returns "" if the text is
-// not a phone number. The filter of [Text.Inside] allows anything between the digits and so matches
-// other numbers, too. Its hits must be compared with the digits.
+// Digits returns the last digits of a phone number, which identify it in any spelling: with or without a
+// country code, with spaces, dashes, slashes or parentheses. It returns "" if the text is not a phone number.
+// The filter of [Text.Inside] allows any text between the digits and so also matches other numbers. The
+// caller must compare its hits with the digits.
 func (t *Text) Digits() string {
 	text := strings.ReplaceAll(t.text, "(0)", "")
 	var digits []byte

@@ -1,6 +1,6 @@
-// Package forward sends calls from a gateway of a cluster to the leading gateway, which makes all
-// changes and answers reads of the gateways' own data. It forwards a call before anything of it is
-// read, so authentication, metering, audit and metrics happen at the leader.
+// Package forward sends calls from a gateway of a cluster to the leading gateway, which makes all changes and
+// answers reads of the gateways' own data. It forwards a call before reading any of it, so authentication,
+// metering, audit and metrics happen at the leader.
 package forward
 
 import (
@@ -32,8 +32,7 @@ type Options struct {
 	Limit       func(op *ops.Operation) time.Duration
 	SendTimeout time.Duration // time limit for the client to receive a piece of the answer
 	Pages       bool          // whether there are pages for people
-	// EndPoint returns the bindings of connections to this gateway. It may be nil if nobody needs
-	// them.
+	// EndPoint returns the bindings of connections to this gateway. It may be nil if they are not needed.
 	EndPoint func() []byte
 }
 
@@ -67,8 +66,8 @@ func (f *Forwarder) Hop(requestID func(*http.Request) string, leads func() bool)
 	}
 }
 
-// forward sends the calls that run on the leader there, and passes all others on to next. Calls
-// that another gateway has forwarded run here.
+// forward sends calls that run on the leader to the leader, and passes all others on to next. Calls that
+// another gateway has forwarded always run here.
 func (f *Forwarder) forward(next http.Handler, requestID func(*http.Request) string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		op := transport.OperationOf(r)
@@ -102,8 +101,8 @@ func (f *Forwarder) forLeader(r *http.Request, op *ops.Operation) bool {
 	return op.Where(r.URL.RawQuery) == ops.Leader
 }
 
-// isPage reports whether a path leads to a page for people, whose session the leader knows. The
-// static files of pages are the same at every gateway.
+// isPage reports whether a path leads to a page for people, which needs a session that only the leader knows.
+// It returns false for the static files of pages, which are the same at every gateway.
 func isPage(path string) bool {
 	page, is := strings.CutPrefix(path, transport.PagesPath)
 	return is && !strings.HasPrefix(page, "assets/")
@@ -115,8 +114,8 @@ func hasCopy(op *ops.Operation) bool {
 	return !op.Effect.Writes() && !strings.HasPrefix(op.ID, "job.")
 }
 
-// unanswered returns the request of a call that the leader has not answered. A read of the
-// gateways' own data is answered from this gateway's copy, unless the leader may have begun it.
+// unanswered returns the request for answering, on this gateway, a call that the leader has not answered. A
+// read of the gateways' own data is answered from this gateway's copy, unless the leader may have begun it.
 func unanswered(r *http.Request, lost *hop.Failure) *http.Request {
 	if op := transport.OperationOf(r); op != nil && lost.Outcome == hop.NotLeader && hasCopy(op) {
 		return transport.Unled(r, nil)
@@ -151,8 +150,8 @@ func originOf(r *http.Request, endPoint func() []byte) hop.Origin {
 	return origin
 }
 
-// EndPointOf returns the bindings of a client's TLS connection, which may end at another gateway,
-// or nil if there are none. own returns the bindings of this gateway, or nil if they are unknown.
+// EndPointOf returns the bindings of a client's TLS connection, which may end at another gateway, or nil if
+// there are none. own returns the bindings of connections to this gateway, and is nil if they are unknown.
 func EndPointOf(r *http.Request, own func() []byte) []byte {
 	if origin, came := hop.From(r.Context()); came {
 		return origin.EndPoint

@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// compare adds to each value of a change that a caller can see the current value, and whether the
-// change wrote it. states are the states of the change's objects.
+// compare adds the current value to each value of a change that a caller can see, and whether the change
+// wrote the current value. states are the states of the change's objects.
 func (p *past) compare(shown *shownChange, sight change.Sight, states []settle.State) {
 	from, at := p.made.Announcement(), 0
 	for i := range p.Intent.Objects {
@@ -29,7 +29,7 @@ func (p *past) compare(shown *shownChange, sight change.Sight, states []settle.S
 	}
 }
 
-// compareValue returns the current value, and whether the change wrote it.
+// compareValue returns the current value, and whether the change wrote that value.
 func compareValue(
 	from change.Announcement, object *ps.Intended, c ps.IntendedChange, planned change.Change,
 	state settle.State,

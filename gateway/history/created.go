@@ -14,9 +14,9 @@ import (
 	"adgateway/ps"
 )
 
-// The undo of a creation removes the created object, so the object must be in the state right after
-// its creation. Earlier versions did not store that state. For their changes, the values that the
-// creation wrote are compared, and the object must be empty.
+// The undo of a creation removes the created object, so the object must still be in the state in which it was
+// right after its creation. Earlier versions did not store that state. For their changes, the values that the
+// creation wrote are compared instead, and the object must be empty.
 
 // Differences of an object in fields that are not in any record.
 const (
@@ -100,7 +100,7 @@ func (u *asRecorded) compareLinks(field string, created, found []ops.ImageMember
 	}
 }
 
-// compareRecords compares DNS records. A zone's own records change with its servers, so they are
+// compareRecords compares DNS records. The SOA and NS records of a zone change with its servers, so they are
 // not compared.
 func (u *asRecorded) compareRecords(was *ps.Intended, created, found []ops.ImageRecord) {
 	isZone := len(was.Changes) > 0 && was.Changes[0].Name == change.Existence
@@ -122,13 +122,13 @@ func (u *asRecorded) compareRecords(was *ps.Intended, created, found []ops.Image
 	}
 }
 
-// changed notes that a value of a created object has changed.
+// changed records that a value of a created object has changed.
 func (u *asRecorded) changed(field string, expected, found json.RawMessage) {
 	message := fmt.Sprintf("is no longer what was created: expected %s, found %s", expected, found)
 	u.differs(field, message, expected, found)
 }
 
-// differs notes a difference in a created object, unless the caller accepts it.
+// differs records a difference in a created object, unless the caller accepts it.
 func (u *asRecorded) differs(field, message string, expected, found json.RawMessage) {
 	if !u.accepts(field, "") {
 		u.drift = append(u.drift, problem.Detail{Field: field, Message: message, Expected: expected, Found: found})
@@ -142,7 +142,7 @@ func (u *asRecorded) accepts(field, attribute string) bool {
 	})
 }
 
-// surplus turns the other objects that a removal would also remove into differences.
+// surplus records other objects that the removal would also remove as differences.
 func (u *asRecorded) surplus() {
 	for _, name := range u.inexact {
 		field := name

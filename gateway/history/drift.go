@@ -22,7 +22,7 @@ type asRecorded struct {
 	row     *ops.Operation // row of the call
 	record  *changes.Record
 	call    *ops.Undoing
-	created bool                           // the change is a creation, which the object must still match
+	created bool                           // whether the change is a creation, whose object must be unchanged since
 	accept  []string                       // fields that may have changed since
 	from    change.Announcement            // the recorded change, in the form for plans
 	sight   change.Sight                   // of the caller
@@ -44,8 +44,7 @@ func (u *asRecorded) Announced(i *ps.Intent) error {
 	return nil
 }
 
-// Unannounced implements [call.Guard]. It is called if everything already has its values from
-// before the change.
+// Unannounced implements [call.Guard]. It is called if all values are already those from before the change.
 func (u *asRecorded) Unannounced(result *ps.Result, _ string) error {
 	if u.call.Blind {
 		return nil
@@ -54,7 +53,7 @@ func (u *asRecorded) Unannounced(result *ps.Result, _ string) error {
 	return u.refusal(result.Server)
 }
 
-// Refused implements [call.Guard]. A missing object was removed after the change.
+// Refused implements [call.Guard]. If the object is missing, it was removed after the change.
 func (u *asRecorded) Refused(err error) error {
 	failed := problem.Of(err)
 	if since := u.refused(failed); since != nil {
@@ -105,8 +104,8 @@ func counterpart(was *ps.Intended, i *ps.Intent, single bool) *ps.Intended {
 	return nil
 }
 
-// incidental reports whether a change has nothing to compare, because the value stays the same, is
-// chosen by the server, or belongs to a record that is created or removed.
+// incidental reports whether the value of a change is not compared, because it stays the same, is chosen by
+// the server, or belongs to a record that is created or removed.
 func incidental(c ps.IntendedChange) bool {
 	comesOrGoes := c.Before == "False" || c.After == "False"
 	return c.Before == c.After || c.Renewed || strings.HasPrefix(c.Name, "ttl ") && comesOrGoes
@@ -118,7 +117,8 @@ func (u *asRecorded) compareValue(was *ps.Intended, c ps.IntendedChange, now *ps
 	if incidental(c) || created && c.Name != change.Existence {
 		return
 	}
-	found, wanted := c.Before, c.Before // not announced, so it has its value from before the change
+	// the undo does not announce the value, so it is already the one from before the change
+	found, wanted := c.Before, c.Before
 	if now != nil {
 		for _, announced := range now.Changes {
 			if announced.Name == c.Name {
@@ -145,8 +145,8 @@ func sameValue(name, a, b string) bool {
 	return len(schema.User.Changes(schema.Announced{Attribute: name, Before: a, After: b})) == 0
 }
 
-// drifted records that a value is not the one that the change wrote, unless the caller accepts
-// that.
+// drifted records that a value differs from the one that the change wrote, unless the caller accepts the
+// difference.
 func (u *asRecorded) drifted(was *ps.Intended, c ps.IntendedChange, found string) {
 	for _, field := range u.from.Changes(was, c) {
 		if u.accepts(field.Field, field.Attribute) {
@@ -187,7 +187,7 @@ func (u *asRecorded) compareSurplus(now *ps.Intended, i *ps.Intent) {
 	}
 }
 
-// told returns the differences with only the values that the caller may read.
+// told returns the differences. It omits values that the caller may not read.
 func (u *asRecorded) told() []problem.Detail {
 	told := slices.Clone(u.drift)
 	for i := range told {

@@ -16,9 +16,9 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The feed of changes has two forms: a stream of events, and the list with Wait. Both follow the
-// changes in the order in which they ended, from a position that clients have as a cursor. So
-// nothing is missed between two answers, and at most the last change is repeated.
+// The feed of changes has two forms: a stream of events, and the list with Wait. Both follow the changes in
+// the order in which they ended, from a position that clients have as a cursor. So clients miss no change
+// between two answers, and at most the last change is repeated.
 
 // feedBatch is the number of changes that are read at once.
 const feedBatch = 100
@@ -34,7 +34,7 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 		return err
 	}
 	defer free()
-	a.Leave() // otherwise a caller with a low concurrency limit could make no other calls
+	a.Leave() // otherwise a caller with a low concurrency limit could not make other calls
 	err = to.Begin()
 	if err == nil {
 		s.mark(to, position)
@@ -83,7 +83,7 @@ func (s *Service) positionAt(ctx context.Context, at time.Time) (store.Position,
 // orTime extends the message about a cursor where a time is also allowed.
 var orTime = map[string]string{ops.SinceName: ", or a time such as 2026-11-22T12:40:00Z"}
 
-// positionOf reads a cursor. field names the parameter or header that it was given in.
+// positionOf reads a cursor. field names the parameter or header that contained the cursor.
 func (s *Service) positionOf(ctx context.Context, field, cursor string) (store.Position, error) {
 	position, err := s.History.Position(ctx, cursor)
 	if errors.Is(err, changes.ErrCursor) {
@@ -145,8 +145,8 @@ func (s *Service) mark(to call.Events, position store.Position) {
 	to.Mark(func() string { return s.History.Cursor(position) })
 }
 
-// await answers with the changes that ended after a position. If there are none yet, it waits for
-// the first.
+// await answers with the changes that ended after a position. If there are none yet, it waits for the first
+// one.
 func (s *Service) await(ctx context.Context, a call.Accepted) (call.Answer, error) {
 	position, err := s.awaitStart(ctx, a)
 	if err != nil {
@@ -215,7 +215,7 @@ func (s *Service) collect(
 	return reached, nil
 }
 
-// awaitChange reports whether a change ended before the wait did.
+// awaitChange waits until a change ends, and returns false if waiting ends first.
 func (s *Service) awaitChange(waiting context.Context, changed <-chan struct{}) bool {
 	select {
 	case <-changed:

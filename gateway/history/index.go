@@ -10,9 +10,9 @@ import (
 	"unicode"
 )
 
-// An index finds the parts of the history that may have changes of an object or by a caller, so
-// that a search reads only those. It is in memory, and takes about 50 bytes for each change.
-// Changes that it does not cover are always read. It is safe for concurrent use.
+// An index finds the parts of the history that may contain changes of an object or by a caller, so that a
+// search reads only these parts. It is in memory, and takes about 50 bytes for each change. Changes that it
+// does not cover are always read. It is safe for concurrent use.
 type index struct {
 	seed maphash.Seed
 	due  chan struct{} // receives when many changes are not covered
@@ -43,8 +43,8 @@ type wanted [][]uint32
 // A span is the range of changes between two ids, both exclusive. An empty id is no bound.
 type span struct{ after, before string }
 
-// changesOfBlock is the number of changes in a block. A search reads at most that many per match,
-// and few others.
+// changesOfBlock is the number of changes in a block. A search reads at most this many changes per match, and
+// few others.
 const changesOfBlock = 128
 
 func newIndex() *index { return &index{seed: maphash.MakeSeed(), due: make(chan struct{}, 1)} }
@@ -73,7 +73,7 @@ func fold(text string) string {
 func (x *index) spans(before string, w wanted) (found []span) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	end := before // end of the span that is being joined; the next older part continues it
+	end := before // end of the span being built; an adjacent older part extends it
 	open := true
 	for i := len(x.blocks) - 1; i >= 0; i-- {
 		b := &x.blocks[i]
@@ -109,7 +109,7 @@ func (b *block) has(sum uint32) bool {
 	return has
 }
 
-// add adds the terms of a saved change. They may differ from its earlier ones.
+// add adds the terms of a saved change, which may differ from its earlier terms.
 func (x *index) add(t terms) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -126,7 +126,7 @@ func (x *index) add(t terms) {
 	}
 }
 
-// addTo adds terms to the block that covers their change. It returns false if none does.
+// addTo adds terms to the block that covers their change. It returns false if no block does.
 func (x *index) addTo(t terms) bool {
 	i, _ := slices.BinarySearchFunc(x.blocks, t.id,
 		func(b block, id string) int { return cmp.Compare(b.last, id) })
@@ -142,8 +142,8 @@ func (x *index) addTo(t terms) bool {
 	return true
 }
 
-// begin announces that changes are about to be read for more blocks. It returns the id after which
-// no change is covered. [index.end] adds changes that are saved meanwhile.
+// begin must be called before changes are read for more blocks. It returns the id after which no change is
+// covered. [index.end] adds the changes that are saved meanwhile.
 func (x *index) begin() (last string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -155,8 +155,8 @@ func (x *index) begin() (last string) {
 	return last
 }
 
-// end adds blocks for the changes that were read, newest first, and drops the blocks of changes
-// before oldest, the oldest one that is kept.
+// end adds blocks for the changes that were read, which are newest first. It drops the blocks of changes
+// before oldest, the id of the oldest change that is kept.
 func (x *index) end(read []terms, oldest string) {
 	var more []block
 	slices.Reverse(read)

@@ -40,8 +40,8 @@ type shownChange struct {
 	Degraded  bool                 `json:"degraded"`
 }
 
-// show returns a change as shown in answers. A caller that may not read the objects of a change,
-// such as a caller that undoes it, only learns which objects they are.
+// show returns a change as shown in answers. A caller that may not read the objects of a change, because it
+// may only undo the change, learns which objects these are and nothing else.
 func (s *Service) show(ctx context.Context, p *past, principal *identity.Principal, whole bool) shownChange {
 	shown := shownChange{
 		ID: p.ID, RequestID: p.RequestID, Time: p.Time.UTC().Format(time.RFC3339Nano), Caller: p.Caller,
@@ -123,8 +123,8 @@ func (s *Service) find(ctx context.Context, a call.Accepted) (*past, error) {
 	return nil, problem.New(schema.NotFound, "There is no change '%s', or the credential may not see it.", id)
 }
 
-// mayFind reports whether the caller may know about a change, because it may see the change, or
-// because the call is an undo that it may make.
+// mayFind reports whether the caller may know about a change. It may if it may see the change, or if the call
+// is an undo and the caller may make it.
 func mayFind(a call.Accepted, p *past) bool {
 	sight := change.SightOf(a.Principal)
 	return sight.See(p.made) || a.Op.Effect.Writes() && sight.Undoes(p.made)
@@ -159,7 +159,7 @@ func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error
 		p, known := s.pastOf(c)
 		passes := known && sight.See(p.made) && s.passes(ctx, b, p)
 		switch full := len(records) == limit; {
-		case full && passes: // another page only for entries that the caller may see
+		case full && passes: // there is another page only if it contains an entry that the caller may see
 			more = true
 			return false
 		case full:
@@ -183,7 +183,7 @@ func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error
 	return answer, nil
 }
 
-// checkCaller refuses a call with a filter that no caller can match.
+// checkCaller refuses a call whose filter no caller can match.
 func checkCaller(b *ops.Bound) error {
 	if _, err := identity.ParseReference(b.Text(ops.CallerName)); err != nil {
 		return invalid(ops.CallerName, err.Error())
@@ -220,9 +220,9 @@ func (s *Service) passes(ctx context.Context, b *ops.Bound, p *past) bool {
 	return want == "" || p.isAbout(want)
 }
 
-// RunIndexing maintains an index with which searches for an object or a caller read only a part of
-// the history. It runs until ctx ends, and calls failed with each error. In a cluster only the
-// leader may run it, because the index only learns of changes that this gateway saves.
+// RunIndexing maintains an index with which searches for an object or a caller read only a part of the
+// history. It runs until ctx ends, and calls failed with each error. In a cluster only the leader may run it,
+// because the index only gets the changes that this gateway saves.
 func (s *Service) RunIndexing(ctx context.Context, failed func(error)) {
 	if s.History == nil {
 		return
@@ -287,8 +287,8 @@ func (s *Service) termsOf(c *changes.Record) terms {
 	return terms{c.ID, s.index.sums(texts)}
 }
 
-// wanted returns the terms for the filters of a call that the index supports. They match whenever
-// [past.isAbout] and [identity.Reference] do.
+// wanted returns the terms for those filters of a call that the index supports. They match every change that
+// [past.isAbout] and [identity.Reference] match.
 func (s *Service) wanted(b *ops.Bound) (w wanted) {
 	if name := b.Text("Object"); name != "" {
 		name = strings.Trim(name, "{}")
@@ -309,7 +309,7 @@ func (s *Service) wanted(b *ops.Bound) (w wanted) {
 	return w
 }
 
-// newest is [changes.History.Newest] for the changes that may match w.
+// newest is like [changes.History.Newest], but only visits changes that may match w.
 func (s *Service) newest(
 	ctx context.Context, until time.Time, before string, w wanted, visit func(*changes.Record) bool,
 ) error {

@@ -31,7 +31,7 @@ func (p *past) isAbout(name string) bool {
 	})
 }
 
-// names returns the names of a change's objects, before and after the change. Some may be empty.
+// names returns the names of a change's objects, before and after the change. Names may be empty.
 func (p *past) names() []string {
 	var all []string
 	for i := range p.Intent.Objects {

@@ -11,9 +11,9 @@ import (
 	"adgateway/gateway/store"
 )
 
-// recent shares the data about the latest changes among the streams: each change is decoded once,
-// and encoded once for all readers with the same view of it. Whether a reader may see a change is
-// not shared. It is safe for concurrent use.
+// recent shares the data about the latest changes among the streams. Each change is decoded once, and encoded
+// once for all readers with the same view of it. Whether a reader may see a change is decided for each
+// reader. A recent is safe for concurrent use.
 type recent struct {
 	mu    sync.Mutex
 	ends  <-chan struct{}          // once another change ends, all parts are outdated
@@ -58,8 +58,8 @@ func (r *recent) after(ctx context.Context, s *Service, position store.Position)
 	return p
 }
 
-// at returns the shared part after a position, which may have to be read first, or nil if there are
-// too many parts.
+// at returns the shared part after a position, reading it first if necessary, or nil if there are too many
+// parts.
 func (r *recent) at(ends <-chan struct{}, position store.Position) *part {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,8 +96,8 @@ func (c *seen) id(h *changes.History) string {
 	return c.cursor
 }
 
-// shownTo returns the change as a stream shows it to a caller that may see it. The result must not
-// be modified. It is kept for other callers, so it is completed even if this caller leaves.
+// shownTo returns the change as a stream shows it to a caller that may see it. The result must not be
+// modified. Because other callers share it, shownTo completes it even if this caller leaves.
 func (c *seen) shownTo(ctx context.Context, s *Service, to *identity.Principal) []byte {
 	sight := change.SightOf(to)
 	view := sight.Digest()

@@ -78,8 +78,8 @@ func TestStreamsShareWhatTheyRead(t *testing.T) {
 	assert.Len(t, shown.UndoneBy, 1)
 }
 
-// TestWhatAReaderSeesIsItsOwn: a change is encoded once for readers with equal rights, and again
-// for others.
+// TestWhatAReaderSeesIsItsOwn: a change is encoded once for all readers with equal rights, and again for
+// other readers.
 func TestWhatAReaderSeesIsItsOwn(t *testing.T) {
 	s, _, from := newRecent(t)
 	changed(t, s.History, "")

@@ -14,8 +14,8 @@ import (
 	"adgateway/ps"
 )
 
-// Records of the Recycle Bin name the change that removed the object. The directory does not store
-// that, so the gateway adds it.
+// Records of the Recycle Bin name the change that removed the object. The directory does not store the id of
+// that change, so the gateway adds it.
 
 // removalField is the field for the id of that change.
 const removalField = "changeId"
@@ -25,17 +25,20 @@ const clockSkew = time.Hour
 
 // Removals finds the changes in a history that removed objects.
 type Removals struct {
-	History *changes.History // nil if there is none
+	History *changes.History
 	Log     *logrus.Logger
 }
 
-// In adds the ids of the changes that removed the objects to a batch of records of deleted objects.
-// It returns other batches, and batches that cannot be parsed, unchanged. Without a history it
-// returns every batch unchanged.
-func (m Removals) In(ctx context.Context, shape *schema.Shape, batch json.RawMessage) json.RawMessage {
-	if m.History == nil || shape != schema.DeletedObject && shape != schema.DeletedDetails {
-		return batch
+// Amend returns [Removals.In] for the shapes of deleted objects.
+func (m Removals) Amend() map[*schema.Shape]func(context.Context, json.RawMessage) json.RawMessage {
+	return map[*schema.Shape]func(context.Context, json.RawMessage) json.RawMessage{
+		schema.DeletedObject: m.In, schema.DeletedDetails: m.In,
 	}
+}
+
+// In adds the ids of the changes that removed the objects to a batch of records of deleted objects.
+// It returns a batch that cannot be parsed unchanged.
+func (m Removals) In(ctx context.Context, batch json.RawMessage) json.RawMessage {
 	var records []map[string]json.RawMessage
 	if json.Unmarshal(batch, &records) != nil {
 		return batch

@@ -22,13 +22,13 @@ import (
 
 // Options configure a service. All except History are required.
 type Options struct {
-	History    *changes.History // nil if there is none; then every call is refused
+	History    *changes.History // nil if there is none, in which case every call is refused
 	Operations []*ops.Operation // the gateway's table
 	Settler    settle.Settler   // reads the current state; the limit is per call
 	Cursors    call.Cursors     // cursors of the list
 	Streams    *call.Streams
 
-	// Do makes the calls that undo a change. Its error contains a [problem.Error].
+	// Do makes the calls that undo a change. Its error wraps a [*problem.Error].
 	Do func(ctx context.Context, c call.Call, to call.Sink) (call.Answer, error)
 	// Stopping is closed when the gateway stops, which ends all waits.
 	Stopping <-chan struct{}
@@ -41,8 +41,7 @@ type Service struct {
 	index  *index
 }
 
-// New returns a service. It is notified of every change that is saved from now on, instead of any
-// service that was made before.
+// New returns a service. It replaces any earlier service as the one that is notified of every saved change.
 func New(options Options) *Service {
 	s := &Service{Options: options, index: newIndex()}
 	if s.History != nil {
@@ -127,8 +126,8 @@ func (s *Service) undoable(ctx context.Context, p *past) schema.Undoable {
 	return p.made.Undoable(func(fields ...string) bool { return s.undone(ctx, p, fields...) })
 }
 
-// undone reports whether a change, or the change of some of its fields, is undone by a change that
-// is still in effect.
+// undone reports whether a change, or the change of some of its fields, was undone by a change that is still
+// in effect.
 func (s *Service) undone(ctx context.Context, p *past, fields ...string) bool {
 	return s.undoneBy(ctx, p.Record, fields, 0) != ""
 }

@@ -21,9 +21,9 @@ import (
 	"adgateway/ps"
 )
 
-// An undo makes calls of other rows on behalf of the person who undoes, with that person's scopes
-// and limits, and each call has its own audit lines. Their scripts must announce the reverse of the
-// recorded change. Otherwise something has changed since, and nothing is done.
+// An undo makes calls of other rows on behalf of its caller, with the caller's scopes and limits, and each
+// call has its own audit lines. Their scripts must announce the reverse of the recorded change. Otherwise
+// something has changed since, and nothing is done.
 
 // undoing is the undo of a change, or of a part of it, that a call requests.
 type undoing struct {
@@ -72,7 +72,7 @@ func (u *undoing) cannot(why string, args ...any) error {
 	return problem.New(schema.NotUndoable, "The change '%s' cannot be undone: %s.", u.p.ID, why)
 }
 
-// possible refuses an undo that consists of no calls, or of rows that the gateway does not have.
+// possible refuses an undo that consists of no calls, or of calls whose rows the gateway does not have.
 func (u *undoing) possible(calls []ops.Undoing) error {
 	if len(calls) == 0 {
 		return u.cannot("the history has no image of what was there before")
@@ -107,8 +107,8 @@ func (u *undoing) guard(ctx context.Context, calls []ops.Undoing) error {
 	return nil
 }
 
-// takeBefore prepares the completion of the interrupted undo whose first change is given: it
-// removes that undo from the undos of its change, and returns the changes that it has made so far.
+// takeBefore prepares the completion of the interrupted undo with the given first change. It removes that
+// undo from the undos of its change, and returns the changes that the undo has made so far.
 func (u *undoing) takeBefore(ctx context.Context, first string) (before []*changes.Record, err error) {
 	var others []changes.Undoing
 	for _, by := range u.p.UndoneBy {
@@ -196,8 +196,8 @@ func (u *undoing) toUndo(ctx context.Context) (ops.Done, error) {
 	return done, nil
 }
 
-// pick reports whether the change of a value is to be undone, and which of its fields cannot be
-// undone.
+// pick reports whether the change of a value is to be undone, and returns the fields of the value that cannot
+// be undone.
 func (u *undoing) pick(
 	ctx context.Context, object *ps.Intended, c ps.IntendedChange,
 ) (picked bool, lost []problem.Detail) {
@@ -249,13 +249,13 @@ type tally struct {
 	warnings []ps.Warning // of the calls
 	first    error        // error of the first call that failed; nil if none did
 	details  []problem.Detail
-	changeID string // id of the last change made; empty if none was
+	changeID string // id of the last change made; empty if no change was made
 	server   string // server used last; empty if none was
 }
 
-// all makes the calls that undo a change, and answers. If one fails, the later calls are still
-// made, because each affects a different object. batch is the id of the first change that was made
-// before.
+// all makes the calls that undo a change, and answers. If a call fails, the later calls are still made,
+// because each affects a different object. batch is the id of the first change that an earlier call with the
+// same key has made.
 func (u *undoing) all(
 	ctx context.Context, batch string, before []*changes.Record, calls []ops.Undoing,
 ) (call.Answer, error) {
@@ -303,7 +303,7 @@ func (t *tally) before(record *changes.Record, shown []any) {
 	}
 }
 
-// add adds the outcome of a call, which may be one of several.
+// add adds the outcome of a call. several is true if the undo makes several calls.
 func (t *tally) add(answer call.Answer, err error, several bool) {
 	t.warnings = append(t.warnings, answer.Warnings...)
 	t.changeID = cmp.Or(answer.ChangeID, t.changeID)
@@ -322,7 +322,7 @@ func (t *tally) add(answer call.Answer, err error, several bool) {
 	t.server = cmp.Or(server, t.server)
 }
 
-// passedOn lists the codes of the warnings that an undo passes on from its calls. They concern the
+// passedOn lists the codes of the warnings that an undo passes on from its calls. These warnings concern the
 // changes themselves; all others concern only the calls.
 var passedOn = []string{call.Raced, call.NotReadBack, call.NotInHistory}
 
@@ -370,7 +370,7 @@ func (u *undoing) call(ctx context.Context, of *ops.Undoing, id, batch string) c
 	return c
 }
 
-// wasProtected reports whether an object was protected from accidental deletion before a change.
+// wasProtected reports whether c shows that an object was protected from accidental deletion.
 func wasProtected(c ps.IntendedChange) bool { return c.Name == change.Protection && c.Before == "True" }
 
 // now reads the current state of the change's objects. It returns nil if that is impossible.
@@ -382,7 +382,7 @@ func (u *undoing) now(ctx context.Context) ([]settle.State, error) {
 	return u.Service.now(ctx, was, u.a.Limits.Settle)
 }
 
-// shown returns a change as shown in the answer, or nothing if the gateway does not have its row.
+// shown returns a change as shown in the answer, or nil if the gateway does not have its row.
 func (u *undoing) shown(ctx context.Context, c *changes.Record) (records []any) {
 	if p, known := u.pastOf(c); known {
 		records = append(records, u.show(ctx, p, u.a.Principal, false))
@@ -390,7 +390,7 @@ func (u *undoing) shown(ctx context.Context, c *changes.Record) (records []any) 
 	return records
 }
 
-// answer answers the undo. On failure the answer names the changes that were made before.
+// answer answers the undo. If the undo failed, the answer still names the changes that were made.
 func (u *undoing) answer(t *tally) (call.Answer, error) {
 	switch {
 	case t.first != nil && (len(t.records) == 0 || u.a.DryRun()):

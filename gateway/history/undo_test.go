@@ -38,7 +38,7 @@ func (o *outer) Plan(_ context.Context, parts int) error {
 	return nil
 }
 
-// undoTwo undoes the removal of two computers, by two calls whose outcomes do returns.
+// undoTwo undoes the removal of two computers with two calls. do returns their outcomes.
 func undoTwo(t *testing.T, do func(n int, made *changes.Record) (call.Answer, error)) (call.Answer, error) {
 	t.Helper()
 	kept := changes.New(storetest.Seal(t, store.NewMemory(nil)), time.Hour, 1<<30)
@@ -84,8 +84,8 @@ func codes(warnings []ps.Warning) (all []string) {
 	return all
 }
 
-// TestAnUndoShowsWhatItsCallsWarnOf: the answer contains the warnings of the calls, each once: that
-// a change may have been made twice, could not be read back, or is missing from the history.
+// TestAnUndoShowsWhatItsCallsWarnOf: the answer contains each warning of the calls once. The warnings say
+// that a change may have been made twice, could not be read back, or is missing from the history.
 func TestAnUndoShowsWhatItsCallsWarnOf(t *testing.T) {
 	answer, err := undoTwo(t, func(n int, made *changes.Record) (call.Answer, error) {
 		warnings := []ps.Warning{{Code: call.NotReadBack}, {Code: "of the script"}}

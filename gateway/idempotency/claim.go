@@ -17,8 +17,8 @@ import (
 	"adgateway/ps"
 )
 
-// Claim is a key that a call holds until it is released. It is nil if the call has no key. It
-// implements [write.Participant]. Only one goroutine uses it at a time.
+// Claim is a key that a call holds until it is released. It is nil if the call has no key. It implements
+// [write.Participant]. It is not safe for concurrent use.
 type Claim struct {
 	keys    *Keys
 	key     Key
@@ -26,10 +26,10 @@ type Claim struct {
 	name    string // name of the key in the store
 	call    kept   // stored state
 	present bool   // whether the key is in the store
-	checked bool   // the store was found not to have the key at the end of the call
+	checked bool   // whether the store was found not to have the key at the end of the call
 	unsure  bool   // an earlier call with the key was cut off after its announcement
-	open    bool   // the outcome of this or an earlier call's change is not known yet
-	again   bool   // the call was cut off before it changed anything, and is made again
+	open    bool   // whether the outcome of this or an earlier call's change is not known yet
+	again   bool   // whether the call was cut off before it changed anything, and is made again
 	lost    bool   // another gateway has taken over the call
 
 	next kept // state put by Begin
@@ -65,12 +65,12 @@ func (c *Claim) Unsure() bool { return c != nil && c.unsure }
 // off before it changed anything.
 func (c *Claim) Again() bool { return c != nil && c.again }
 
-// LeaveOpen notes that the outcome of a change by this call or an earlier one is not known yet. No
-// answer is stored.
+// LeaveOpen records that the outcome of a change by this call or an earlier one is not known yet. No answer
+// is then stored.
 func (c *Claim) LeaveOpen() { c.open = true }
 
-// Answer returns the answer of an earlier call that another gateway has stored since the key was
-// claimed, or nil if there is none.
+// Answer returns the answer of an earlier call if another gateway has stored it since the key was claimed, or
+// nil if there is none.
 func (c *Claim) Answer() *Answer {
 	if c.call.Status == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (c *Claim) Answer() *Answer {
 // Judge notes the outcome of an earlier call's change.
 func (c *Claim) Judge(v write.Verdict) { c.call.Verdict = &v }
 
-// Anew notes that an earlier call has changed nothing, so this one runs.
+// Anew records that an earlier call has changed nothing, so that this one runs.
 func (c *Claim) Anew() { c.call.Intent, c.call.Change, c.call.StartedAt = nil, "", time.Now() }
 
 // Refresh reads the current state of the call from the store.
@@ -97,8 +97,8 @@ func (c *Claim) Refresh(ctx context.Context) error {
 	return err
 }
 
-// owns reports, within an update, whether the stored key is in the state that this call read or put
-// last.
+// owns reports, within an update, whether the stored key is still in the state that this call last read or
+// stored.
 func (c *Claim) owns(tx *store.Tx) (bool, error) {
 	now, err := store.Load[kept](tx, kind, c.name)
 	if errors.Is(err, store.ErrAbsent) {
@@ -125,7 +125,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// keep notes that the state of a call is stored under the key.
+// keep records that the state of a call is stored under the key.
 func (c *Claim) keep(now kept) {
 	added := 0
 	if !c.present {
@@ -136,7 +136,7 @@ func (c *Claim) keep(now kept) {
 	c.call, c.present = now, true
 }
 
-// forget notes that nothing is stored under the key any longer.
+// forget records that nothing is stored under the key any longer.
 func (c *Claim) forget() {
 	if c.present {
 		c.keys.count.add(c.key.byID, -1, -c.counted)
@@ -171,13 +171,13 @@ type Ended struct {
 	Outcome   ps.Outcome     // outcome of the whole call
 	Failure   *problem.Error // nil on success
 	DryRun    bool
-	Overtaken bool // the call failed because other changes of the object took precedence
+	Overtaken bool // whether the call failed because other changes of the object took precedence
 
 	// The answer as it was sent.
 	Status int
 	Body   []byte
 	Tag    string         // entity tag of its record; empty if none
-	Change string         // id of the change that it names; empty if none
+	Change string         // id of the change that the answer names; empty if none
 	Secret *ops.Generated // secret that it shows; nil if none
 }
 
@@ -187,8 +187,8 @@ type End struct {
 	next *kept // nil to remove the key
 }
 
-// End returns what to store for the call: its answer, or that it may be retried. It returns nil if
-// the key does not change, so that a repetition determines the outcome of the change.
+// End returns the state to store for a call that has ended: its answer, or the fact that it may be retried.
+// It returns nil if the key must not change, so that a repetition determines the outcome of the change.
 func (c *Claim) End(e Ended) *End {
 	if c == nil || c.call.Status != 0 || c.lost {
 		return nil
@@ -216,18 +216,18 @@ func (c *Claim) End(e Ended) *End {
 	default:
 		next.answered(e)
 		next.Within = c.key.within
-		if c.key.ofItem() { // its job shows what the object is, and nothing else of it
+		if c.key.ofItem() { // the job shows the identity of the object and none of its other values
 			next.Body = next.answer().reduced(schema.KeysOf)
 		}
 	}
 	return &End{of: c, next: &next}
 }
 
-// asksAgain reports whether an answer with a status asks the client to retry, so it is not stored.
+// asksAgain reports whether an answer with a status asks the client to retry. Such answers are not stored.
 func asksAgain(status int) bool { return status >= http.StatusInternalServerError }
 
-// counts reports whether a call belongs to an item, was cut off before it changed anything, and
-// will be made again. The cause, such as a full host, a lost connection or an election, is
+// counts reports whether a call belongs to an item, was cut off before it changed anything, and will be made
+// again. The cause of such a failure, for example an overloaded host, a lost connection or an election, is
 // temporary.
 func (c *Claim) counts(e Ended) bool {
 	return c.key.ofItem() && e.Failure.Code == schema.Timeout && !e.Overtaken && c.call.Attempts < mostAttempts

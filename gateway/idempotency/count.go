@@ -16,12 +16,12 @@ import (
 
 // Limits bound the size of stored calls.
 type Limits struct {
-	Bytes int64        // of all calls; one caller gets a share; 0 for no limit
+	Bytes int64        // of all calls together; one caller gets a share; 0 for no limit
 	Room  *bounds.Room // room left on the disk; nil for no limit
 }
 
-// recountEvery is the interval at which the keys of a caller at the limit are counted again. Each
-// count reads all of them.
+// recountEvery is the minimum time between two counts of the keys of a caller at the limit. Each count reads
+// all keys of the caller.
 const recountEvery = time.Second
 
 // keyCount counts the keys of each caller.
@@ -51,8 +51,7 @@ func newKeyCount(db *store.Sealed, limits Limits) *keyCount {
 	return &keyCount{store: db, now: db.Now, limits: limits, kept: map[string]*keptKeys{}}
 }
 
-// add adds a number of keys to a caller's count, which is -1 for a removed key, and the growth in
-// bytes.
+// add adds a number of keys, which is -1 for a removed key, and their growth in bytes to a caller's count.
 func (k *keyCount) add(caller string, keys int, bytes int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -72,12 +71,12 @@ func (k *keyCount) forget() {
 // tooMany is the refusal of a new key.
 type tooMany struct {
 	wait time.Duration // until the oldest key expires
-	full *bounds.Full  // nil if the number is too large, but not the size
+	full *bounds.Full  // nil if the number of keys is the reason instead of their size
 }
 
-// full returns the reason why the caller of a key must not get a new one now, or nil. The names of
-// its keys begin with key.byID or key.byName. The keys are counted in the store if their number is
-// unknown, and again, at most once a second, when the limit is reached, because keys expire.
+// full returns the reason why the caller of a key must not get a new key now, or nil. The names of the
+// caller's keys begin with key.byID or key.byName. full counts them in the store if their number is unknown.
+// At the limit it counts them again, at most once a second, because keys expire.
 func (k *keyCount) full(ctx context.Context, key Key) (*tooMany, error) {
 	now, caller := k.now(), key.byID
 	if refusal, decided := k.decide(caller, now); decided {
@@ -112,8 +111,8 @@ func (k *keyCount) full(ctx context.Context, key Key) (*tooMany, error) {
 	return k.refusal(of, now), nil
 }
 
-// decide decides without reading the store, if it can. If it cannot, the caller of decide counts
-// the keys. Until then other calls at the limit get the result of the last count.
+// decide decides without reading the store if it can. Otherwise the caller of decide must count the keys.
+// Until then other calls at the limit get the result of the last count.
 func (k *keyCount) decide(caller string, now time.Time) (refusal *tooMany, decided bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

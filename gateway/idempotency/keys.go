@@ -1,8 +1,7 @@
-// Package idempotency stores the keys of calls. A change with an Idempotency-Key is made at most
-// once while its key is stored, even if the gateway is killed: the key and the intent of the script
-// are on disk before the change begins, and the answer before it is sent. A call that repeats a key
-// gets the answer of the first call. If that call was cut off, the outcome of its change is
-// determined first.
+// Package idempotency stores the keys of calls. A change with an Idempotency-Key is made at most once while
+// its key is stored, even if the gateway is killed. The key and the intent of the script are on disk before
+// the change begins, and the answer is on disk before it is sent. A call that repeats a key gets the answer
+// of the first call. If that call was cut off, the outcome of its change is determined first.
 //
 // [Keys.Take] returns either a [Claim] on the key or the answer of an earlier call. The claim takes
 // part in the beginning of the change ([Claim.Begin]) and in the end of the call ([Claim.End]).
@@ -15,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -49,7 +47,8 @@ type kept struct {
 	Status int             `json:"status,omitempty"` // status of the answer; 0 if there is none
 	Body   json.RawMessage `json:"body,omitempty"`
 	Secret string          `json:"secret,omitempty"` // member of the record that is not stored
-	Cut    bool            `json:"cut,omitempty"`    // the answer was too long, so its records are not stored
+	// whether the answer was too long, so that its records are not stored
+	Cut bool `json:"cut,omitempty"`
 	// Within identifies the caller's limits when it got the answer. It is empty for the key of a job's
 	// item, and for an answer from an earlier version.
 	Within string `json:"within,omitempty"`
@@ -97,7 +96,7 @@ type Key struct {
 	rest         string
 	within       string    // identifies the caller's limits; empty for the key of a job's item
 	expires      time.Time // when an item's key expires; zero for other keys
-	counted      bool      // the key is stored before the call runs, which counts the attempt
+	counted      bool      // whether the key is stored before the call runs, so that the attempt counts
 }
 
 // Of returns the key that a caller has sent with a call of an operation.
@@ -109,40 +108,33 @@ func (k *Keys) Of(caller *identity.Principal, operation, given string) Key {
 	}
 }
 
-// OfItem returns the key of a job's item. It is stored until expires, like the job, and does not
-// count towards the caller's limit. If counted is true, an attempt that ends with the process counts
-// as cut off.
+// OfItem returns the key of a job's item. It is stored until expires, like the job, and does not count
+// towards the caller's limit. If counted is true, an attempt during which the process ends counts as cut off.
 func (k *Keys) OfItem(given string, expires time.Time, counted bool) Key {
 	prefix := k.prefix("job")
 	return Key{byID: prefix, byName: prefix, rest: k.sum("item", given), expires: expires, counted: counted}
 }
 
-// forgottenAtOnce is the number of keys that one update removes.
-const forgottenAtOnce = 100
-
-// ForgetItems removes the stored calls of items, given the keys from their jobs. None of the calls
-// may be running.
-func (k *Keys) ForgetItems(ctx context.Context, given []string) error {
-	for part := range slices.Chunk(given, forgottenAtOnce) {
-		err := k.store.Update(ctx, func(tx *store.Tx) error {
-			for _, item := range part {
-				key := k.OfItem(item, time.Time{}, false)
-				name := key.byID + key.rest
-				if _, err := tx.Get(kind, name); err == nil || !errors.Is(err, store.ErrAbsent) {
-					tx.Delete(kind, name)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return Unavailable(err)
+// ForgetItems returns the changes that remove the stored calls of items, given the keys from their
+// jobs. It returns none for a key that is not stored. None of the calls may be running.
+func (k *Keys) ForgetItems(ctx context.Context, given []string) (changes []store.Change, err error) {
+	for _, item := range given {
+		key := k.OfItem(item, time.Time{}, false)
+		name := key.byID + key.rest
+		found, err := k.store.Store.Get(ctx, kind, name) // the value need not be decrypted
+		if errors.Is(err, store.ErrAbsent) {
+			continue
 		}
+		if err != nil {
+			return nil, Unavailable(err)
+		}
+		changes = append(changes, store.Change{Kind: kind, Key: name, Expect: found.Revision})
 	}
-	return nil
+	return changes, nil
 }
 
-// find returns the stored state of the key, and the name that it is or will be stored under. It
-// uses the caller's name, unless the key under that name belongs to another credential.
+// find returns the stored state of the key, and the name under which it is or will be stored. It uses the
+// caller's name, unless the key under that name belongs to another credential.
 func (k Key) find(load func(name string) (kept, error)) (name string, found kept, err error) {
 	name = k.byID + k.rest
 	if found, err = load(name); k.byID == k.byName || !errors.Is(err, store.ErrAbsent) {
@@ -203,12 +195,12 @@ func (k *Keys) Take(
 	return nil, earlier, err
 }
 
-// mostAttempts is the number of times that an item's call may be cut off, by the end of its gateway
-// or session, and still be made again.
+// mostAttempts limits how often an item's call is made again after it was cut off by the end of its gateway
+// or session.
 const mostAttempts = 3
 
-// decide returns the answer of an earlier call, or completes the claim. A new key is stored by the
-// beginning of the change or the end of the call, unless attempts are counted.
+// decide returns the answer of an earlier call, or completes the claim. A new key is not stored before the
+// change begins or the call ends, unless attempts are counted.
 func (k *Keys) decide(
 	ctx context.Context, c *Claim, requestID string, fingerprint []byte,
 ) (earlier *Answer, err error) {

@@ -22,8 +22,10 @@ func Parse(lines []string) (string, error) {
 	}
 	match := keyPattern.FindStringSubmatch(lines[0])
 	if match == nil {
+		const most = 100
 		return "", Invalid(
-			"must have 8 to 128 letters, digits, dots, colons, hyphens or underscores, such as a UUID")
+			"must have 8 to 128 letters, digits, dots, colons, hyphens or underscores, such as a UUID; '%s' was sent",
+			problem.Printable(lines[0], most))
 	}
 	return cmp.Or(match[1], match[2]), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"adgateway/gateway/schema/jobstate"
@@ -202,7 +203,16 @@ func (m *Manager) forgetCalls(ctx context.Context, job *Job) error {
 	if err != nil {
 		return err
 	}
-	return m.Forget(ctx, keys)
+	forgotten, err := m.Forget(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(forgotten, batch) {
+		if _, err = m.store.Apply(ctx, part...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // dropItems removes the items of a job that did not run. If that fails, they expire with the job.

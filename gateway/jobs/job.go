@@ -83,6 +83,7 @@ type List struct {
 	Separator string   `json:"separator,omitempty"`
 	BOM       bool     `json:"bom,omitempty"`
 	Header    []string `json:"header,omitempty"`
+	Columns   []string `json:"columns,omitempty"` // parameters of the columns; nil if Header has them
 }
 
 // Problem is a mistake in a list. Message never contains a value from the list.
@@ -112,6 +113,7 @@ type Spec struct {
 	RequestID  string         `json:"requestId"`
 	Skip       *Result        `json:"skip,omitempty"`  // if not nil, the item is not run
 	Found      *Found         `json:"found,omitempty"` // nil if the item comes from a list
+	Kept       map[int]string `json:"kept,omitempty"`  // cells that are not parameters, by column
 }
 
 // Found is the reason why a rule has included an object in a job.

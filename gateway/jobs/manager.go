@@ -46,9 +46,10 @@ type Options struct {
 	Call func(ctx context.Context, call Call) Answer
 	// Entry returns the entry of [Log] for a finished job. If it is nil, nothing is appended.
 	Entry func(job *Job) []byte
-	// Forget removes the stored answers to calls of items, given their keys. If it is nil, no answers are
+	// Forget returns the changes that remove the stored answers to calls of items, given their keys.
+	// There is one change for each answer, and none for a key without one. If it is nil, no answers are
 	// stored.
-	Forget func(ctx context.Context, keys []string) error
+	Forget func(ctx context.Context, keys []string) ([]store.Change, error)
 	// Ended is called when a job has ended. It may be nil.
 	Ended func(job *Job)
 	Log   *logrus.Logger
@@ -524,7 +525,7 @@ func (m *Manager) Delivered(ctx context.Context, job *Job) error {
 	if err != nil {
 		return err
 	}
-	return m.store.put(ctx, stored, changed, results, revisions)
+	return m.store.put(ctx, stored, outcomes{of: changed, results: results, revisions: revisions})
 }
 
 // Open returns the number of jobs that have not ended, and the number of their open items.

@@ -438,7 +438,8 @@ func (r *run) save(ctx context.Context) {
 		changed = append(changed, i)
 	}
 	slices.Sort(changed)
-	if err := r.m.store.put(ctx, &r.job, changed, r.results, r.revisions, r.m.entry(&r.job)...); err != nil {
+	saved := outcomes{of: changed, results: r.results, revisions: r.revisions, forget: r.forget}
+	if err := r.m.store.put(ctx, &r.job, saved, r.m.entry(&r.job)...); err != nil {
 		r.saveAt = time.Now().Add(lookAgain)
 		if ctx.Err() == nil {
 			r.m.Log.WithError(err).WithField("job",
@@ -448,6 +449,22 @@ func (r *run) save(ctx context.Context) {
 	}
 	clear(r.changed)
 	r.unsaved, r.saveAt = false, time.Time{}
+}
+
+// forget returns the changes that remove the stored answers of items that need no answer any more:
+// their results are stored, and no retry calls them again. A retry uses the keys of the job that it
+// retries, which may be retried once more, so their answers are kept. The caller holds r.mu.
+func (r *run) forget(ctx context.Context, items []int) ([]store.Change, error) {
+	if r.m.Forget == nil || r.job.Mode != jobstate.Run || r.job.Retries != "" {
+		return nil, nil
+	}
+	var keys []string
+	for _, i := range items {
+		if r.results[i].State.Succeeded() {
+			keys = append(keys, ItemKey(r.id, i))
+		}
+	}
+	return r.m.Forget(ctx, keys)
 }
 
 // bury does the work that follows the end of a job. The caller holds r.mu.

@@ -220,42 +220,59 @@ func (s db) decodeResult(e store.Entry) (Result, error) {
 	return stored.Result, err
 }
 
-// put stores a job, results of its items, and the changes in also, which are stored together with the job.
-// Everything in the results except the last batch is also in the keys of the job's calls.
-func (s db) put(ctx context.Context, job *Job, changed []int, results []Result, revisions []store.Revision,
-	also ...store.Change) error {
-	for len(changed) > batch { // write all batches except the last without the job
-		if err := s.putSome(ctx, nil, nil, job, changed[:batch], results, revisions); err != nil {
+// outcomes are results of a job's items that are to be stored.
+type outcomes struct {
+	of        []int            // items, in order
+	results   []Result         // of all items of the job
+	revisions []store.Revision // of the stored results
+
+	// forget returns the changes that remove the stored answers of items. If nil, there are none.
+	forget func(ctx context.Context, items []int) ([]store.Change, error)
+}
+
+// put stores a job, results of its items, and the changes in also, which are stored together with
+// the job. All decisions of a job except its last batch of results are also stored with the keys of
+// its calls.
+func (s db) put(ctx context.Context, job *Job, o outcomes, also ...store.Change) error {
+	for len(o.of) > batch/2 { // write all batches except the last without the job
+		first := o
+		first.of, o.of = o.of[:batch/2], o.of[batch/2:]
+		if _, err := s.putSome(ctx, job, first); err != nil {
 			return err
 		}
-		changed = changed[batch:]
 	}
 	own := store.Change{Kind: jobKind, Key: job.ID, Expect: job.revision, Value: encode(s, *job),
 		Expires: job.Expires}
-	return s.putSome(ctx, &own, also, job, changed, results, revisions)
-}
-
-func (s db) putSome(ctx context.Context, first *store.Change, also []store.Change, job *Job, changed []int,
-	results []Result, revisions []store.Revision) error {
-	changes := slices.Clone(also)
-	for _, i := range changed {
-		changes = append(changes, store.Change{Kind: resultKind, Key: itemName(job.ID, i), Expect: revisions[i],
-			Value: encode(s, storedResult{Result: results[i]}), Expires: job.Expires})
-	}
-	if first != nil {
-		changes = append(changes, *first)
-	}
-	revision, err := s.Apply(ctx, changes...)
-	if err != nil {
-		return err
-	}
-	for _, i := range changed {
-		revisions[i] = revision
-	}
-	if first != nil {
+	revision, err := s.putSome(ctx, job, o, append(also, own)...)
+	if err == nil {
 		job.revision = revision
 	}
-	return nil
+	return err
+}
+
+// putSome stores at most batch/2 results, each together with the removal of the item's stored answer.
+func (s db) putSome(
+	ctx context.Context, job *Job, o outcomes, also ...store.Change,
+) (revision store.Revision, err error) {
+	changes := slices.Clone(also)
+	for _, i := range o.of {
+		changes = append(changes, store.Change{Kind: resultKind, Key: itemName(job.ID, i), Expect: o.revisions[i],
+			Value: encode(s, storedResult{Result: o.results[i]}), Expires: job.Expires})
+	}
+	if o.forget != nil {
+		forgotten, err := o.forget(ctx, o.of)
+		if err != nil {
+			return 0, err
+		}
+		changes = append(changes, forgotten...)
+	}
+	if revision, err = s.Apply(ctx, changes...); err != nil {
+		return 0, err
+	}
+	for _, i := range o.of {
+		o.revisions[i] = revision
+	}
+	return revision, nil
 }
 
 // dataKey returns the data key of a root, or [ErrAbsent].

@@ -87,12 +87,20 @@ func New() *Meters {
 // incompleteOutcomes are the outcomes of changes that an administrator must examine.
 var incompleteOutcomes = []ps.Outcome{ps.OutcomePartial, ps.OutcomeUnknown}
 
-// Register adds the meters and the number of open streams to a registry.
-func (m *Meters) Register(with *prometheus.Registry, of *call.Streams) error {
+// Parts are the parts of a gateway that have figures of their own.
+type Parts struct {
+	Streams *call.Streams
+	Plans   *plan.Plans       // nil if none are kept
+	Keys    *idempotency.Keys // nil if none are kept
+	Jobs    *jobs.Manager     // nil if there are none
+}
+
+// Register adds the meters and the figures of the parts to a registry.
+func (m *Meters) Register(with *prometheus.Registry, of Parts) error {
 	streams := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "adgateway_event_streams",
 		Help: "Streams of events that are open.",
-	}, func() float64 { return float64(of.Open()) })
+	}, func() float64 { return float64(of.Streams.Open()) })
 	for _, collector := range []prometheus.Collector{
 		streams, m.forwarded, m.incomplete, m.jobsEnded, m.jobItems, m.unrecorded, m.reveals, m.manyReveals,
 	} {
@@ -100,11 +108,18 @@ func (m *Meters) Register(with *prometheus.Registry, of *call.Streams) error {
 			return fmt.Errorf("gateway: metrics: %w", err)
 		}
 	}
-	return nil
+	faults := []error{registerPlans(with, of.Plans)}
+	if of.Keys != nil {
+		faults = append(faults, registerKeys(with, of.Keys))
+	}
+	if of.Jobs != nil {
+		faults = append(faults, registerJobs(with, of.Jobs))
+	}
+	return errors.Join(faults...)
 }
 
-// RegisterPlans adds the numbers of plans that were made, were applied, or had drifted.
-func RegisterPlans(with *prometheus.Registry, plans *plan.Plans) error {
+// registerPlans adds the numbers of plans that were made, were applied, or had drifted.
+func registerPlans(with *prometheus.Registry, plans *plan.Plans) error {
 	for event, number := range map[string]func(plan.Stats) int64{
 		"made":    func(s plan.Stats) int64 { return s.Made },
 		"applied": func(s plan.Stats) int64 { return s.Applied },
@@ -123,8 +138,8 @@ func RegisterPlans(with *prometheus.Registry, plans *plan.Plans) error {
 	return nil
 }
 
-// RegisterKeys adds the current figures of keys.
-func RegisterKeys(with *prometheus.Registry, keys *idempotency.Keys) error {
+// registerKeys adds the current figures of keys.
+func registerKeys(with *prometheus.Registry, keys *idempotency.Keys) error {
 	refused := prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "adgateway_idempotency_refusals_total",
 		Help: "Calls that were refused because their credential has as many keys as it may.",
@@ -145,8 +160,8 @@ func RegisterKeys(with *prometheus.Registry, keys *idempotency.Keys) error {
 	return nil
 }
 
-// RegisterJobs adds the current figures of jobs.
-func RegisterJobs(with *prometheus.Registry, of *jobs.Manager) error {
+// registerJobs adds the current figures of jobs.
+func registerJobs(with *prometheus.Registry, of *jobs.Manager) error {
 	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "adgateway_jobs_open",
 		Help: "Jobs that have not ended: ready, held, running and paused ones.",

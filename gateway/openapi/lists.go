@@ -50,6 +50,32 @@ func listBody(op *ops.Operation) *openapi3.RequestBodyRef {
 	return &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithContent(content).WithRequired(true)}
 }
 
+// formNames are the names of the schemas of lists that are not in an envelope, by media type.
+var formNames = map[string]string{ops.MediaCSV: "ListAsCsv", ops.MediaNDJSON: "ListAsNdjson"}
+
+// formDocs describe these schemas.
+var formDocs = map[string]string{
+	ops.MediaCSV: "A row with the names of the fields, and a row for each record. Null is an empty cell; lists and " +
+		"objects are JSON. A cell that a spreadsheet would take for a formula gets a leading apostrophe.",
+	ops.MediaNDJSON: "One record a line, as an object.",
+}
+
+// addForms adds the other forms of a list to an answer.
+func addForms(b *builder, to *openapi3.Response, op *ops.Operation) {
+	for _, media := range op.Forms() {
+		if media == ops.MediaJSON {
+			continue
+		}
+		list := b.define(formNames[media], func() *openapi3.Schema {
+			return described(openapi3.NewStringSchema(), formDocs[media])
+		})
+		to.Content[media] = openapi3.NewMediaType().WithSchemaRef(list)
+		for _, name := range []string{link, totalCount, warningCount, warnings} {
+			to.Headers[name] = &openapi3.HeaderRef{Ref: "#/components/headers/" + name}
+		}
+	}
+}
+
 // file describes an answer that is a file.
 func file(op *ops.Operation) *openapi3.ResponseRef {
 	r := answer("The file.", nil)

@@ -381,6 +381,7 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 		for status, text := range b.successes(op) {
 			success := answer(text, b.envelope(op), headersOfSuccess(op, status)...)
 			addImages(success.Value.Content, op.Images)
+			addForms(b, success.Value, op)
 			all.Set(status, success)
 		}
 	}
@@ -459,6 +460,9 @@ func codes(op *ops.Operation) []schema.Code {
 	if inBody(op) {
 		common = append(common, schema.TooLarge, schema.UnsupportedMediaType)
 	}
+	if op.Forms() != nil {
+		common = append(common, schema.NotAcceptable)
+	}
 	return slices.DeleteFunc(schema.Codes(), func(code schema.Code) bool {
 		return !slices.Contains(common, code) && !slices.Contains(op.Fails, code)
 	})
@@ -485,13 +489,16 @@ const (
 	location        = "Location"
 	replayed        = "Idempotency-Replayed"
 	replayedCall    = "Idempotency-Request"
-	helpLink        = "Link"
+	link            = "Link"
+	totalCount      = "X-Total-Count"
+	warningCount    = "X-Warning-Count"
+	warnings        = "X-Warnings"
 )
 
 // headersOf returns the headers of error answers with a status. If waits is set, they include the time of a
 // retry.
 func headersOf(status int, waits bool) []string {
-	names := []string{helpLink}
+	names := []string{link}
 	switch status {
 	case http.StatusUnauthorized:
 		names = append(names, challenge)
@@ -537,11 +544,14 @@ func headers() openapi3.Headers {
 		location:        "Where to look for what has become of it.",
 		replayed:        "true if an earlier call with the same Idempotency-Key has had this answer, and the call was not run again.",
 		replayedCall:    "The id of that earlier request.",
-		helpLink:        "rel=\"help\": where the manual of the gateway explains the error.",
+		link:            "rel=\"help\": where the manual of the gateway explains the error. rel=\"next\": the next page of a list in CSV or NDJSON.",
+		totalCount:      "How many records there are in all, of a list in CSV or NDJSON; only with Count.",
+		warningCount:    "The number of warnings about a list in CSV or NDJSON, where something was left out or skipped.",
+		warnings:        "These warnings, in JSON; without those at the end that do not fit into 4,096 bytes.",
 		entityTag:       "Identifies the state of the record, for If-Match and If-None-Match.",
 	} {
 		value := openapi3.NewStringSchema()
-		if name == retryAfter {
+		if name == retryAfter || name == totalCount || name == warningCount {
 			value = openapi3.NewIntegerSchema()
 		}
 		all[name] = &openapi3.HeaderRef{Value: &openapi3.Header{Parameter: openapi3.Parameter{

@@ -57,6 +57,10 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-
 	"data:; " +
 	"connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
+// bundled serves the files of Swagger UI. Their hashes are computed only once, because that takes longer
+// than everything else that a gateway does when it applies its settings.
+var bundled = sync.OnceValue(func() http.Handler { return statigz.FileServer(static.FS) })
+
 // Page returns a handler for the page that shows the document, which the page loads from ../openapi.json.
 // Paths consist of a slash and one of [PageFiles].
 func Page() http.Handler {
@@ -64,7 +68,7 @@ func Page() http.Handler {
 	if err != nil {
 		panic(err) // the folder is embedded above
 	}
-	pages, assets := http.FileServerFS(files), statigz.FileServer(static.FS)
+	pages, assets := http.FileServerFS(files), bundled()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", Policy)
 		w.Header().Set("Cache-Control", "no-cache")

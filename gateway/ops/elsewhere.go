@@ -11,6 +11,8 @@ import (
 const (
 	inLDAP    = "the LDAP name of "
 	inCmdlets = "what the PowerShell cmdlets call "
+	inAPIs    = "what other APIs call "
+	another   = "another name of "
 )
 
 // Alias is a parameter that has a different name elsewhere.
@@ -53,6 +55,22 @@ var others = []struct {
 	{"NetworkId", inCmdlets, []string{"NetworkID", "NetworkIDOrZoneName"}},
 	{"RRType", inCmdlets, []string{"Type"}},
 	{"TTL", "short for ", []string{"TimeToLive"}},
+	{"Expiry", another, []string{"AccountExpires"}},
+	{"ExpiryDate", another, []string{"AccountExpires"}},
+	{"top", inAPIs, []string{"Limit"}},
+	{"per_page", inAPIs, []string{"Limit"}},
+	{"pageSize", inAPIs, []string{"Limit"}},
+	{"page_size", inAPIs, []string{"Limit"}},
+	{"maxResults", inAPIs, []string{"Limit"}},
+	{"page", inAPIs, []string{"After"}},
+	{"skip", inAPIs, []string{"After"}},
+	{"offset", inAPIs, []string{"After"}},
+	{"cursor", inAPIs, []string{"After"}},
+	{"pageToken", inAPIs, []string{"After"}},
+	{"filter", inAPIs, []string{"Filter"}},
+	{"select", inAPIs, []string{ShowFields}},
+	{"q", inAPIs, []string{"Text"}},
+	{"query", inAPIs, []string{"Text"}},
 }
 
 // subjects are the names of attributes and cmdlet parameters that identify an object.
@@ -62,9 +80,10 @@ var subjects = []struct{ name, where string }{
 }
 
 // Elsewhere returns the parameter that has a name in the directory or in the cmdlets. Its Param is
-// nil if there is none. A leading hyphen, as PowerShell writes it, is ignored.
+// nil if there is none. A leading hyphen, as PowerShell writes it, or dollar sign, as OData does, is
+// ignored.
 func Elsewhere(op *Operation, name string) Alias {
-	if name = strings.TrimPrefix(name, "-"); name == "" {
+	if name = strings.TrimPrefix(strings.TrimPrefix(name, "-"), "$"); name == "" {
 		return Alias{}
 	}
 	for i := range op.Params {

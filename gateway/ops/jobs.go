@@ -21,6 +21,8 @@ const (
 	JobOnUnknown  = "OnUnknown"
 	JobSkip       = "SkipInvalid"
 	JobNotBefore  = "NotBefore"
+	JobColumns    = "Columns"
+	JobFirstRow   = "FirstRow"
 	JobResultKey  = "ResultKey"
 	JobState      = "State"
 	JobItems      = "Items"
@@ -39,6 +41,12 @@ const (
 const (
 	StopOnUnknown = "stop"
 	GoOnUnknown   = "continue"
+)
+
+// Values of FirstRow.
+const (
+	RowOfNames = "names"
+	RowOfData  = "data"
 )
 
 const jobSubject = "job '{JobId}'"
@@ -81,9 +89,11 @@ var jobRows = []*Operation{
 		Scope: identity.JobSubmit, Effect: Create, Local: true, Accepted: true, Takes: []string{MediaNDJSON, MediaCSV, MediaJSON},
 		Params: slices.Concat([]Param{
 			{Name: JobOperation, Kind: schema.Word, Unsent: true, Audited: true, Example: "user.update", Doc: "The operation of items that name none, by its operationId."},
-			{Name: JobName, Kind: schema.Word, Unsent: true, Audited: true, Doc: "A name for people."},
+			{Name: JobName, Kind: schema.Label, Unsent: true, Audited: true, Doc: "A name for people."},
 			{Name: JobMode, Kind: schema.OneOf("What is done with the list.", jobstate.Modes...), Default: string(jobstate.Run), Unsent: true, Audited: true, Doc: "Run the items, only check the list, or dry run each item; after the last two Start runs them."},
 			{Name: JobSkip, Kind: schema.Bool, Default: "false", Unsent: true, Audited: true, Doc: "Leave out the items with mistakes; otherwise one keeps the whole list from being run."},
+			{Name: JobColumns, Kind: schema.Columns, Unsent: true, Doc: "The parameters of the columns of a list in CSV, in order, in place of the names in its first row. A column without a name is no parameter; the result has it too."},
+			{Name: JobFirstRow, Kind: schema.OneOf("What the first row of a list in CSV has.", RowOfNames, RowOfData), Default: RowOfNames, Unsent: true, Doc: "The names of the columns, or already an item; then Columns names them."},
 			{Name: JobNotBefore, Kind: schema.Moment, Unsent: true, Audited: true, Doc: "Begin then."},
 			{Name: JobResultKey, Kind: schema.ResultKey, Unsent: true, Doc: "Public key to which generated passwords are sealed in the result."},
 		}, stopParams),
@@ -196,7 +206,7 @@ func staleJob(id, summary, path, what string) *Operation {
 			{Name: StaleAction, Kind: staleActions, Required: true, Unsent: true, Example: "disable", Doc: "What is done with each, in this order; remove stands alone. What is so already is left out."},
 			{Name: StaleTarget, Kind: schema.DN, Unsent: true, Audited: true, Example: "OU=Retired,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "The OU or container to which they are moved. What is in it or below it is left out."},
 			{Name: DryRun, Kind: schema.Flag, Implied: "false", Unsent: true, Audited: true, Doc: "Only show what each item would do: a job in the mode dryRun, which Start runs."},
-			{Name: JobName, Kind: schema.Word, Unsent: true, Audited: true, Doc: "A name for people."},
+			{Name: JobName, Kind: schema.Label, Unsent: true, Audited: true, Doc: "A name for people."},
 		}, stopParams),
 		Rules: []Rule{targetOfMove},
 		Lane:  ps.Directory,

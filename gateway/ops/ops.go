@@ -118,6 +118,18 @@ type Step struct {
 	Given Given
 }
 
+// listForms are the media types of lists.
+var listForms = []string{MediaJSON, MediaCSV, MediaNDJSON}
+
+// Forms returns the media types in which the row can answer, the usual one first, if it reads a list.
+// It returns nil for all other rows. The returned slice must not be changed.
+func (op *Operation) Forms() []string {
+	if op.Reply.Mark != List || op.Effect.Writes() || op.Protocol != nil || op.Reveals {
+		return nil
+	}
+	return listForms
+}
+
 // Creates reports whether a success can mean that an object was created.
 func (op *Operation) Creates() bool { return op.Effect.Creates() || op.Makes }
 

@@ -70,8 +70,8 @@ func (a *Application) Announced(i *ps.Intent) error {
 	if a == nil {
 		return nil
 	}
-	planned := a.plan.Objects
 	now := change.Announcement{Intent: i, Shape: a.announcing.Shape, Secret: a.announcing.Secret}
+	planned := now.Named(a.plan.Objects, &a.plan.Intent)
 	a.drift = change.Drift(planned, now.Against(planned))
 	if was := &a.plan.Intent; was.Effect == ps.EffectRemoved { // the removal differs from the one in the plan
 		for _, name := range slices.Sorted(maps.Keys(was.Counts)) {

@@ -62,6 +62,27 @@ func (wordKind) Decode(raw any) (*Decoded, *FieldError) {
 
 func (wordKind) Doc() Doc { return Doc{Type: "string", MaxLength: wordLimit, Text: "A name."} }
 
+// Label is a name that a person gives to something, and that others read on pages, in answers and in
+// the audit.
+var Label Kind = labelKind{base{"string"}}
+
+type labelKind struct{ base }
+
+func (labelKind) Decode(raw any) (*Decoded, *FieldError) {
+	s, problem := text(raw, wordLimit, false)
+	if problem == nil {
+		problem = seen(s)
+	}
+	if problem != nil {
+		return nil, problem
+	}
+	return textValue(s), nil
+}
+
+func (labelKind) Doc() Doc {
+	return Doc{Type: "string", MaxLength: wordLimit, Text: "A name for people, without invisible characters."}
+}
+
 // Names is a list of names, separated by commas.
 var Names Kind = namesKind{base{"string[]"}}
 

@@ -99,6 +99,15 @@ func NamesPath(kind Kind, text string) (Path, bool) {
 	return nil, false
 }
 
+// NamesObjects reports whether values of a kind name objects of the directory by more than a GUID.
+func NamesObjects(kind Kind) bool {
+	switch kind.(type) {
+	case dnKind, identityKind, membersKind:
+		return true
+	}
+	return false
+}
+
 // NamesPaths returns the paths that an accepted text of a kind contains, see [NamesPath].
 func NamesPaths(kind Kind, text string) (paths []Path) {
 	if !NamesMembers(kind) {

@@ -3,6 +3,9 @@ package schema
 import (
 	"encoding/base64"
 	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"adgateway/gateway/schema/jobstate"
 )
@@ -35,6 +38,54 @@ func (resultKeyKind) Decode(raw any) (*Decoded, *FieldError) {
 func (resultKeyKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: 44, Text: "A public key of X25519, 32 bytes in base64.",
 		Example: "ZGVtbyBrZXkgb2YgdGhpcnR5LXR3byBieXRlcyAuLi4="}
+}
+
+// Columns are the parameters of the columns of a list, separated by commas. An empty name stands for a
+// column that is no parameter. [ColumnList] separates them.
+var Columns Kind = columnsKind{base{"string"}}
+
+type columnsKind struct{ base }
+
+const (
+	mostColumns   = 200
+	longestColumn = 100 // characters of a name
+)
+
+func (columnsKind) Decode(raw any) (*Decoded, *FieldError) {
+	s, problem := text(raw, mostColumns*(longestColumn+1), false)
+	if problem != nil {
+		return nil, problem
+	}
+	names := ColumnList(s)
+	if len(names) > mostColumns {
+		return nil, invalid("names more than %d columns", mostColumns)
+	}
+	for i, name := range names {
+		switch {
+		case utf8.RuneCountInString(name) > longestColumn:
+			return nil, invalid("has a name of more than %d characters", longestColumn)
+		case name != "" && slices.ContainsFunc(names[:i], func(other string) bool {
+			return strings.EqualFold(other, name)
+		}):
+			return nil, invalid("names column %d like an earlier one", i+1)
+		}
+	}
+	return textValue(strings.Join(names, ",")), nil
+}
+
+func (columnsKind) Doc() Doc {
+	return Doc{Type: "string", MaxLength: mostColumns * (longestColumn + 1), Example: "Username,,City",
+		Text: "The parameters of the columns of a list, separated by commas; nothing between two commas stands " +
+			"for a column that is no parameter."}
+}
+
+// ColumnList returns the names in a value of [Columns].
+func ColumnList(text string) []string {
+	names := strings.Split(text, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names
 }
 
 // Job is the record of a job: a list of calls and its progress.

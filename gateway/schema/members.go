@@ -41,6 +41,8 @@ func (k membersKind) Decode(raw any) (*Decoded, *FieldError) {
 			return nil, problem
 		case name == "":
 			return nil, invalid("must not have an empty name")
+		case strings.Contains(name, ";") && !strings.Contains(name, "="): // no account name contains one
+			return nil, invalid("must be names separated by commas, not by semicolons")
 		case !known[strings.ToLower(name)]:
 			known[strings.ToLower(name)] = true
 			members = append(members, name)

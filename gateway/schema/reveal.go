@@ -43,12 +43,12 @@ type reasonKind struct{ base }
 
 const reasonShortest, reasonLongest = 8, 200
 
-// reasonText returns the text of a reason. People read it in plans, histories and audits, so no character may
-// change how the text around it is displayed.
+// reasonText returns the text of a reason. People read it in plans, histories and audits, so it has no
+// characters that they do not see.
 func reasonText(raw any) (string, *FieldError) {
 	s, problem := text(raw, reasonLongest, false)
 	if problem == nil {
-		problem = undirected(s)
+		problem = seen(s)
 	}
 	return s, problem
 }

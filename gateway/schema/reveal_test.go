@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -65,17 +66,27 @@ func TestReasons(t *testing.T) {
 	assert.NotNil(t, problem)
 }
 
-func TestNoReasonChangesTheDirectionOfText(t *testing.T) {
-	for _, mark := range []string{"\u202e", "\u202a", "\u2066", "\u2069", "\u2028", "\u2029"} {
-		for name, kind := range map[string]Kind{"reason": Reason, "note": Note} {
+// TestWhatPeopleWriteForOthersIsSeen: a reason, and the name of a job or of a saved view, has no
+// characters that are invisible or change the direction of text, except those that join letters.
+func TestWhatPeopleWriteForOthersIsSeen(t *testing.T) {
+	kinds := map[string]Kind{"reason": Reason, "note": Note, "label": Label}
+	for _, mark := range []string{
+		"\u202e", "\u202a", "\u2066", "\u2069", "\u2028", "\u2029", "\u200b", "\u200e", "\u200f", "\u2060", "\ufeff",
+		"\u061c", "\u2064", "\u206f", "\U000e0041", "\u3164", "\u034f",
+	} {
+		for name, kind := range kinds {
 			_, problem := kind.Decode("INC-4711: " + mark + "broken")
 			if assert.NotNil(t, problem, "%s %+q", name, mark) {
-				assert.Contains(t, problem.Message, "character 11 is U+")
+				assert.Equal(t, fmt.Sprintf("must not contain characters that are invisible or change the direction of "+
+					"text: character 11 is U+%04X", []rune(mark)[0]), problem.Message)
 			}
 		}
 	}
-	for _, plain := range []string{"INC-4711: גישה", "INC-4711: Prüfung – „Zugang“", "INC-4711: می\u200cخواهم"} {
-		for name, kind := range map[string]Kind{"reason": Reason, "note": Note} {
+	for _, plain := range []string{
+		"INC-4711: גישה", "INC-4711: Prüfung – „Zugang“", "INC-4711: می\u200cخواهم", "INC-4711: क्\u200dष", "INC-4711: ❤\ufe0f",
+		"INC-4711: Benutzer\u00adkonto", "INC-4711:\u00a0x", "INC-4711: \u0600\u0661",
+	} {
+		for name, kind := range kinds {
 			_, problem := kind.Decode(plain)
 			assert.Nil(t, problem, "%s %q", name, plain)
 		}

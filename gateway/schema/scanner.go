@@ -258,6 +258,23 @@ func Members(object []byte) iter.Seq2[string, json.RawMessage] {
 	}
 }
 
+// Records returns the records in JSON that [Selection.Render] has written: objects that commas
+// separate. A comma may precede them.
+func Records(rendered []byte) iter.Seq[json.RawMessage] {
+	return func(yield func(json.RawMessage) bool) {
+		w := scanner{data: rendered}
+		for w.peek() == ',' || w.peek() == '{' {
+			w.skip(",")
+			if record := w.value(); w.bad || !yield(record) {
+				return
+			}
+		}
+	}
+}
+
+// Unquoted returns the text of a valid JSON string.
+func Unquoted(text json.RawMessage) string { return unquote(text) }
+
 // Member returns the value of a member in a record written by [Selection.Render], or nil if there
 // is none.
 func Member(record []byte, name string) json.RawMessage {

@@ -205,6 +205,15 @@ func (s *Selection) Names() []string {
 	return names
 }
 
+// Shown returns the names of the fields that records show, in order.
+func (s *Selection) Shown() []string {
+	names := make([]string, len(s.fields)-s.hidden)
+	for i := range names {
+		names[i] = s.fields[i].Name
+	}
+	return names
+}
+
 // TagLine is the prefix of an attribute's line if it is only read for the tag.
 const TagLine = "+"
 

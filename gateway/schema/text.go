@@ -66,6 +66,12 @@ func undirected(s string) *FieldError {
 		"must not contain characters that change the direction of text or begin a line unseen")
 }
 
+// seen refuses characters that people who read a text do not see, or that make it read as another one.
+func seen(s string) *FieldError {
+	return without(s, visible.Unseen,
+		"must not contain characters that are invisible or change the direction of text")
+}
+
 func (textKind) Clear() []ps.Value { return []ps.Value{ps.Text("")} }
 
 func (k textKind) Doc() Doc {

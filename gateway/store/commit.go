@@ -40,6 +40,11 @@ type durable struct {
 // the file.
 const idleAfter = 5 * time.Second
 
+// mostRemoved is the number of removed values and log entries after which recent is put into the
+// file. Removals take little space in the commit log, but much time in the file, in which other
+// batches wait.
+const mostRemoved = 1_000
+
 // commitsOf returns the path of a store's commit log.
 func commitsOf(path string) string { return path + ".commits" }
 
@@ -89,7 +94,7 @@ func (d *durable) beginAll() (*bbolt.Tx, error) {
 // stored. d.writing is held.
 func (d *durable) commit(batch []byte, after *recent) (first bool, err error) {
 	text := encodeCommit(&commit{d.creation, after.at, after.time, batch})
-	if !d.commits.Fits(len(text)) {
+	if !d.commits.Fits(len(text)) || d.recent.removed >= mostRemoved {
 		if err = d.putRecent(); err != nil {
 			return false, err
 		}

@@ -486,3 +486,34 @@ func TestAnIdleStorePutsAllIntoItsFile(t *testing.T) {
 		require.NoError(t, f.Close())
 	})
 }
+
+// TestRemovalsReachTheFileInSmallParts: a batch that follows many removals does not wait for all of
+// them, because the file gets them from time to time.
+func TestRemovalsReachTheFileInSmallParts(t *testing.T) {
+	f, _, err := Open(Options{Path: filepath.Join(t.TempDir(), "state.db")})
+	require.NoError(t, err)
+	const batches = 6
+	keys, entries := make([][]Change, batches), make([][]Change, batches)
+	for i := range batches {
+		for j := range MostChanges {
+			keys[i] = append(keys[i], put(fmt.Sprintf("%d-%d", i, j), "value", Absent))
+			entries[i] = append(entries[i], Change{Log: "log", Value: []byte("entry")})
+		}
+		revision, err := f.Apply(t.Context(), keys[i]...)
+		require.NoError(t, err)
+		_, err = f.Apply(t.Context(), entries[i]...)
+		require.NoError(t, err)
+		for j := range keys[i] {
+			keys[i][j] = Change{Kind: keys[i][j].Kind, Key: keys[i][j].Key, Expect: revision}
+		}
+	}
+	for i := range batches {
+		_, err = f.Apply(t.Context(), keys[i]...)
+		require.NoError(t, err)
+		assert.Less(t, f.recent.removed, mostRemoved+MostChanges)
+		_, err = f.Apply(t.Context(), Change{Log: "log", Through: uint64(i+1) * MostChanges})
+		require.NoError(t, err)
+		assert.Less(t, f.recent.removed, mostRemoved+MostChanges)
+	}
+	require.NoError(t, f.Close())
+}

@@ -132,7 +132,7 @@ func TestACopyThatIsNotWholeIsRefused(t *testing.T) {
 	}{
 		"nothing":            {nil, at},
 		"cut":                {whole[:len(whole)-1], at},
-		"cut at a page":      {whole[:len(whole)/2/4096*4096], at},
+		"cut at a page":      {whole[:len(whole)/2/8192*8192], at},
 		"longer":             {append(bytes.Clone(whole), 0), at},
 		"altered":            {altered, at},
 		"of another place":   {whole, store.Point{Sequence: at.Sequence + 1, Hash: at.Hash}},

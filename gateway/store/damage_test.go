@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/bbolt"
 )
 
 // filled returns the bytes of a file with many values.
@@ -33,10 +34,10 @@ func filled(t *testing.T) []byte {
 // elements returns the bytes from the first element of each page of a kind on, including pages that
 // are no longer used.
 func elements(whole []byte, kind uint16) (all [][]byte) {
-	const size, header = 4096, 16
-	for page := 2 * size; page < len(whole); page += size {
+	const header = 16
+	for page := 2 * newPages; page < len(whole); page += newPages {
 		flags, count := binary.NativeEndian.Uint16(whole[page+8:]), binary.NativeEndian.Uint16(whole[page+10:])
-		if flags == kind && count > 10 {
+		if flags == kind && count > 4 {
 			all = append(all, whole[page+header:])
 		}
 	}
@@ -46,9 +47,6 @@ func elements(whole []byte, kind uint16) (all [][]byte) {
 // TestAFileThatLeadsNowhereIsSetAside: a file with a page that refers to a place outside of the file is set
 // aside. The file is mapped into memory, so following such a reference would crash the process.
 func TestAFileThatLeadsNowhereIsSetAside(t *testing.T) {
-	if os.Getpagesize() != 4096 {
-		t.Skip("the pages of the file have another size")
-	}
 	const branch, leaf = 1, 2
 	whole := filled(t)
 	for name, c := range map[string]struct {
@@ -72,6 +70,27 @@ func TestAFileThatLeadsNowhereIsSetAside(t *testing.T) {
 			assert.FileExists(t, aside)
 			require.NoError(t, s.Close())
 		})
+	}
+}
+
+// TestAFileOfAnEarlierVersionKeepsItsPages: such a file has pages of the size that the host uses.
+func TestAFileOfAnEarlierVersionKeepsItsPages(t *testing.T) {
+	const before = 4 << 10
+	path := filepath.Join(t.TempDir(), "state.db")
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{PageSize: before})
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	for i := range 2 {
+		s, aside, err := Open(Options{Path: path})
+		require.NoError(t, err)
+		assert.Empty(t, aside)
+		assert.Equal(t, before, s.db.Info().PageSize)
+		_, err = s.Apply(t.Context(), put(fmt.Sprint(i), "value", Absent))
+		require.NoError(t, err)
+		n := 0
+		require.NoError(t, s.Range(t.Context(), "k", "", func(Entry) bool { n++; return true }))
+		assert.Equal(t, i+1, n)
+		require.NoError(t, s.Close())
 	}
 }
 

@@ -17,6 +17,7 @@ type recent struct {
 	at       Point // after the last batch; zero if there is none
 	time     time.Time
 	revision Revision
+	removed  int // number of removed values and log entries
 	kinds    map[Kind]*recentKind
 	logs     map[Log]*recentLog
 }
@@ -73,6 +74,7 @@ func (l *recentLog) first() uint64 { return l.last + 1 - uint64(len(l.entries)) 
 // take adds the changes of later batches.
 func (r *recent) take(later *recent) {
 	r.at, r.time, r.revision = later.at, later.time, later.revision
+	r.removed += later.removed
 	for kind, k := range later.kinds {
 		own := r.kind(kind)
 		for key, stored := range k.by {
@@ -405,6 +407,7 @@ func (v view) apply(c *Call) (removed int, err error) {
 	for i := range c.Changes {
 		removed += v.change(to, &c.Changes[i], c.Revision)
 	}
+	to.removed += removed
 	return removed, nil
 }
 

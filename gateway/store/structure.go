@@ -19,6 +19,8 @@ type structure struct {
 	file io.ReaderAt
 	size uint64 // of a page, in bytes
 	seen []bool // which pages were reached, by id
+
+	buffer []byte // see read
 }
 
 // Page types, and the sizes of a page header and of an element.
@@ -46,15 +48,15 @@ func checkStructure(tx *bbolt.Tx) error {
 
 // page checks a page and all pages that it references.
 func (s *structure) page(id uint64) error {
-	header := make([]byte, pageHeader)
 	if id >= uint64(len(s.seen)) {
 		return fmt.Errorf("page %d is not in the file", id)
 	}
-	if _, err := s.file.ReadAt(header, int64(id*s.size)); err != nil {
+	whole, err := s.read(id, 0)
+	if err != nil {
 		return err
 	}
-	more := uint64(binary.NativeEndian.Uint32(header[12:]))
-	if binary.NativeEndian.Uint64(header) != id || id+more >= uint64(len(s.seen)) {
+	more := uint64(binary.NativeEndian.Uint32(whole[12:]))
+	if binary.NativeEndian.Uint64(whole) != id || id+more >= uint64(len(s.seen)) {
 		return fmt.Errorf("page %d is another one, or not in the file", id)
 	}
 	for i := id; i <= id+more; i++ {
@@ -63,24 +65,43 @@ func (s *structure) page(id uint64) error {
 		}
 		s.seen[i] = true
 	}
-	whole := make([]byte, (1+more)*s.size)
-	if _, err := s.file.ReadAt(whole, int64(id*s.size)); err != nil {
-		return err
+	if more > 0 {
+		if whole, err = s.read(id, more); err != nil {
+			return err
+		}
 	}
-	if err := s.elements(whole); err != nil {
+	below, err := references(nil, whole)
+	if err != nil {
 		return fmt.Errorf("page %d: %w", id, err)
+	}
+	for _, id := range below {
+		if err = s.page(id); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// elements checks the elements of a page.
-func (s *structure) elements(page []byte) error {
+// read returns a page with the number of pages that continue it. The result is valid until the next
+// call, because a large file has many pages.
+func (s *structure) read(id, more uint64) ([]byte, error) {
+	n := int((1 + more) * s.size)
+	if cap(s.buffer) < n {
+		s.buffer = make([]byte, n)
+	}
+	whole := s.buffer[:n]
+	_, err := s.file.ReadAt(whole, int64(id*s.size))
+	return whole, err
+}
+
+// references checks the elements of a page, and appends the pages that they refer to to below.
+func references(below []uint64, page []byte) ([]uint64, error) {
 	if len(page) < pageHeader {
-		return io.ErrUnexpectedEOF
+		return nil, io.ErrUnexpectedEOF
 	}
 	kind, n := binary.NativeEndian.Uint16(page[8:]), int(binary.NativeEndian.Uint16(page[10:]))
 	if len(page) < pageHeader+n*pageElement || kind == branchPage && n == 0 {
-		return io.ErrUnexpectedEOF
+		return nil, io.ErrUnexpectedEOF
 	}
 	for i := range n {
 		from := page[pageHeader+i*pageElement:]
@@ -89,34 +110,35 @@ func (s *structure) elements(page []byte) error {
 		switch kind {
 		case branchPage:
 			if number(0)+number(4) > uint64(len(from)) {
-				return io.ErrUnexpectedEOF
+				return nil, io.ErrUnexpectedEOF
 			}
-			err = s.page(binary.NativeEndian.Uint64(from[8:]))
+			below = append(below, binary.NativeEndian.Uint64(from[8:]))
 		case leafPage:
 			value := number(4) + number(8)
 			if value+number(12) > uint64(len(from)) {
-				return io.ErrUnexpectedEOF
+				return nil, io.ErrUnexpectedEOF
 			}
 			if isBucket := number(0)&1 != 0; isBucket {
-				err = s.bucket(from[value : value+number(12)])
+				below, err = bucket(below, from[value:value+number(12)])
 			}
 		default:
-			return fmt.Errorf("it is of kind %d", kind)
+			return nil, fmt.Errorf("it is of kind %d", kind)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return below, nil
 }
 
-// bucket checks a bucket. If a bucket is small, its only page is stored in its value.
-func (s *structure) bucket(value []byte) error {
+// bucket checks a bucket, and appends its root page to below. The only page of a small bucket is in
+// its value.
+func bucket(below []uint64, value []byte) ([]uint64, error) {
 	if len(value) < bucketHeader {
-		return io.ErrUnexpectedEOF
+		return nil, io.ErrUnexpectedEOF
 	}
 	if root := binary.NativeEndian.Uint64(value); root != 0 {
-		return s.page(root)
+		return append(below, root), nil
 	}
-	return s.elements(value[bucketHeader:])
+	return references(below, value[bucketHeader:])
 }

@@ -41,6 +41,9 @@ func (s *Server) newCollector(x *exchange) *collector {
 // collect reads all parameters of a request. The error concerns the request as a whole; the problems in the
 // result concern single parameters.
 func (s *Server) collect(x *exchange) (call.Given, error) {
+	if err := checkForm(x.op, x.c.Request.Header); err != nil {
+		return call.Given{}, err
+	}
 	switch {
 	case x.op.Protocol != nil:
 		return s.collectForeign(x)
@@ -70,6 +73,23 @@ func (s *Server) collect(x *exchange) (call.Given, error) {
 	return call.Given{Values: c.Given, Problems: c.Problems, Sent: c.Sent}, nil
 }
 
+// otherMedia ends the sentence about a list with the media type that was sent instead, and says how to
+// send the list if the mistake is a common one.
+func otherMedia(media string) string {
+	if media == "" {
+		return ""
+	}
+	const most = 100
+	sent := "; '" + problem.Printable(media, most) + "' was sent"
+	switch {
+	case strings.HasPrefix(media, "multipart/"):
+		return sent + ". Send the file itself as the body: with curl, --data-binary @FILE"
+	case strings.Contains(media, "spreadsheet") || strings.Contains(media, "excel"):
+		return sent + ". Save the spreadsheet as CSV (UTF-8)"
+	}
+	return sent
+}
+
 // collectList reads the body of a row that takes a list, and the parameters in the query.
 func (s *Server) collectList(x *exchange) (call.Given, error) {
 	c := s.newCollector(x)
@@ -78,8 +98,8 @@ func (s *Server) collectList(x *exchange) (call.Given, error) {
 	}
 	if media := mediaTypeOf(x.c.Request.Header); !slices.Contains(x.op.Takes, media) {
 		return call.Given{}, problem.New(schema.UnsupportedMediaType,
-			"The body must be a list: send it with the Content-Type %s, in UTF-8 and not compressed.",
-			strings.Join(x.op.Takes, ", "))
+			"The body must be a list: send it with the Content-Type %s, in UTF-8 and not compressed%s.",
+			strings.Join(x.op.Takes, ", "), otherMedia(media))
 	}
 	if err := s.awaitTurn(x); err != nil {
 		return call.Given{}, err

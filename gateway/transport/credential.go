@@ -279,8 +279,10 @@ func (x *exchange) again() (*identity.Principal, error) {
 // ownCall refuses a change with a ticket if, according to the browser, a page of another site may
 // have made it. Browsers attach tickets automatically.
 func (x *exchange) ownCall() error {
-	_, ticket := credentialIn(x.c.Request).Ticket()
-	if x.server.Tickets == nil || !ticket || !x.changes() {
+	if x.server.Tickets == nil || !x.changes() {
+		return nil
+	}
+	if _, ticket := credentialIn(x.c.Request).Ticket(); !ticket {
 		return nil
 	}
 	site, origin := x.c.GetHeader("Sec-Fetch-Site"), x.c.GetHeader("Origin")

@@ -85,7 +85,8 @@ func manualOf(s *Server) *site.Site {
 
 // wantsHome reports whether a browser requests the gateway's root.
 func wantsHome(x *exchange, path string) bool {
-	return path == "/" && x.c.Request.Method == http.MethodGet &&
+	method := x.c.Request.Method
+	return path == "/" && (method == http.MethodGet || method == http.MethodHead) &&
 		strings.Contains(x.c.GetHeader("Accept"), "text/html")
 }
 

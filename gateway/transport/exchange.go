@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -66,8 +68,6 @@ const (
 	repeatedHeader  = "Idempotency-Request" // request id of the call that ran
 )
 
-const contentType = "application/json; charset=utf-8"
-
 // endpoint adapts a handler to gin.
 func endpoint(handle func(*exchange)) gin.HandlerFunc {
 	return func(c *gin.Context) { handle(arrivalOf(c.Request).exchange.(*exchange)) }
@@ -77,6 +77,9 @@ func endpoint(handle func(*exchange)) gin.HandlerFunc {
 func (s *Server) serve(op *ops.Operation) func(*exchange) {
 	return func(x *exchange) {
 		x.op = op
+		if op.Forms() != nil || op.Answers != nil || op.Images != nil {
+			x.c.Writer.Header().Add("Vary", acceptHeader)
+		}
 		defer s.freeBody(x)
 		defer x.endTurn()
 		defer x.stopStream()
@@ -111,8 +114,8 @@ func (s *Server) callOf(x *exchange) call.Call {
 		UnmodifiedSince: header.Values("If-Unmodified-Since"), LastEvents: header.Values(ops.LastEventHeader),
 		Again: x.again,
 		Wants: call.Wants{
-			Accepts: func(media string) bool { return accepts(header.Values("Accept"), media) },
-			Prefers: func(media string) bool { return names(header.Values("Accept"), media) },
+			Best:    func(offers ...string) string { return acceptOf(header).best(offers...) },
+			Prefers: func(media string) bool { return acceptOf(header).names(media) },
 		},
 	}
 }
@@ -182,6 +185,8 @@ func (x *exchange) reply(answer call.Answer, err error) {
 		x.setHeaders(answer)
 		x.tell(answer.Partly)
 		x.send(call.Encode(x.op, x.classic, answer, nil, x.id))
+	case formOf(x.op, x.c.Request.Header) != ops.MediaJSON:
+		x.sendList(answer)
 	default:
 		x.setHeaders(answer)
 		x.send(call.Encode(x.op, x.classic, answer, nil, x.id))
@@ -229,6 +234,19 @@ func (x *exchange) sendDocument(answer call.Answer) {
 	if answer.Document.Sent != nil {
 		answer.Document.Sent()
 	}
+}
+
+// sendList sends a list without an envelope.
+func (x *exchange) sendList(answer call.Answer) {
+	form, body := formOf(x.op, x.c.Request.Header), &bytes.Buffer{}
+	if err := writeList(body, form, answer); err != nil {
+		x.fail(problem.Internal(err))
+		return
+	}
+	x.setHeaders(answer)
+	listHeaders(x.c.Request.URL.RawQuery, answer, x.setHeader)
+	x.setHeader("Content-Type", contentTypeOf(form))
+	x.sendBody(http.StatusOK, body.Bytes())
 }
 
 // pieces buffers an answer and sends it in pieces.
@@ -285,15 +303,20 @@ func (x *exchange) abort(err error) {
 
 // send writes a whole answer.
 func (x *exchange) send(status int, body []byte) {
-	x.c.Status(status)
 	if len(body) > 0 && x.ownForm() {
 		body = append(body, '\n') // a shell prompt then begins on a new line
 	}
-	if status != http.StatusNoContent && status != http.StatusNotModified {
-		x.setHeader("Content-Length", strconv.Itoa(len(body)))
-	}
 	if len(body) > 0 {
 		x.c.Writer.Header()["Content-Type"] = x.mediaOf()
+	}
+	x.sendBody(status, body)
+}
+
+// sendBody writes a whole answer as it is. Its Content-Type must be set, unless body is empty.
+func (x *exchange) sendBody(status int, body []byte) {
+	x.c.Status(status)
+	if status != http.StatusNoContent && status != http.StatusNotModified {
+		x.setHeader("Content-Length", strconv.Itoa(len(body)))
 	}
 	x.c.Writer.WriteHeaderNow()
 	_ = x.write(body) // fails only if the client has left
@@ -345,36 +368,52 @@ func (x *exchange) setHeader(name, value string) {
 
 // listStream sends a long list while its script runs. It implements [call.Sink].
 type listStream struct {
-	x  *exchange
-	to *Stream
+	x    *exchange
+	to   *Stream
+	list listWriter
 }
 
+// Write implements [io.Writer].
+func (l *listStream) Write(part []byte) (int, error) { return len(part), l.to.Add(part) }
+
 // Take implements [call.Sink].
-func (l *listStream) Take(records []byte) error {
+func (l *listStream) Take(columns []string, records []byte) error {
 	x := l.x
 	if x.stream == nil {
 		x.stream = l
-		x.c.Header("Content-Type", contentType)
-		x.c.Header("Trailer", serverHeader) // its value is unknown before the script ends
+		form := formOf(x.op, x.c.Request.Header)
+		x.c.Header("Content-Type", contentTypeOf(form))
+		x.c.Header("Trailer", trailersOf(form)) // their values are unknown before the script ends
 		x.c.Status(http.StatusOK)
 		l.to = x.server.spooler.Start(x.principal.Identity(), x.write, x.unlimitSend)
-		if err := l.to.Add([]byte(`{"result":[`)); err != nil {
+		l.list = newListWriter(form, columns, l)
+		if err := l.list.begin(); err != nil {
 			return err
 		}
 	}
-	return l.to.Add(records)
+	return l.list.add(records)
+}
+
+// trailersOf returns the names of the trailers of a streamed list.
+func trailersOf(form string) string {
+	if form == ops.MediaJSON {
+		return serverHeader
+	}
+	return strings.Join([]string{serverHeader, linkHeader, totalHeader, warnedHeader, warningsHeader}, ", ")
 }
 
 // finish sends the rest of the answer after the records.
 func (l *listStream) finish(answer call.Answer) error {
-	tail := append([]byte{']'}, call.EncodeTail(answer)...)
-	if err := l.to.Add(append(tail, '\n')); err != nil {
+	if err := l.list.end(answer); err != nil {
 		return err
 	}
 	if err := l.to.Finish(); err != nil {
 		return err
 	}
 	l.x.setHeader(serverHeader, answer.Server)
+	if formOf(l.x.op, l.x.c.Request.Header) != ops.MediaJSON {
+		listHeaders(l.x.c.Request.URL.RawQuery, answer, l.x.setHeader)
+	}
 	return nil
 }
 

@@ -9,20 +9,10 @@ import (
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/readiness"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
-
-// Check is one line of /readyz. The reason is only shown to callers with ops:read.
-type Check struct {
-	Name     string
-	OK       bool   // requests are served, as far as this check is concerned
-	Reason   string // reason why the check is not OK, or why it is degraded
-	Degraded bool   // the check is OK, but something needs attention
-
-	Lane      ps.Lane // the check only affects calls of this lane; empty if it affects all
-	NoChanges bool    // only reads are served
-}
 
 // healthz answers for as long as the process runs.
 func (s *Server) healthz(x *exchange) {
@@ -43,7 +33,7 @@ func (s *Server) readyz(x *exchange) {
 		x.fail(f)
 		return
 	}
-	var checks []Check
+	var checks []readiness.Check
 	if s.Ready != nil {
 		checks = s.Ready(x.c.Request.Context())
 	}
@@ -70,7 +60,7 @@ func (s *Server) readyz(x *exchange) {
 	records := []any{}
 	changes := lane == changesLane || lane == leaderLane
 	if lane == leaderLane {
-		checks = append(checks, Check{Name: leaderLane, OK: s.Hop == nil || s.Hop.Leads()})
+		checks = append(checks, readiness.Check{Name: leaderLane, OK: s.Hop == nil || s.Hop.Leads()})
 	}
 	for _, check := range checks {
 		switch {

@@ -216,8 +216,9 @@ func methodNotAllowed(x *exchange, hint string) error {
 const (
 	corsMethods = "GET, POST, PUT, DELETE"
 	corsRequest = "Auth-Token, Authorization, Content-Type, X-Request-Id, If-Match, If-None-Match"
-	corsAnswer  = "X-Request-Id, X-Engine, X-Directory-Server, ETag, Retry-After, WWW-Authenticate, Allow"
-	corsMaxAge  = "600" // seconds
+	corsAnswer  = "X-Request-Id, X-Engine, X-Directory-Server, ETag, Retry-After, WWW-Authenticate, Allow, " +
+		linkHeader + ", " + totalHeader + ", " + warnedHeader + ", " + warningsHeader
+	corsMaxAge = "600" // seconds
 )
 
 // checkOrigin refuses cross-site requests from origins that are not listed, and answers preflights

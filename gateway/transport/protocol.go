@@ -56,7 +56,7 @@ func (x *exchange) ownsHeaders() error {
 // parameters. Unknown members and the query are ignored.
 func (s *Server) collectForeign(x *exchange) (call.Given, error) {
 	p, c := x.op.Protocol, s.newCollector(x)
-	if !accepts(x.c.Request.Header.Values("Accept"), p.Media) {
+	if acceptOf(x.c.Request.Header).best(p.Media) == "" {
 		return call.Given{}, problem.New(schema.NotAcceptable, "This answers with %s only.", p.Media)
 	}
 	content, failed := s.readBody(x)
@@ -84,24 +84,6 @@ func (s *Server) documentOf(x *exchange, c *collector, content []byte) call.Give
 	}
 }
 
-// accepts reports whether a client accepts a media type. It accepts ranges without a subtype.
-// Preferences do not matter, because there is only one answer.
-func accepts(headers []string, media string) bool {
-	return strings.Join(headers, "") == "" || names(headers, "*/*") || names(headers, media)
-}
-
-// names reports whether a client names a media type or its kind.
-func names(headers []string, media string) bool {
-	kind, _, _ := strings.Cut(media, "/")
-	for header := range strings.SplitSeq(strings.Join(headers, ","), ",") {
-		full, _, _ := strings.Cut(plainMedia(header), ";q=")
-		if full == kind+"/*" || full == plainMedia(media) {
-			return true
-		}
-	}
-	return false
-}
-
 // sameMedia reports whether a body has a media type, in UTF-8 and uncompressed.
 func sameMedia(header http.Header, media string) bool {
 	got := mediaTypeOf(header)
@@ -116,11 +98,6 @@ func sameMedia(header http.Header, media string) bool {
 		}
 	}
 	return true
-}
-
-// plainMedia returns a media type in lower case without spaces.
-func plainMedia(text string) string {
-	return strings.ToLower(strings.NewReplacer(" ", "", "\t", "").Replace(text))
 }
 
 // mediaOf returns the Content-Type header of an answer.

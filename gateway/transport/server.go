@@ -21,6 +21,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/readiness"
 	"adgateway/gateway/required"
 	"adgateway/gateway/spool"
 )
@@ -52,7 +53,7 @@ type Options struct {
 
 	Features []string // for /version: features that older gateways would ignore
 	// Ready checks the server's dependencies for /readyz. It may be nil.
-	Ready func(ctx context.Context) []Check
+	Ready func(ctx context.Context) []readiness.Check
 
 	Settings
 

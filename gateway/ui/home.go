@@ -53,7 +53,7 @@ func tilesOf(c *frame.Visit) (all []tile) {
 // home shows the home page.
 func home(c *frame.Visit) {
 	body := homePage{Tiles: tilesOf(c), Recent: recentOf(c), Starts: work.Starts(c)}
-	_, ready, degraded := readiness(c)
+	_, ready, degraded := checksOf(c)
 	body.Verdict = say.WordOf("readiness.verdict", verdictOf(ready, degraded))
 	if c.R.URL.Query().Get("counts") != "" {
 		body.Counts = true
@@ -152,18 +152,40 @@ const (
 // lookedAtList contains the objects that a person has viewed in any browser, latest first.
 type lookedAtList struct{ All []recent }
 
+// recentOf returns the recently viewed objects that the person may see now.
 func recentOf(c *frame.Visit) (rows []recentRow) {
 	var kept lookedAtList
 	_, _ = c.Session.Recall(c.R.Context(), recentName, &kept) // empty if the store is unavailable
-	for _, one := range kept.All {
-		if k := frame.KindAt(one.Kind); k != nil && c.May(k.Scope) {
+	seen := make([]bool, len(kept.All))
+	var reads []func()
+	for i, one := range kept.All {
+		k := frame.KindAt(one.Kind)
+		switch {
+		case k == nil || !c.May(k.Scope):
+		case seesAll(c, k):
+			seen[i] = true
+		default:
+			reads = append(reads, func() { seen[i] = c.Read(k, one.GUID).Ok() })
+		}
+	}
+	frame.SideBySide(reads...)
+	for i, one := range kept.All {
+		if seen[i] {
+			k := frame.KindAt(one.Kind)
 			rows = append(rows, recentRow{iconOf(one.Kind), k.At(one.GUID), one.Name, texts.Of("kind." + k.HitType)})
 		}
 	}
 	return rows
 }
 
-// iconOf returns the icon of the kind of object whose pages are below a path.
+// seesAll reports whether one of the person's roles shows all objects of a kind.
+func seesAll(c *frame.Visit, k *frame.Kind) bool {
+	return slices.ContainsFunc(c.Principals, func(p *identity.Principal) bool {
+		return p.Has(k.Scope) && p.Limits.Equal(identity.Limits{})
+	})
+}
+
+// iconOf returns the icon of the kind of object whose pages have a path.
 func iconOf(path string) string {
 	for _, row := range menu {
 		if row.Path == path {

@@ -447,7 +447,8 @@ func findObject(c *frame.Visit) {
 	for _, k := range frame.Kinds {
 		found := c.Read(k, c.R.PathValue("id"))
 		if !found.Ok() {
-			if last == nil || found.Status != http.StatusBadRequest { // an object of the kind cannot have such an id
+			// An object of the kind cannot have such an id, or there is none of another kind that may be read.
+			if last == nil || found.Status != http.StatusBadRequest && last.Status != http.StatusNotFound {
 				last = found
 			}
 			continue

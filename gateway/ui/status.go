@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"adgateway/gateway/identity"
+	"adgateway/gateway/readiness"
 	"adgateway/gateway/ui/figures"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
@@ -27,7 +28,7 @@ type checkRow struct {
 	Reason string
 }
 
-func rowOf(k frame.Check) checkRow {
+func rowOf(k readiness.Check) checkRow {
 	label := texts.Raw(k.Name)
 	if key := "check." + k.Name; texts.Has(key) {
 		label = texts.Of(key)
@@ -46,9 +47,8 @@ func verdictOf(ready, degraded bool) string {
 	return "sound"
 }
 
-// readiness returns the checks of the gateway that the person may see, and whether the gateway is ready or
-// degraded.
-func readiness(c *frame.Visit) (rows []checkRow, ready, degraded bool) {
+// checksOf returns the checks of the gateway that the person may see, and whether it is ready or degraded.
+func checksOf(c *frame.Visit) (rows []checkRow, ready, degraded bool) {
 	var principal *identity.Principal
 	for _, one := range c.Principals {
 		if principal == nil || one.Has(identity.OpsRead) {
@@ -96,7 +96,7 @@ func visitor(p *frame.Pages, w http.ResponseWriter, r *http.Request) *frame.Visi
 // showStatus shows the verdict to everybody, and the checks only to people who are signed in.
 func showStatus(p *frame.Pages, w http.ResponseWriter, r *http.Request) {
 	c := visitor(p, w, r)
-	rows, ready, degraded := readiness(c)
+	rows, ready, degraded := checksOf(c)
 	body := statusPage{
 		Known: c.Session != nil, Verdict: say.WordOf("readiness.verdict", verdictOf(ready, degraded)),
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
@@ -116,6 +117,11 @@ func TestEveryTextIsInTheTable(t *testing.T) {
 	assert.Greater(t, len(keys), 100)
 	for _, key := range keys {
 		assert.True(t, texts.Has(key), key)
+	}
+	for _, scope := range identity.Scopes() {
+		if what, verb, has := strings.Cut(string(scope), ":"); has {
+			assert.True(t, texts.Has("right."+what) && texts.Has("right.verb."+verb), scope)
+		}
 	}
 	for field, values := range say.Colors {
 		for value := range values {

@@ -26,6 +26,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/readiness"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/ui/frame"
@@ -54,8 +55,10 @@ func (g given) Call(_ context.Context, operation string, _ call.Call) (call.Answ
 	return call.Answer{Records: bytes.Join(all, []byte(","))}, nil
 }
 
-func (given) Readiness(context.Context, *identity.Principal) ([]frame.Check, bool) { return nil, true }
-func (given) Proved(*http.Request)                                                 {}
+func (given) Readiness(context.Context, *identity.Principal) ([]readiness.Check, bool) {
+	return nil, true
+}
+func (given) Proved(*http.Request) {}
 
 // refusing is an API that refuses all calls.
 type refusing struct{ given }
@@ -364,7 +367,7 @@ func TestReadinessHasAWordForEachState(t *testing.T) {
 	}{
 		{true, false, say.Word{Text: texts.Of("word.readiness.ok.true"), Color: say.Good}}, {true, true, say.Word{Text: texts.Of("word.readiness.degraded.true"), Color: say.Warn}}, {false, false, say.Word{Text: texts.Of("word.readiness.ok.false"), Color: say.Bad}}, {false, true, say.Word{Text: texts.Of("word.readiness.ok.false"), Color: say.Bad}},
 	} {
-		assert.Equal(t, c.says, rowOf(frame.Check{OK: c.ok, Degraded: c.degraded}).Word)
+		assert.Equal(t, c.says, rowOf(readiness.Check{OK: c.ok, Degraded: c.degraded}).Word)
 	}
 }
 

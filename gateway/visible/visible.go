@@ -42,6 +42,17 @@ func Directs(r rune) bool {
 	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u2028' || r == '\u2029'
 }
 
+// Unseen reports whether a character is invisible and no language needs it in a text, or whether it
+// changes the direction of text. Joiners of letters, soft hyphens and variation selectors are needed.
+func Unseen(r rune) bool {
+	switch {
+	case r == '\u200c', r == '\u200d', r == '\u00ad', unicode.Is(unicode.Variation_Selector, r),
+		unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+		return false
+	}
+	return Hidden(r)
+}
+
 // Text returns a value on one line. Hidden characters, and spaces other than U+0020, are escaped as
 // in JSON: "\u202e".
 func Text(value string) string {

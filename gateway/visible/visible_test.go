@@ -34,6 +34,7 @@ func TestHiddenCharactersAreWrittenOut(t *testing.T) {
 		}
 		if visible.Directs(r) {
 			require.True(t, visible.Hidden(r), "%U", r)
+			require.True(t, visible.Unseen(r), "%U", r)
 		}
 	}
 	assert.True(t, visible.Mirrored("שלום"))

@@ -59,6 +59,7 @@ func (w *Writer) endChange(tx *store.Tx, c *changes.Record, e *End) error {
 		record = c
 		record.End(e.Verdict.Outcome)
 	}
+	record.Key = "" // the key has ended, too
 	return w.History.PutEnded(tx, record)
 }
 

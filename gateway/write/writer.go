@@ -38,11 +38,13 @@ type Options struct {
 	// Unrecorded counts a change that is missing from the history, or recorded without its final
 	// state. It may be nil.
 	Unrecorded func()
+	Cluster
+}
 
-	// Member is this gateway in a cluster, or nil outside of a cluster. The fields below are only
-	// used with a Member.
-	Member *cluster.Member
-	Relay  *store.Sealed // takes values that every gateway may write, whether or not it leads
+// Cluster connects a writer to its cluster. The other fields are only used with a Member.
+type Cluster struct {
+	Member *cluster.Member // nil outside of a cluster
+	Relay  *store.Sealed   // takes values that every gateway may write, whether or not it leads
 	// Load reloads the values that the gateway caches in memory. It is called when the gateway
 	// begins to lead.
 	Load     func(ctx context.Context) error

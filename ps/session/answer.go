@@ -55,6 +55,10 @@ func (a *answer) take(f frame) error {
 		if a.announced == nil {
 			return errors.New("intent frame out of place")
 		}
+		for i := range intent.Objects {
+			object := &intent.Objects[i]
+			object.Record, object.Image = notNull(object.Record), notNull(object.Image)
+		}
 		var allowed bool
 		if allowed, a.denied = a.announced(intent); allowed {
 			a.intent = intent
@@ -180,7 +184,15 @@ func (a *answer) outcome(e *ps.Error) ps.Outcome {
 	}
 }
 
-// decode decodes a payload that must be one JSON object. Its error never quotes the payload.
+// notNull returns nil for a JSON null, and otherwise the value.
+func notNull(value json.RawMessage) json.RawMessage {
+	if string(value) == "null" {
+		return nil
+	}
+	return value
+}
+
+// decode decodes a payload that must be one JSON object. Its error never contains any of the payload.
 func decode(f frame, to any) error {
 	if !bytes.HasPrefix(bytes.TrimLeft(f.payload, " \t\r\n"), []byte("{")) {
 		return fmt.Errorf("%s frame is not a JSON object", f.kind)

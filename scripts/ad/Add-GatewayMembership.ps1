@@ -42,7 +42,7 @@ if ($absent -and $MemberClass -eq 'group') {
 # Announce.
 New-GatewayIntent -Guid $groupGuid -Dn $groupDn -Account ([string]$group.SamAccountName) -Of $group
 Add-GatewayIntent -Name 'member' -Before ([string][bool]$kind.member) -After 'True'
-New-GatewayIntent -Guid $memberGuid -Dn $memberDn -Of $member
+New-GatewayIntent -Guid $memberGuid -Dn $memberDn -Account ([string]$member.SamAccountName) -Of $member
 Write-GatewayIntent -Effect 'created'
 
 # Act.

@@ -70,7 +70,8 @@ $changes = @(foreach ($entry in $plan) { if (@('added', 'removed') -contains $en
 $told = $false
 foreach ($entry in $changes) {
     $adds = $entry.action -eq 'added'
-    New-GatewayIntent -Guid ([string]$entry.group.ObjectGUID) -Dn ([string]$entry.group.DistinguishedName) -Of $entry.group
+    $names = @{ Dn = [string]$entry.group.DistinguishedName; Account = [string]$entry.group.SamAccountName }
+    New-GatewayIntent -Guid ([string]$entry.group.ObjectGUID) -Of $entry.group @names
     Add-GatewayIntent -Name 'member' -Before ([string](-not $adds)) -After ([string]$adds)
     if (-not $told) { New-GatewayIntent -Guid $userGuid -Dn $userDn -Of $user }
     $told = $true

@@ -32,7 +32,7 @@ if ($kind.primary) {
 # Announce.
 New-GatewayIntent -Guid $groupGuid -Dn $groupDn -Account ([string]$group.SamAccountName) -Of $group
 Add-GatewayIntent -Name 'member' -Before ([string][bool]$kind.member) -After 'False'
-New-GatewayIntent -Guid $memberGuid -Dn $memberDn -Of $member
+New-GatewayIntent -Guid $memberGuid -Dn $memberDn -Account ([string]$member.SamAccountName) -Of $member
 Write-GatewayIntent -Effect 'removed'
 
 # Act.

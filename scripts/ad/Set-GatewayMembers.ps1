@@ -68,7 +68,8 @@ New-GatewayIntent -Guid $groupGuid -Dn $groupDn -Account ([string]$group.SamAcco
 foreach ($item in $added) { Add-GatewayIntent -Name ('member:' + [string]$item.ObjectGUID) -Before 'False' -After 'True' }
 foreach ($item in $removed) { Add-GatewayIntent -Name ('member:' + [string]$item.ObjectGUID) -Before 'True' -After 'False' }
 foreach ($item in ($added + $removed)) {
-    New-GatewayIntent -Guid ([string]$item.ObjectGUID) -Dn ([string]$item.DistinguishedName) -Of $item
+    $names = @{ Dn = [string]$item.DistinguishedName; Account = [string]$item.SamAccountName }
+    New-GatewayIntent -Guid ([string]$item.ObjectGUID) -Of $item @names
 }
 Write-GatewayIntent -Effect $effect
 

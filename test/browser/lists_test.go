@@ -35,7 +35,7 @@ func TestPagesOfLists(t *testing.T) {
 		document.querySelector("details.card button.go").focus()`, list.String())
 	b.follow(chromedp.KeyEvent("\r"))
 	b.title("Which column is what")
-	b.says("Left out: Bemerkung.")
+	b.says("Not used: Bemerkung.")
 	b.look("list-columns")
 	b.press("Check the list")
 	b.waits(`document.querySelector("main").innerText.includes("9 of 9 items checked") && !document.querySelector("[data-events]")`)

@@ -37,7 +37,7 @@ func newWorld(t *testing.T) *world {
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	go func() { s.RunJobs(ctx); close(ended) }()
+	go func() { s.Jobs().Run(ctx); close(ended) }()
 	t.Cleanup(func() { stop(); <-ended; harness.Stop(t, s) })
 	return &world{
 		handler: s.Handler(),

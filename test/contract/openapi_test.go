@@ -59,6 +59,9 @@ var ofTransport = []string{
 var sometimes = []string{"X-Directory-Server", "ETag", "X-Change-Id", "X-Dry-Run", "Idempotency-Replayed",
 	"Idempotency-Request", "Retry-After"}
 
+// ofForms are headers that only lists without an envelope have. Link is in all failures, too.
+var ofForms = []string{"Link", "X-Total-Count", "X-Warning-Count", "X-Warnings"}
+
 // describes checks that an answer of a route agrees with the document.
 func (d *documented) describes(t testing.TB, id, method, path string, a systemtest.Answer) {
 	t.Helper()
@@ -69,8 +72,8 @@ func (d *documented) describes(t testing.TB, id, method, path string, a systemte
 			"%s, status %d: the header %s is not in the document", id, a.Status, name)
 	}
 	for name := range response.Value.Headers {
-		assert.True(t, slices.Contains(sometimes, name) || a.Header.Get(name) != "", "%s, status %d: %s", id,
-			a.Status, name)
+		absent := slices.Contains(sometimes, name) || a.Status < 300 && slices.Contains(ofForms, name)
+		assert.True(t, absent || a.Header.Get(name) != "", "%s, status %d: %s", id, a.Status, name)
 	}
 	require.Contains(t, response.Value.Content, "application/json")
 	if strings.HasPrefix(d.document.OpenAPI, "3.0") {
@@ -99,15 +102,15 @@ func hasHeader(r *openapi3.Response, name string) bool {
 // TestAnswersMatchTheDocument sends the sample of every operation, and requests that are rejected. A plain
 // run checks all operations against the first document, and only a share of them against the others.
 func TestAnswersMatchTheDocument(t *testing.T) {
-	t.Run("standard", func(t *testing.T) { answersMatch(t, "/openapi.json", systemtest.AllToken, 1) })
+	t.Run("standard", func(t *testing.T) { answersMatch(t, "/openapi.json", systemtest.AllToken, 2) })
 	t.Run("classic", func(t *testing.T) {
 		answersMatch(t, "/openapi.json?dialect=classic",
-			systemtest.ClassicToken, 3)
+			systemtest.ClassicToken, 6)
 	})
-	t.Run("standard, 3.0", func(t *testing.T) { answersMatch(t, "/openapi-3.0.json", systemtest.AllToken, 6) })
+	t.Run("standard, 3.0", func(t *testing.T) { answersMatch(t, "/openapi-3.0.json", systemtest.AllToken, 12) })
 	t.Run("classic, 3.0", func(t *testing.T) {
 		answersMatch(t, "/swagger/v1/swagger.json",
-			systemtest.ClassicToken, 6)
+			systemtest.ClassicToken, 12)
 	})
 }
 
@@ -175,7 +178,7 @@ func TestExamplesOfTheDocumentWork(t *testing.T) {
 	d := loadDocument(s, "/openapi.json")
 	for _, writes := range []bool{false, true} {
 		for _, op := range slices.Backward(opstest.Own()) {
-			if op.Effect.Writes() != writes {
+			if op.Effect.Writes() != writes || !thorough.OneOf(2, op.ID) {
 				continue
 			}
 			c := systemtest.CallFor(op, d.filledIn(op))

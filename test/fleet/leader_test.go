@@ -15,18 +15,23 @@ import (
 
 	"adgateway/test/histories"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // quick contains settings with which the gateway settles changes that were cut off soon.
 var quick = []string{"cluster.settleDelay: 1s", "http.settlePause: 50ms", "http.writeTimeout: 3s"}
 
-// TestTheLeaderIsKilled: the leader is killed while it makes changes. Each change is made once, every gateway
-// reports the same outcome, and every acknowledged change is in the directory. The killed gateway restarts as
-// a follower. The environment variable SEED determines the order of the calls.
+// TestTheLeaderIsKilled: the leader is killed while it makes changes. Each change is made
+// once, every gateway reports the same outcome, and every acknowledged change is in the
+// directory. The killed gateway restarts as a follower. SEED changes the order of the calls. A
+// thorough run makes more changes.
 func TestTheLeaderIsKilled(t *testing.T) {
 	t.Parallel()
 	// number of changes, and how many of them are settled before the leader is killed
-	const changes, before = 50, 15
+	changes, before := 20, int32(6)
+	if thorough.All() {
+		changes, before = 50, 15
+	}
 	seed := uint64(systemtest.Number(t, "SEED", 1))
 	random := rand.New(rand.NewPCG(seed, 0))
 	f := newFleet(t, quick...)

@@ -52,20 +52,23 @@ func run(args []string) (int, error) {
 	return 0, nil
 }
 
-// ordered returns the arguments with the packages in first before all other packages. A
+// ordered returns the arguments with the packages in first, in this order, before all other packages. A
 // package of first is not added if no argument names it.
 func ordered(args, first []string) []string {
-	var flags, early, late []string
+	var flags, late []string
+	early := make([]string, len(first))
 	for _, a := range args {
+		at := slices.IndexFunc(first, func(f string) bool { return same(a, f) })
 		switch {
-		case slices.ContainsFunc(first, func(f string) bool { return same(a, f) }):
-			early = append(early, a)
+		case at >= 0:
+			early[at] = a
 		case strings.HasPrefix(a, modulePath) || strings.HasPrefix(a, "./"):
 			late = append(late, a)
 		default:
 			flags = append(flags, a)
 		}
 	}
+	early = slices.DeleteFunc(early, func(a string) bool { return a == "" })
 	return slices.Concat(flags, early, late)
 }
 

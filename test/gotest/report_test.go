@@ -37,6 +37,6 @@ not an event
 
 func TestOrdered(t *testing.T) {
 	args := []string{"-p", "4", "adgateway/a", "adgateway/b", "./c", "adgateway/d"}
-	assert.Equal(t, []string{"-p", "4", "adgateway/d", "adgateway/a", "adgateway/b", "./c"},
-		ordered(args, []string{"./d", "./e"}))
+	assert.Equal(t, []string{"-p", "4", "adgateway/d", "./c", "adgateway/a", "adgateway/b"},
+		ordered(args, []string{"./d", "./e", "./c"}))
 }

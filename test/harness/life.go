@@ -187,7 +187,7 @@ func (g *Gateway) CloseOpen() { CloseOpen(g.Server) }
 func CloseOpen(s *gateway.Server) {
 	now, cancel := context.WithCancel(context.Background())
 	cancel() // the last attempt runs after the cancellation
-	s.RunClosing(now)
+	s.Writer().RunClosing(now)
 }
 
 // Stop ends the event streams and the deliveries of a server that is serving no calls.

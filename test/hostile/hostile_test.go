@@ -86,12 +86,12 @@ func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) 
 			g.base = s.Snapshot()
 		}()
 	}
-	share := 12
+	share := 30
 	switch {
 	case hasTwin(op, p):
-		share = 96
+		share = 240
 	case hasAlike(op, p):
-		share = 36
+		share = 90
 	}
 	for name, value := range systemtest.HostileValues {
 		if !thorough.OneOf(share, op.ID, p.Name, name) {

@@ -92,7 +92,7 @@ func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 				p.Kind != schema.Reference {
 				continue
 			}
-			if !thorough.OneOf(3, op.ID, p.Name) {
+			if !thorough.OneOf(6, op.ID, p.Name) {
 				continue
 			}
 			t.Run(op.ID+"/"+p.Name, func(t *testing.T) {

@@ -201,8 +201,39 @@ func TestNothingIsLeftOutWithItsPackage(t *testing.T) {
 	assert.Len(t, tests, len(later), "%v", tests)
 }
 
-// TestKerberosTestsAreRunWhole: the tests that `make test` leaves to `make kerberos-test` are only in the
-// package that `make kerberos-test` runs.
+// TestPackagesApartAreRunByTheirTargets: `make test` does not build the packages of APART. Each of their
+// tests is skipped without what a target gives it, and is named by this target, which the skip names.
+func TestPackagesApartAreRunByTheirTargets(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	require.NoError(t, err)
+	asks := regexp.MustCompile(`t\.Skip\(".*run 'make ([a-z-]+)[ ']`)
+	test := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
+	for _, dir := range strings.Fields(variable(t, string(makefile), "APART")) {
+		var text strings.Builder
+		for _, s := range sources(t) {
+			if s.test() && "./"+s.dir == dir {
+				text.Write(s.text)
+			}
+		}
+		target := asks.FindStringSubmatch(text.String())
+		require.NotNil(t, target, "no test of %s names its target", dir)
+		_, recipe, found := strings.Cut(string(makefile), "\n"+target[1]+": ")
+		require.True(t, found, "there is no target %s", target[1])
+		recipe, _, _ = strings.Cut(recipe, "\n\n")
+		if script := regexp.MustCompile(`\./test/\w+\.sh`).FindString(recipe); script != "" {
+			more, err := os.ReadFile(filepath.Join("..", "..", script))
+			require.NoError(t, err)
+			recipe += string(more)
+		}
+		assert.Contains(t, recipe, dir)
+		for _, found := range test.FindAllStringSubmatch(text.String(), -1) {
+			assert.Contains(t, recipe, found[1], "make %s does not run it", target[1])
+		}
+	}
+}
+
+// TestKerberosTestsAreRunWhole: the tests that `make test` leaves to `make kerberos-test` are in the
+// package that it runs, and in no other.
 func TestKerberosTestsAreRunWhole(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	require.NoError(t, err)

@@ -162,9 +162,21 @@ func TestAListIsCheckedAndDownloaded(t *testing.T) {
 	assert.Equal(t, "text/csv; charset=utf-8", b.answer.Header.Get("Content-Type"))
 	lines := strings.Split(strings.TrimSpace(b.page), "\n")
 	require.Len(t, lines, 3, b.page)
-	const heads = "\ufeffUsername;OfficePhone;Office;State;Code;Message;ChangeId;Guid"
+	const heads = "\ufeffPerson;Telefon;Büro;State;Code;Message;ChangeId;Guid"
 	assert.Equal(t, heads, strings.TrimSpace(lines[0]))
-	assert.Contains(t, lines[1], "lweber;+49 30 6010;München;done;")
-	assert.Contains(t, lines[2], "nobody.here;1;=1+1;failed;not_found;")
+	assert.Contains(t, lines[1], "lweber;\"'+49 30 6010\";München;done;")
+	assert.Contains(t, lines[2], "nobody.here;1;\"'=1+1\";failed;not_found;")
+
+	// The file can be corrected and uploaded: its marks against formulas are no part of the values.
+	file := b.page
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	require.Equal(t, 303, upload(b, "result.csv", file, "operation", "user.update", "mode", "dryRun"), b.page)
+	again := b.answer.Header.Get("Location")
+	pairs := []string{"c0", "Username", "c1", "OfficePhone", "c2", "Office"}
+	require.Equal(t, 303, b.submitFrom(again, again, pairs...), b.page)
+	again = b.answer.Header.Get("Location")
+	shows(b, again, "<ins>&#43;49 30 6010</ins>")
+	require.Equal(t, 200, b.get(again+"/result.csv"))
+	assert.Contains(t, b.page, "\ufeffPerson;Telefon;Büro;State;Code;Message;ChangeId;Guid;JobState;JobCode;")
 	require.Equal(t, 404, b.get("/ui/jobs/jb_019ab3f0-0000-7000-8000-000000000000/result.csv"))
 }

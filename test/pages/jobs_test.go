@@ -106,7 +106,26 @@ func uploading(b *browser, file, list string, pairs ...string) *http.Request {
 	return r
 }
 
-// TestPressesAtTheSameTimeSubmitAListOnce: all presses of the button lead to the same job.
+// TestInvisibleCharactersInTheNameOfAJob: a typed name is refused with them, and stays on the page. The
+// name of a file loses them.
+func TestInvisibleCharactersInTheNameOfAJob(t *testing.T) {
+	s := startWith(t, func(p *app.People) {
+		p.Roles[0].Scopes = append(p.Roles[0].Scopes, identity.JobRead, identity.JobSubmit)
+	})
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	const list = "UserName,City\naschmidt,Bonn\n"
+	typed := []string{"operation", "user.update", "mode", "validate"}
+	require.Equal(t, 400, upload(b, "", "", append(typed, "name", "Mo\u200bves", "list", list)...))
+	assert.Contains(t, b.page, "must not contain characters that are invisible")
+	assert.Contains(t, b.page, "aschmidt,Bonn")
+	require.Equal(t, 303, upload(b, "\u202aMoves\u200e.csv", list, typed...), b.page)
+	require.Equal(t, 200, b.follow())
+	assert.Contains(t, b.page, "<h1>Moves.csv")
+}
+
+// TestPressesAtTheSameTimeSubmitAListOnce: all presses of the button lead to the one job.
 func TestPressesAtTheSameTimeSubmitAListOnce(t *testing.T) {
 	s := startWith(t, func(p *app.People) {
 		p.Roles[0].Scopes = append(p.Roles[0].Scopes, identity.JobRead, identity.JobSubmit)
@@ -232,8 +251,8 @@ func TestAListOfAPersonThatIsNotAccepted(t *testing.T) {
 		assert.Contains(t, b.page, `<details class="card" open>`, name)
 	}
 	require.Equal(t, 200, b.get("/ui/jobs"))
-	wrong := "UserName,Town\naschmidt,Rome\n"
-	wrong = "Operation," + strings.ReplaceAll(wrong, "\na", "\nuser.unlock,a")
+	wrong := `{"operation": "user.unlock", "parameters": {"UserName": "aschmidt", "Town": "Rome"}}`
+	wrong = `{"items": [` + wrong + `]}`
 	require.Equal(t, 303, upload(b, "", "", "mode", "run", "list", wrong))
 	require.Equal(t, 200, b.get(b.answer.Header.Get("Location")))
 	assert.Contains(t, b.page, "Nothing was run")

@@ -48,6 +48,12 @@ func TestSecretsOfAListAreNotShown(t *testing.T) {
 	require.Equal(t, 422, b.get(page))
 	assert.NotContains(t, b.page, "Corr3ct", "it was mapped to a secret")
 	assert.NotContains(t, b.page, "Tr0ub4dor", "it is still named like one")
+
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	_, rows, _ := strings.Cut(list, "\n")
+	require.Equal(t, 303, upload(b, "new.csv", rows, "operation", "user.resetPassword", "mode", "dryRun"), b.page)
+	require.Equal(t, 200, b.get(b.answer.Header.Get("Location")))
+	assert.NotContains(t, b.page, "Tr0ub4dor", "it looks like a password")
 }
 
 // TestColumnsOfAListAreChosen: the page suggests a field for each column by the column's name in either
@@ -66,7 +72,7 @@ func TestColumnsOfAListAreChosen(t *testing.T) {
 	require.Equal(t, 410, b.get(secret), "it is no secret")
 	require.Equal(t, 303, b.post(secret+"/close", b.form("/ui/look")), "which leaves the list")
 	require.Equal(t, 200, b.get(page), "a copied link works")
-	assert.Contains(t, b.page, "Left out: Wer, Bemerkung.")
+	assert.Contains(t, b.page, "Not used: Wer, Bemerkung.")
 	assert.Contains(t, b.page, "No column is “Person”, which each row needs.")
 	assert.Contains(t, html.UnescapeString(b.page), "München, =1+1", "the first values help to choose")
 	assert.Contains(t, b.page, `<option value="City" selected>`)
@@ -90,6 +96,10 @@ func TestColumnsOfAListAreChosen(t *testing.T) {
 	assert.Contains(t, told, "event: end\ndata: ")
 	assert.Contains(t, told, "2 of 2 items, 100 %")
 	assert.Equal(t, "München", s.Get("/api/ADUser/aschmidt/Details").Envelope.Result[0]["city"])
+	require.Equal(t, 200, b.get(job+"/result.csv"))
+	assert.Contains(t, b.page, "\ufeffWer;Ort;Bemerkung;State;", "the list as it was uploaded")
+	assert.Contains(t, b.page, "\naschmidt;München;\"eins;\r\nzwei\";done;")
+	assert.Contains(t, b.page, "\nahoffmann;\"'=1+1\";x;done;")
 	require.Equal(t, 200, b.get("/ui/jobs?sort=-what&view=done"))
 	assert.Contains(t, b.page, `href="`+job+`"`)
 	require.Equal(t, 200, b.get("/ui/jobs?view=rejected"))

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/test/systemtest"
 )
 
 // TestLastObjectsBelongToThePerson: the last viewed objects appear in all of the person's browsers until the
@@ -33,8 +35,28 @@ func TestLastObjectsBelongToThePerson(t *testing.T) {
 	assert.NotContains(t, recent(b), "Weber, Lea")
 }
 
-// TestViewsAreSaved: a view is saved under a name, with its filter, search and sort order. If the name cannot
-// be used, the mistake is shown at the field for the name.
+// TestLastObjectsAreShownByTheRightsOfNow: an object that has left the person's limits is not named on the
+// home page any more.
+func TestLastObjectsAreShownByTheRightsOfNow(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("berlin")
+	recent := func() string {
+		require.Equal(t, 200, b.get("/ui/"))
+		_, part, _ := strings.Cut(b.page, `<h2 id="recent">`)
+		return part
+	}
+	require.Equal(t, 200, b.get("/ui/people/"+lea))
+	require.Contains(t, recent(), "Weber, Lea")
+	s.Put("/api/ADUser/lweber", map[string]any{"OUPath": systemtest.EmptyOU})
+	require.Equal(t, 404, b.get("/ui/people/"+lea))
+	assert.NotContains(t, recent(), "Weber, Lea")
+	s.Put("/api/ADUser/lweber", map[string]any{"OUPath": systemtest.LimitedOU})
+	assert.Contains(t, recent(), "Weber, Lea")
+}
+
+// TestViewsAreSaved: a view is saved under a name, with its filter, search and sort order. The mistake in a
+// name that cannot be used is shown at its field.
 func TestViewsAreSaved(t *testing.T) {
 	s := start(t)
 	b, elsewhere, other := s.browser(t), s.browser(t), s.browser(t)
@@ -54,7 +76,8 @@ func TestViewsAreSaved(t *testing.T) {
 	}
 	for name, says := range map[string]string{
 		"": "The name is missing.", " \t ": "The name is missing.", strings.Repeat("ä", 41): "at most 40 characters",
-		"a\u200bb": "characters that cannot be seen",
+		"a\u200bb": "characters that cannot be seen", "a\u202eb": "characters that cannot be seen",
+		"a\nb\x01": "characters that cannot be seen",
 	} {
 		save(name)
 		assert.Contains(t, b.page, says, "%q", name)

@@ -269,6 +269,9 @@ func TestLinksToOthers(t *testing.T) {
 	assert.Equal(t, "/ui/groups/"+finance, b.answer.Header.Get("Location"))
 	require.Equal(t, 303, b.get("/ui/objects/"+oldPC))
 	require.Equal(t, 404, b.get("/ui/objects/"+url.PathEscape("CN=Nobody,DC=corp,DC=example")))
+	limited := s.browser(t)
+	limited.signIn("berlin") // without the scopes for OUs and zones
+	require.Equal(t, 404, limited.get("/ui/objects/"+finance), "it is outside the limits: %s", limited.page)
 
 	require.Equal(t, 200, b.get("/ui/people?q=old-pc"))
 	assert.Contains(t, html.UnescapeString(b.page), "Nothing matches.")

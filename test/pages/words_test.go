@@ -15,6 +15,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 var (
@@ -78,8 +79,8 @@ func formOf(path string) string {
 	return fmt.Sprint(m[1], depth, names)
 }
 
-// TestNoPageHasAWordOfTheAPI follows the links of every page in both languages. It skips the calls in the
-// audit log, which are for people who know the API.
+// TestNoPageHasAWordOfTheAPI follows the links of every page, in both languages in a thorough run. It
+// skips the calls in the audit log, which are for people who know the API.
 func TestNoPageHasAWordOfTheAPI(t *testing.T) {
 	s := secretive(t, "audit.file="+t.TempDir()+"/audit.jsonl")
 	s.OK(systemtest.Call{Method: "PUT", Path: "/api/ADUser/aschmidt/Disable"}, 200)
@@ -88,7 +89,7 @@ func TestNoPageHasAWordOfTheAPI(t *testing.T) {
 	words := apiWords()
 	require.True(t, words.MatchString("needs user:read here"))
 	require.True(t, words.MatchString("by user.disable"))
-	for _, lang := range []string{"en", "de"} {
+	for _, lang := range thorough.Some([]string{"en", "de"}) {
 		b := s.browser(t)
 		b.signIn("operator")
 		require.Equal(t, 303, b.submitFrom("/ui/", "/ui/look", "lang", lang))

@@ -23,7 +23,7 @@ func TestContractOnProcesses(t *testing.T) {
 		p := &systemtest.Processes{}
 		s := p.NewSystem(t)
 		for _, op := range opstest.Own() {
-			if thorough.OneOf(4, op.ID) {
+			if thorough.OneOf(8, op.ID) {
 				t.Run(op.ID, func(t *testing.T) { s.In(t).GoodCall(op) })
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
 	"adgateway/ps/sandbox/sandboxtest"
@@ -271,5 +272,38 @@ func TestARestoreAnswersWithTheRecordOfTheClass(t *testing.T) {
 				http.StatusOK)
 			assert.Equal(t, s.Record(s.Get(c.read)), back)
 		})
+	}
+}
+
+// TestADeletedObjectShowsNoGroupsOutsideTheLimits: neither its memberships nor what lay below it name groups
+// that the caller is not limited to.
+func TestADeletedObjectShowsNoGroupsOutsideTheLimits(t *testing.T) {
+	s, callers := visibleSystem(t)
+	limited := callers.set(identity.KindToken, identity.Limits{Groups: []string{"Finance Staff", "Inside"}}, identity.All)
+	user := s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/fhoffmann"}, http.StatusOK)
+	create := func(path string, params map[string]any) {
+		s.OK(systemtest.Call{Method: http.MethodPost, Path: path, Params: params}, http.StatusCreated)
+	}
+	create("/api/OU", map[string]any{"OUName": "Tree", "OUDestinationPath": systemtest.EmptyOU, "IsProtected": false})
+	for _, name := range []string{"Inside", "Outside"} {
+		create("/api/ADGroups/"+name+"/Security", map[string]any{"OUPath": "OU=Tree," + systemtest.EmptyOU})
+	}
+	tree := s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/OU/Path/Remove", Params: map[string]any{
+		"OUPath": "OU=Tree," + systemtest.EmptyOU, "Recursive": true, "Force": true,
+	}}, http.StatusOK)
+	for _, c := range []struct {
+		guid, token     string
+		inside, outside string
+		shown           bool
+	}{
+		{user["guid"].(string), systemtest.AllToken, "Finance Staff", "Berlin Office", true},
+		{user["guid"].(string), limited, "Finance Staff", "Berlin Office", false},
+		{tree["guid"].(string), systemtest.AllToken, "Inside", "Outside", true},
+		{tree["guid"].(string), limited, "Inside", "Outside", false},
+	} {
+		a := s.Do(deleted(c.guid).As(c.token))
+		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+		assert.Contains(t, string(a.Body), c.inside)
+		assert.Equal(t, c.shown, strings.Contains(string(a.Body), c.outside), "%s", a.Body)
 	}
 }

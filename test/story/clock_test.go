@@ -21,6 +21,7 @@ import (
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 const day = 24 * time.Hour
@@ -164,13 +165,17 @@ func (s *keeping) removes(name, token string) systemtest.Answer {
 	return s.Do(removal("/api/ADUser/" + name).As(token))
 }
 
-// TestNothingExpiresByAJumpOfTheWallClock: when the wall clock is set while the gateway runs, no item expires
-// or becomes valid again. Items expire after their time has passed. After a restart, the wall clock decides.
+// TestNothingExpiresByAJumpOfTheWallClock: setting the wall clock while the gateway runs neither
+// expires nor revives anything. Items expire after their time has passed. After a restart, the wall
+// clock decides. A plain run tries one way in which the clock is wrong from the start.
 func TestNothingExpiresByAJumpOfTheWallClock(t *testing.T) {
 	t.Parallel()
 	jumps := []time.Duration{time.Second, -time.Second, 30 * time.Second, -30 * time.Second, time.Hour,
 		-time.Hour, 400 * day, -400 * day}
 	for name, far := range map[string]time.Duration{"ahead": 1000 * day, "behind": -1000 * day} {
+		if !thorough.OneOf(3, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			c := newClocks(far)
 			start := keepingFor(t, c, len(jumps))

@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // page is more than the number of objects in one page of the directory.
@@ -64,15 +65,17 @@ func lists() []systemtest.Call {
 	return calls
 }
 
-// TestASessionNeedsOneConnection: no operation opens a second connection to the directory while it has one,
-// regardless of the length of the lists (facts D19). The number of connections therefore never exceeds the
-// number of sessions.
+// TestASessionNeedsOneConnection: no operation opens a second connection to the directory
+// while it has one, however long the lists are (facts D19). The number of connections
+// therefore never exceeds the number of sessions. A plain run tries one row in four.
 func TestASessionNeedsOneConnection(t *testing.T) {
 	t.Parallel()
 	s, tree := crowded(t, "pool.directorySessions=1", "limits.bulkDelete=100000")
 	occupy(t, s, 1)
 	for _, op := range opstest.Own() {
-		t.Run(op.ID, func(t *testing.T) { s.In(t).GoodCall(op) })
+		if thorough.OneOf(4, op.ID) {
+			t.Run(op.ID, func(t *testing.T) { s.In(t).GoodCall(op) })
+		}
 	}
 	for _, list := range lists() {
 		for _, token := range []string{"", systemtest.CorpToken, systemtest.DeskToken, systemtest.GroupToken} {

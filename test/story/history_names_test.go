@@ -56,14 +56,14 @@ func besides(op *ops.Operation, object *sandboxtest.Changed) bool {
 
 func userNamed(name string) string { return "/api/ADUser/" + url.PathEscape(name) + "/Details" }
 
-// TestTheHistoryFindsByEveryName: a change of any kind is found by the GUID, SID, distinguished name, account
-// name, UPN and name that the changed object had before or after the change. A plain run searches less often
-// for objects without changes.
+// TestTheHistoryFindsByEveryName: a change of any kind is found by the GUID, SID, distinguished
+// name, account, UPN and name of the changed object, as they were before it and as they are after
+// it. A plain run tries one row in three, and asks less often for an object that has no change.
 func TestTheHistoryFindsByEveryName(t *testing.T) {
 	t.Parallel()
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
-		if !op.Effect.Writes() {
+		if !op.Effect.Writes() || !thorough.OneOf(3, op.ID) {
 			continue
 		}
 		t.Run(op.ID, func(t *testing.T) {

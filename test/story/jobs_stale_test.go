@@ -10,6 +10,7 @@ import (
 
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 const (
@@ -43,8 +44,9 @@ type byRuleCase struct {
 	each       int // number of items for each account
 }
 
-// TestAJobTreatsWhatARuleFinds: the dry run lists each account with the reason and the date, and changes
-// nothing. The run makes the changes that the dry run has shown, and the undo restores everything.
+// TestAJobTreatsWhatARuleFinds: the dry run lists each account with its reason and date and
+// changes nothing. The run makes the changes that were shown, and the undo restores everything.
+// A plain run tries one rule.
 func TestAJobTreatsWhatARuleFinds(t *testing.T) {
 	for name, of := range map[string]byRuleCase{
 		"computers are disabled and moved": {
@@ -66,7 +68,9 @@ func TestAJobTreatsWhatARuleFinds(t *testing.T) {
 			map[string]any{"Action": []string{"move"}, "TargetPath": "CN=Users,DC=corp,DC=example"}, 1,
 		},
 	} {
-		t.Run(name, of.try)
+		if thorough.OneOf(3, name) {
+			t.Run(name, of.try)
+		}
 	}
 }
 

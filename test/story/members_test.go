@@ -140,6 +140,42 @@ func TestExactlyTheseMembers(t *testing.T) {
 	assert.Empty(t, members(s, "Exact"))
 }
 
+// TestAPlanOfMembersHoldsWhenTheyAreMoved: a plan of memberships names the members by identity. It
+// holds after a member was moved, but not for a new object that has taken a member's name.
+func TestAPlanOfMembersHoldsWhenTheyAreMoved(t *testing.T) {
+	for name, change := range map[string]systemtest.Call{
+		"added":   membersCall(http.MethodPost, "Planned", []string{"aschmidt", "FS1$"}),
+		"exactly": membersCall(http.MethodPut, "Planned", []string{"aschmidt"}),
+		"removed": membersCall(http.MethodDelete, "Planned", []string{"lweber"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := systemtest.New(t, sandbox.Options{Seed: 1})
+			newGroup(s, "Planned", "Global")
+			s.OK(membersCall(http.MethodPut, "Planned", []string{"lweber"}), http.StatusOK)
+			p, _ := dryRun(s, change)
+			for _, user := range []string{"aschmidt", "lweber"} {
+				s.OK(update(user, map[string]any{"OUPath": systemtest.StaffOU}), http.StatusOK)
+			}
+			made := s.Do(applying(change, p))
+			require.Less(t, made.Status, 300, "%s", made.Body)
+			assert.Equal(t, "used", planned(s, p.ID).State)
+		})
+	}
+	t.Run("another of the name", func(t *testing.T) {
+		s := systemtest.New(t, sandbox.Options{Seed: 1})
+		newGroup(s, "Planned", "Global")
+		group := newGroup(s, "Inner", "Global")
+		change := membersCall(http.MethodPost, "Planned", group)
+		p, _ := dryRun(s, change)
+		remove := systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath("Inner", "/Remove")}
+		s.OK(remove, http.StatusOK)
+		newGroup(s, "Inner", "Global")
+		refused := s.Rejects(applying(change, p), http.StatusPreconditionFailed, "drifted")
+		assert.Equal(t, "member", systemtest.FirstField(refused))
+		assert.Empty(t, members(s, "Planned"))
+	})
+}
+
 // TestNoMemberIsChangedWhenOneCannotBe: if one member cannot be changed, none is, and the
 // answer names all wrong members.
 func TestNoMemberIsChangedWhenOneCannotBe(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // applying returns the call that applies plan p of c.
@@ -42,11 +43,12 @@ func update(user string, params map[string]any) systemtest.Call {
 }
 
 // TestEveryOperationAppliesItsPlan: every operation that changes something makes the change
-// shown by its dry run, once. The plan and the history refer to each other.
+// shown by its dry run, once. The plan and the history refer to each other. A plain run tries one row
+// in two.
 func TestEveryOperationAppliesItsPlan(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
-		if !op.Effect.Writes() {
+		if !op.Effect.Writes() || !thorough.OneOf(2, op.ID) {
 			continue
 		}
 		t.Run(op.ID, func(t *testing.T) {

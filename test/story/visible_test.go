@@ -90,9 +90,11 @@ var (
 	otherNames  = identity.Limits{Names: []string{"nobody.example"}}
 )
 
-// aboutGroup reports whether a row changes a group or its members.
+// aboutGroup reports whether the sample of a row changes a group or its members.
 func aboutGroup(op *ops.Operation) bool {
-	return op.Reply.Shape == schema.Group || schema.ShowsMembers(op.Reply.Shape)
+	primary := strings.HasSuffix(op.ID, ".primaryGroup") // changes only the account
+	return op.ID == "bin.restore" || op.Scope == identity.GroupWrite || op.Scope == identity.GroupDelete ||
+		op.Scope == identity.MemberWrite && !primary
 }
 
 // looking contains the scopes for viewing stored changes and jobs, but not the scopes for reading the objects
@@ -135,15 +137,16 @@ func keep(s *systemtest.System, callers *credentials, op *ops.Operation, kind st
 	return leftovers{op, p.ID, a.Header.Get("X-Change-Id"), c, a}
 }
 
-// TestWhatIsKeptIsShownByTheRightsOfNow: for every change of every row, every kind of caller sees only what
-// its current scopes and limits allow. A plain run tries one kind of caller for each change.
+// TestWhatIsKeptIsShownByTheRightsOfNow: for every change of every row, every kind of caller sees
+// what it may read now, and nothing outside its limits. A plain run tries one kind for each, and
+// one row in three.
 func TestWhatIsKeptIsShownByTheRightsOfNow(t *testing.T) {
 	t.Parallel()
 	s, callers := visibleSystem(t)
 	count := map[string]int{}
 	var all []leftovers
 	for i, op := range opstest.Own() {
-		if !op.Effect.Writes() {
+		if !op.Effect.Writes() || !thorough.OneOf(3, op.ID) {
 			continue
 		}
 		t.Run(op.ID, func(t *testing.T) {
@@ -196,7 +199,10 @@ func TestWhatIsKeptIsShownByTheRightsOfNow(t *testing.T) {
 	}
 	listed(s, callers, all, count)
 	t.Log(count)
-	assert.Greater(t, count["change"], 250*len(thorough.Some(kinds)))
+	if thorough.All() {
+		assert.Greater(t, count["change"], 250*len(kinds))
+	}
+	assert.Greater(t, count["change"], 80)
 }
 
 // ownAnswers requests a caller's own leftovers after its rights were restricted.
@@ -320,8 +326,9 @@ func raw(t *testing.T, s *systemtest.System, name, path string) systemtest.Answe
 func TestItemsAreShownByTheRightsOfNow(t *testing.T) {
 	s, callers := visibleSystem(t)
 	owner := callers.set(identity.KindToken, identity.Limits{}, identity.All)
-	list := "Username;Description;MobilePhone\naschmidt;personal note 1;+49 1\n" +
-		"nobody.there;personal note 2;+49 2\n"
+	const outsider = "jmueller" // outside the limits below
+	list := "Username;Description;MobilePhone;Manager\naschmidt;personal note 1;+49 1;" + outsider + "\n" +
+		"nobody.there;personal note 2;+49 2;\n"
 	id := submitted(s, submit(csvMedia, list, "Operation", "user.update", "Name", "Moves of Anna").As(owner))
 	reached(s, id, "done")
 	sales := identity.Limits{OUs: []string{"OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"}}
@@ -377,6 +384,8 @@ func TestItemsAreShownByTheRightsOfNow(t *testing.T) {
 					assert.Equal(t, slices.Contains(c.shown, text), strings.Contains(string(result.Body), text), "%s: %s",
 						text, result.Body)
 				}
+				assert.Equal(t, len(c.shown) > 0 && (c.own || len(c.limits.OUs) == 0),
+					strings.Contains(string(result.Body), outsider), "%s", result.Body)
 				assert.Equal(t, 2-len(c.shown), strings.Count(string(result.Body), "The item is not shown: "), "%s",
 					result.Body)
 			}

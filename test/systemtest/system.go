@@ -27,6 +27,7 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/config/configtest"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/sandboxtest"
@@ -252,12 +253,16 @@ func (s *System) Do(c Call) Answer {
 		request.Header.Set(name, value)
 	}
 	a := s.Send(request)
-	image := strings.HasPrefix(a.Header.Get("Content-Type"), "image/")
-	if c.Token != ClassicToken && c.Token != OlderToken && a.Status != http.StatusNotModified && !image {
+	media := a.Header.Get("Content-Type")
+	bare := slices.ContainsFunc(bareMedia, func(kind string) bool { return strings.HasPrefix(media, kind) })
+	if c.Token != ClassicToken && c.Token != OlderToken && a.Status != http.StatusNotModified && !bare {
 		require.NoError(s.T, json.Unmarshal(a.Body, &a.Envelope), "%s %s: %s", c.Method, c.Path, a.Body)
 	}
 	return a
 }
+
+// bareMedia are the beginnings of the media types of answers that are not an envelope.
+var bareMedia = []string{"image/", ops.MediaCSV, ops.MediaNDJSON}
 
 // Send sends a request unchanged and returns the answer. It decodes the envelope if there is one.
 func (s *System) Send(request *http.Request) Answer {

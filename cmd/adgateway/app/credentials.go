@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"adgateway/cmd/adgateway/internal/program"
-	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 	"adgateway/gateway/identity"
 )
@@ -42,7 +41,7 @@ func splitScopes(flag, text string) (value string, scopes []string, err error) {
 		return text, nil, nil
 	}
 	scopes = strings.Split(text[at+1:], ",")
-	if _, err := authn.ParseScopes(scopes); err != nil { // not wrapped, because its text may contain a secret
+	if _, err := identity.ParseScopes(scopes); err != nil { // not wrapped, because its text may contain a secret
 		return "", nil, fmt.Errorf("--%s: not everything after the last '=' is a scope%s; a value that contains "+
 			"'=' needs explicit scopes, such as VALUE=*",
 			flag, program.DidYouMean(scopes[len(scopes)-1], "", scopeNames()))

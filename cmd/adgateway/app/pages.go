@@ -16,7 +16,6 @@ import (
 	"adgateway/gateway/change"
 	"adgateway/gateway/config"
 	"adgateway/gateway/forward"
-	"adgateway/gateway/identity"
 	"adgateway/gateway/manual/site"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ui"
@@ -160,14 +159,18 @@ func (s *Stack) auditLines(c config.Audit) func(frame.LogFilter) ([]frame.LogLin
 				line.Code = r.Outcome.Code
 			}
 			line.Targets = targetsOf(r)
-			if !readable(f, change.Call{
+			of := change.Call{
 				Row: ops.Find(ops.Table(), call.Operation), Own: call.Who != nil && call.Who.Identity() == f.Reader,
 				About: change.About{Names: line.Targets, Zone: ops.ZoneIn(call.Parameters)},
-			}) {
+			}
+			sights := readable(f, of)
+			if len(sights) == 0 && !(of.Own && of.Row == nil) { // people see their own sign-ins without any role
 				return nil
 			}
 			for _, name := range slices.Sorted(maps.Keys(call.Parameters)) {
-				line.Given = append(line.Given, name+"="+call.Parameters[name])
+				if showsGiven(sights, of, name, call.Parameters[name]) {
+					line.Given = append(line.Given, name+"="+call.Parameters[name])
+				}
 			}
 			if lines = append(lines, line); len(lines) > f.Skip+f.Most {
 				lines = lines[1:]
@@ -192,10 +195,19 @@ func targetsOf(r *audit.Record) (all []string) {
 	return all
 }
 
-// readable reports whether the reader of the audit log may see a
-// line about a call. People see their own sign-ins without any role.
-func readable(f frame.LogFilter, c change.Call) bool {
-	return c.Own && c.Row == nil || slices.ContainsFunc(f.Readers, func(p *identity.Principal) bool {
-		return change.SightOf(p).SeeCall(c)
+// readable returns the sights of the reader's roles that may see a line of the audit log about a call.
+func readable(f frame.LogFilter, c change.Call) (sights []change.Sight) {
+	for _, p := range f.Readers {
+		if sight := change.SightOf(p); sight.SeeCall(c) {
+			sights = append(sights, sight)
+		}
+	}
+	return sights
+}
+
+// showsGiven reports whether a reader with some sights may see the value of a parameter of a call.
+func showsGiven(sights []change.Sight, c change.Call, name, value string) bool {
+	return c.Own || c.Row == nil || slices.ContainsFunc(sights, func(s change.Sight) bool {
+		return s.ShowsGiven(c.Row, name, value)
 	})
 }

@@ -123,7 +123,7 @@ func rolesOf(roles []config.Role, sid func(group string) (string, error)) ([]sig
 		var err error
 		role.Group, err = sid(r.Group)
 		fault(err)
-		role.Scopes, err = authn.ParseScopes(r.Scopes)
+		role.Scopes, err = identity.ParseScopes(r.Scopes)
 		fault(err)
 		fault(errors.Join(authn.CheckLimits(&role.Limits)...))
 		fault(role.Quota.Check())

@@ -141,7 +141,7 @@ func newPrincipal(kind, name string, scopes []string) (*identity.Principal, erro
 			scopes = append(scopes, string(scope))
 		}
 	}
-	parsed, err := authn.ParseScopes(scopes)
+	parsed, err := identity.ParseScopes(scopes)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

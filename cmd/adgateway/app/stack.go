@@ -149,7 +149,7 @@ func (s *Stack) start(ctx context.Context, log func(string, map[string]any)) {
 	s.watched.Go(func() { s.kept.answerCopies(watching, log) })
 	s.watched.Go(func() { s.evidence.run(watching) })
 	if j := s.kept.cluster(); j != nil {
-		s.watched.Go(func() { j.Run(watching, s.Gateway.Attempts()) })
+		s.watched.Go(func() { j.Run(watching, s.Gateway.Writer().Attempts()) })
 		s.watched.Go(func() {
 			if j.Grow(watching) {
 				close(s.grown)
@@ -161,7 +161,7 @@ func (s *Stack) start(ctx context.Context, log func(string, map[string]any)) {
 		}
 	}
 	for _, do := range append(s.writing(log), func(ctx context.Context) { s.settle(ctx, log) },
-		s.Gateway.RunClosing, s.runJobs) {
+		s.Gateway.Writer().RunClosing, s.runJobs) {
 		s.watched.Go(func() { do(watching) })
 	}
 }
@@ -173,7 +173,7 @@ func (s *Stack) writing(log func(string, map[string]any)) []func(context.Context
 		all = append(all,
 			func(ctx context.Context) { h.RunTrimming(ctx, failing(log, "the oldest changes could not be removed")) },
 			func(ctx context.Context) {
-				s.Gateway.RunIndexing(ctx, failing(log, "the history could not be indexed"))
+				s.Gateway.Changes().RunIndexing(ctx, failing(log, "the history could not be indexed"))
 			},
 		)
 	}
@@ -206,7 +206,7 @@ func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
 	first := sync.OnceFunc(func() { close(s.settled) })
 	defer first()
 	for pause := settleAgain; ; pause = min(2*pause, settleEvery) {
-		left, err := s.Gateway.SettleHistory(ctx)
+		left, err := s.Gateway.Writer().SettleHistory(ctx)
 		first()
 		if err != nil && ctx.Err() == nil {
 			log("changes from before the start could not be settled", map[string]any{"error": err.Error()})
@@ -227,7 +227,7 @@ func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
 func (s *Stack) runJobs(ctx context.Context) {
 	select {
 	case <-s.settled:
-		s.Gateway.RunJobs(ctx)
+		s.Gateway.Jobs().Run(ctx)
 	case <-ctx.Done():
 	}
 }
@@ -298,7 +298,7 @@ func (s *Stack) gatewayOptions(
 	g := options.Gateway(o.Settings)
 	g.Runner, g.Scripts, g.Auth, g.Log, g.Audit = s.Servers, described, o.Auth, o.Log, s.Audit
 	g.Engine, g.Version, g.Metrics, g.Pages = o.Engine, o.Version, registry, s.pages(o)
-	g.Bounds.Room, g.Bounds.Spool = s.room, spoolRoomOf(o.Settings)
+	g.Bounds.Room, g.Spool.Share = s.room, spoolRoomOf(o.Settings).Passing(g.Spool.Most)
 	g.Quotas = identity.NewMeters(options.Quota(o.Settings.Auth), s.kept.now())
 	g.Guarded = guarded(o, s.certificate, s.kept)
 	g.Ready, g.LaneReady = func(context.Context) []gateway.Check { return s.checks() }, s.laneReady

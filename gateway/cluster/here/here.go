@@ -10,20 +10,41 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/cluster/standing"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/readiness"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 )
 
+// Cluster connects a gateway to its cluster.
+type Cluster struct {
+	// Member is this gateway in a cluster with a single writer, or nil outside of a cluster. Only the
+	// leading gateway makes changes and answers reads of the gateways' own data.
+	Member *cluster.Member
+	// Hop configures how the other gateways send calls to the leader. It is required with a Member.
+	Hop         *hop.Options
+	ClusterName string // shown by GET /api/Cluster
+	// Relay is the store for data that every gateway of the cluster may write, whether or not it
+	// leads. Nil means the store of the gateway.
+	Relay *store.Sealed
+}
+
 // Gateway is this gateway in its cluster. It is safe for concurrent use.
 type Gateway struct {
-	// nil if the gateway is not in a cluster, in which case the other fields are not used
-	Member  *cluster.Member
-	Cluster string // name of the cluster
-	Name    string // of this gateway
+	Cluster // outside of a cluster, the other fields are not used
 	Kept    *store.Sealed
 	Lanes   func() []string // returns the lanes whose servers this gateway can use
+}
+
+// Check is the readiness check of the gateway's state within its cluster.
+func (g Gateway) Check() readiness.Check {
+	status := g.Member.Status()
+	return readiness.Check{
+		Name: "cluster", OK: true, NoChanges: status.Leaderless >= standing.LeaderlessFor,
+		Degraded: len(standing.Wrong(status)) > 0, Reason: standing.Reason(status),
+	}
 }
 
 // Serving returns the number of gateways that serve the same clients.
@@ -53,7 +74,7 @@ func (g Gateway) Leads() bool {
 func (g Gateway) state() standing.State {
 	version, _ := g.Kept.Seals()
 	return standing.Of(g.Member.Status(), standing.Self{
-		Cluster: g.Cluster, Gateway: g.Name, KeyVersion: version, Format: g.Member.Format(),
+		Cluster: g.ClusterName, Gateway: g.Hop.Gateway, KeyVersion: version, Format: g.Member.Format(),
 		Reads: g.Kept.Newest(), Lanes: g.Lanes(),
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"adgateway/gateway/cluster/clustertest"
 )
 
 // BenchmarkHop measures calls over the loopback interface, both to a gateway that forwards them and
@@ -18,10 +20,10 @@ func BenchmarkHop(b *testing.B) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(body)
 	})
-	ca := newAuthority(b)
+	ca := clustertest.NewAuthority(b)
 	leader := &chosen{changed: make(chan struct{})}
 	server, err := NewServer(&Receiver{Gateway: "gw1", Leader: leader, Peer: members, Next: whole},
-		ca.settings("gw1"))
+		ca.Settings("gw1"))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -33,7 +35,7 @@ func BenchmarkHop(b *testing.B) {
 	defer server.Close()
 	leader.elect("gw1")
 	leader.address = l.Addr().String()
-	forwarder := NewForwarder(Options{Gateway: "gw2", Leader: leader, TLS: ca.client("gw2"), Waiting: 1})
+	forwarder := NewForwarder(Options{Gateway: "gw2", Leader: leader, TLS: ca.Client("gw2"), Waiting: 1})
 	defer forwarder.Close()
 	forward := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		forwarder.Forward(w, r, Origin{Scheme: "http"}, time.Minute)

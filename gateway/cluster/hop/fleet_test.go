@@ -2,15 +2,9 @@ package hop
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/netip"
@@ -21,68 +15,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/cluster/clustertest"
 )
-
-// authority is the CA of a cluster.
-type authority struct {
-	t           testing.TB
-	key         *ecdsa.PrivateKey
-	certificate *x509.Certificate
-	pool        *x509.CertPool
-}
-
-func newAuthority(t testing.TB) *authority {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	a := &authority{t: t, key: key, pool: x509.NewCertPool()}
-	a.certificate = a.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "cluster"}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign,
-	}, key)
-	a.pool.AddCert(a.certificate)
-	return a
-}
-
-func (a *authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
-	a.t.Helper()
-	template.SerialNumber = big.NewInt(1)
-	template.NotBefore, template.NotAfter = time.Now().AddDate(-2, 0, 0), time.Now().AddDate(18, 0, 0)
-	parent := a.certificate
-	if parent == nil {
-		parent = template
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, a.key)
-	require.NoError(a.t, err)
-	certificate, err := x509.ParseCertificate(der)
-	require.NoError(a.t, err)
-	return certificate
-}
-
-// settings returns the TLS settings of a gateway's hop, for both directions.
-func (a *authority) settings(name string) *tls.Config {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(a.t, err)
-	leaf := a.sign(&x509.Certificate{
-		DNSNames: []string{name}, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}, key)
-	own := tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}
-	return &tls.Config{
-		Certificates: []tls.Certificate{own}, RootCAs: a.pool, ClientCAs: a.pool,
-		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13,
-	}
-}
-
-// client returns the settings for a gateway that connects to another one.
-func (a *authority) client(name string) func(gateway string) *tls.Config {
-	own := a.settings(name)
-	return func(gateway string) *tls.Config {
-		settings := own.Clone()
-		settings.ServerName = gateway
-		return settings
-	}
-}
 
 // network connects by pipes, which neither delay nor buffer anything.
 type network struct {
@@ -187,7 +122,7 @@ func addressOf(name string) string { return name + ".example:8444" }
 // clock of a synctest bubble.
 type fleet struct {
 	t       testing.TB
-	ca      *authority
+	ca      *clustertest.Authority
 	network *network
 	leader  *chosen
 
@@ -199,7 +134,7 @@ func newFleet(t testing.TB) *fleet {
 	// If both ends of a pipe are closed at once, each waits for the other to read its TLS close message.
 	t.Cleanup(func() { time.Sleep(time.Minute) })
 	return &fleet{
-		t: t, ca: newAuthority(t), network: &network{listeners: map[string]*listener{}},
+		t: t, ca: clustertest.NewAuthority(t), network: &network{listeners: map[string]*listener{}},
 		leader: &chosen{changed: make(chan struct{})},
 	}
 }
@@ -217,7 +152,7 @@ func members(s tls.ConnectionState) (string, bool) {
 
 // gateway starts the hop listener of a gateway.
 func (f *fleet) gateway(name string, next http.HandlerFunc) *Server {
-	return f.serve(&Receiver{Gateway: name, Leader: f.leader, Peer: members, Next: next}, f.ca.settings(name))
+	return f.serve(&Receiver{Gateway: name, Leader: f.leader, Peer: members, Next: next}, f.ca.Settings(name))
 }
 
 func (f *fleet) serve(receiver *Receiver, settings *tls.Config) *Server {
@@ -255,7 +190,7 @@ func (f *fleet) edgeNamed(name string) *edge {
 		origin: Origin{Client: netip.MustParseAddr("2001:db8::7"), Scheme: "https", RequestID: "r-1"},
 	}
 	options := Options{
-		Gateway: name, Leader: f.leader, TLS: f.ca.client(name), Waiting: 10,
+		Gateway: name, Leader: f.leader, TLS: f.ca.Client(name), Waiting: 10,
 		Observe: func(_ *http.Request, outcome Outcome, gateway string) { e.note(string(outcome) + " " + gateway) },
 	}
 	if f.options != nil {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/cluster/clustertest"
 )
 
 func TestTheLeaderGetsACallAsItsClientMadeIt(t *testing.T) {
@@ -56,9 +58,9 @@ func TestTheLeaderGetsACallAsItsClientMadeIt(t *testing.T) {
 }
 
 func TestTheLeaderKnowsWhereACallComesFrom(t *testing.T) {
-	ca := newAuthority(t)
-	client := ca.settings("client").Certificates[0].Leaf
-	chains := [][]*x509.Certificate{{client, ca.certificate}, {client}}
+	ca := clustertest.NewAuthority(t)
+	client := ca.Settings("client").Certificates[0].Leaf
+	chains := [][]*x509.Certificate{{client, ca.Certificate}, {client}}
 	for name, c := range map[string]struct {
 		origin Origin
 		remote string
@@ -96,7 +98,7 @@ func TestTheLeaderKnowsWhereACallComesFrom(t *testing.T) {
 
 func TestAnOriginThatCannotBeReadBeginsNothing(t *testing.T) {
 	good := Origin{Client: netip.MustParseAddr("192.0.2.1"), Scheme: "https",
-		Chains: [][]*x509.Certificate{{newAuthority(t).certificate}}}
+		Chains: [][]*x509.Certificate{{clustertest.NewAuthority(t).Certificate}}}
 	for header, value := range map[string]string{
 		clientHeader: "192.0.2.1.1", schemeHeader: "ftp", chainHeader: "AAAA,!", requestHeader: "",
 	} {
@@ -240,10 +242,10 @@ func TestOnlyGatewaysOfTheClusterGetThrough(t *testing.T) {
 				f.leader.elect("gw1")
 				ca := f.ca
 				if c.other {
-					ca = newAuthority(t)
+					ca = clustertest.NewAuthority(t)
 				}
-				settings := ca.settings(c.gateway)
-				settings.RootCAs, settings.ServerName = f.ca.pool, "gw1"
+				settings := ca.Settings(c.gateway)
+				settings.RootCAs, settings.ServerName = f.ca.Pool, "gw1"
 				settings.Time = func() time.Time { return time.Now().Add(c.clock) }
 				if c.none {
 					settings.Certificates = nil
@@ -274,9 +276,9 @@ func TestACallGoesOnlyToTheGatewayThatTheLogNames(t *testing.T) {
 		settings func(f *fleet) *tls.Config
 		status   int
 	}{
-		"the leader":              {func(f *fleet) *tls.Config { return f.ca.settings("gw1") }, 200},
-		"another gateway":         {func(f *fleet) *tls.Config { return f.ca.settings("gw2") }, 503},
-		"one of another cluster":  {func(*fleet) *tls.Config { return newAuthority(t).settings("gw1") }, 503},
+		"the leader":              {func(f *fleet) *tls.Config { return f.ca.Settings("gw1") }, 200},
+		"another gateway":         {func(f *fleet) *tls.Config { return f.ca.Settings("gw2") }, 503},
+		"one of another cluster":  {func(*fleet) *tls.Config { return clustertest.NewAuthority(t).Settings("gw1") }, 503},
 		"one whose clock is on":   {func(f *fleet) *tls.Config { return shifted(f, year) }, 200},
 		"one whose clock is late": {func(f *fleet) *tls.Config { return shifted(f, -year) }, 200},
 	} {
@@ -285,7 +287,7 @@ func TestACallGoesOnlyToTheGatewayThatTheLogNames(t *testing.T) {
 				f := newFleet(t)
 				calls := 0
 				settings := c.settings(f)
-				settings.ClientCAs = f.ca.pool
+				settings.ClientCAs = f.ca.Pool
 				f.serve(&Receiver{Gateway: "gw1", Leader: f.leader, Peer: members,
 					Next: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 						calls++
@@ -301,7 +303,7 @@ func TestACallGoesOnlyToTheGatewayThatTheLogNames(t *testing.T) {
 
 // shifted returns the settings of gw1 with a wrong clock.
 func shifted(f *fleet, by time.Duration) *tls.Config {
-	settings := f.ca.settings("gw1")
+	settings := f.ca.Settings("gw1")
 	settings.Time = func() time.Time { return time.Now().Add(by) }
 	return settings
 }

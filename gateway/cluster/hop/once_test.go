@@ -107,7 +107,7 @@ func TestACallThatHasNotBegunGoesToTheNextLeader(t *testing.T) {
 			f.t.Cleanup(func() { _ = l.Close() })
 		},
 		"another certificate": func(t *testing.T, f *fleet) {
-			f.serve(&Receiver{Gateway: "gw1", Leader: f.leader, Peer: members, Next: never(t)}, f.ca.settings("gw3"))
+			f.serve(&Receiver{Gateway: "gw1", Leader: f.leader, Peer: members, Next: never(t)}, f.ca.Settings("gw3"))
 		},
 		"a header that was never written": func(t *testing.T, f *fleet) {
 			told := new(atomic.Bool)
@@ -117,21 +117,21 @@ func TestACallThatHasNotBegunGoesToTheNextLeader(t *testing.T) {
 				}
 				return c
 			}
-			settings := f.ca.settings("gw1")
+			settings := f.ca.Settings("gw1")
 			settings.VerifyConnection = func(tls.ConnectionState) error { told.Store(true); return nil }
 			f.serve(&Receiver{Gateway: "gw1", Leader: f.leader, Peer: members, Next: never(t)}, settings)
 		},
 		"one that does not lead": func(t *testing.T, f *fleet) {
 			follower := &chosen{changed: make(chan struct{})}
 			follower.elect("gw3")
-			f.serve(&Receiver{Gateway: "gw1", Leader: follower, Peer: members, Next: never(t)}, f.ca.settings("gw1"))
+			f.serve(&Receiver{Gateway: "gw1", Leader: follower, Peer: members, Next: never(t)}, f.ca.Settings("gw1"))
 		},
 		"one that knows no leader": func(t *testing.T, f *fleet) {
 			follower := &chosen{changed: make(chan struct{})}
-			f.serve(&Receiver{Gateway: "gw1", Leader: follower, Peer: members, Next: never(t)}, f.ca.settings("gw1"))
+			f.serve(&Receiver{Gateway: "gw1", Leader: follower, Peer: members, Next: never(t)}, f.ca.Settings("gw1"))
 		},
 		"one for which this gateway is no member": func(t *testing.T, f *fleet) {
-			f.serve(&Receiver{Gateway: "gw1", Leader: f.leader, Peer: nobody, Next: never(t)}, f.ca.settings("gw1"))
+			f.serve(&Receiver{Gateway: "gw1", Leader: f.leader, Peer: nobody, Next: never(t)}, f.ca.Settings("gw1"))
 		},
 	} {
 		for _, length := range []string{"known", "unknown"} {
@@ -206,7 +206,7 @@ func TestACallWhoseBodyIsGoneIsNotSentAgain(t *testing.T) {
 		follower := &chosen{changed: make(chan struct{})}
 		slow := func(*tls.ConnectionState) { time.Sleep(2 * time.Second) } // longer than the body is held back
 		server := f.serve(&Receiver{Gateway: "gw1", Leader: follower, Peer: members, Next: never(t)},
-			f.ca.settings("gw1"))
+			f.ca.Settings("gw1"))
 		receive := server.Handler
 		server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			slow(r.TLS)

@@ -79,8 +79,8 @@ func TestMigration(t *testing.T) {
 	old.requireMigrated(t, old.folder)
 }
 
-// TestAMigrationIsKilled: a migration is killed before each of its writes. Nothing it leaves behind
-// counts as a cluster, and it completes when it is run again.
+// TestAMigrationIsKilled: a migration is killed before each of its writes. The remains do not count as a
+// cluster, and the migration completes when it is run again.
 func TestAMigrationIsKilled(t *testing.T) {
 	old := unpack(t)
 	var steps []string
@@ -113,7 +113,7 @@ func TestAMigrationIsKilled(t *testing.T) {
 	}
 }
 
-// TestRefusals: a refusal gives its reason and explains what to do, and nothing is changed.
+// TestRefusals: a refusal states the reason and the remedy, and changes nothing.
 func TestRefusals(t *testing.T) {
 	old := unpack(t)
 	for name, c := range map[string]struct {

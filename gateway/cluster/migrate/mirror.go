@@ -8,7 +8,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// In a mirror each value is preceded by the meaning of its message, the token of its batch, and the
+// In a mirror each value follows a header with the kind of its message, the token of its batch, and the
 // number of further messages of the call.
 const (
 	mirrored = 1 + 8 + 2

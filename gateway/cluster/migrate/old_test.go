@@ -23,8 +23,8 @@ import (
 // life is how long the changes are kept.
 const life = 100 * 365 * 24 * time.Hour
 
-// now is a minute after the data in testdata was written, so values that are kept for a day still
-// exist.
+// now returns the time a minute after the data in testdata was written, so that values that are kept for a
+// day still exist.
 func now() time.Time { return time.Date(2026, 11, 27, 18, 15, 30, 0, time.UTC) }
 
 // old is a folder with the data of a gateway in a cluster of the earlier version.
@@ -96,7 +96,7 @@ func unpack(t *testing.T) *old {
 
 const factsName = "facts.json"
 
-// entries returns the entries of a log with their sequences, and its end.
+// entries returns the entries of a log with their sequences, and the end of the log.
 func entries(ctx context.Context, t *testing.T, db *store.Sealed, log store.Log) (all []string) {
 	t.Helper()
 	require.NoError(t, db.Log(ctx, log, store.Position{}, func(a store.Appended) bool {
@@ -116,7 +116,7 @@ func (o *old) copied(t *testing.T) string {
 	return folder
 }
 
-// requireMigrated compares the store in a folder with the old one.
+// requireMigrated compares the store in a folder with the old store.
 func (o *old) requireMigrated(t *testing.T, folder string) {
 	t.Helper()
 	ctx := t.Context()

@@ -16,7 +16,7 @@ import (
 // beside is the suffix of files that are being created.
 const beside = ".migrating"
 
-// asideMark is the suffix of a store that had the name of the new one before.
+// asideMark is the suffix of a store that previously had the name of the new one.
 const asideMark = ".before-cluster"
 
 // places are the files that a migration reads and creates.
@@ -28,8 +28,8 @@ func (p *places) newFolder() trust.Folder {
 	return trust.Folder{Path: p.Folder.Path + beside, Restrict: p.Folder.Restrict}
 }
 
-// done reports whether an earlier call has completed the migration. The error explains why a
-// migration is impossible here.
+// done reports whether an earlier call has completed the migration. It returns an error if a migration is
+// impossible.
 func (p *places) done() (bool, error) {
 	id, err := p.Folder.Identity()
 	switch {
@@ -105,9 +105,8 @@ func (p *places) secret() error {
 	return atomicfile.Write(to.SecretFile(), []byte(line), to.Restrict)
 }
 
-// take renames the new files to their final names, and returns the new name of a store that had the
-// final name before. The folder is renamed last. Before that no gateway considers itself a member
-// of the cluster.
+// take renames the new files to their final names, and returns the new name of a store that had the final
+// name before. It renames the folder last. Until then no gateway considers itself a member of the cluster.
 func (p *places) take() (aside string, err error) {
 	p.step("head of the new store")
 	if err := absent(os.Remove(store.HeadOf(p.newStore()))); err != nil {
@@ -154,8 +153,7 @@ func (p *places) setAside(aside string) (string, error) {
 	return aside, absent(os.Rename(store.HeadOf(p.Store), store.HeadOf(aside)))
 }
 
-// earlier returns aside if an interrupted call has already renamed a store to that name, or "" if
-// not.
+// earlier returns aside if an interrupted call has already renamed a store to that name, and "" otherwise.
 func (p *places) earlier(aside string) string {
 	if _, err := os.Stat(aside); err != nil {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The kinds of values that name a gateway of the old cluster as their owner. That gateway will not
-// return, so its unfinished work is settled as for a gateway that was killed.
+// The kinds of values that name a gateway of the old cluster as their owner. That gateway will not return, so
+// its unfinished work is settled like the work of a gateway that was killed.
 var owned = []store.Kind{changeKind, "key", "name"}
 
 const (

@@ -15,7 +15,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Members returns the list of the cluster as known to the gateway.
+// Members returns the member list of the cluster as known to the gateway.
 func (g *Gateway) Members() trust.Members { return g.list.Members() }
 
 // File returns the copy of the store. It changes when the copy is replaced.
@@ -43,8 +43,8 @@ func (g *Gateway) Relay() *store.Sealed {
 	return g.relay
 }
 
-// Member returns the member of the cluster. It returns nil if the log has not begun, so the gateway
-// makes all changes itself. It is safe on a nil Gateway.
+// Member returns the member of the cluster. It returns nil if the log has not begun, in which case the
+// gateway makes all changes itself. It is safe on a nil Gateway.
 func (g *Gateway) Member() *cluster.Member {
 	if g == nil {
 		return nil
@@ -100,8 +100,8 @@ func (g *Gateway) Run(ctx context.Context, attempts cluster.Attempts) {
 	r.Run(ctx, attempts)
 }
 
-// RunKeys does the leader's work for the keys of the store, until its term ends. A version becomes
-// current when all live gateways have it. Values of the given kinds are then sealed again with it.
+// RunKeys does the leader's work for the keys of the store, until its term ends. A version becomes current
+// when all live gateways have it. Values of the given kinds are then sealed again with that version.
 func (g *Gateway) RunKeys(ctx context.Context, kinds []store.Kind) {
 	g.ring.Run(ctx, keyring.RunOptions{
 		Gateway: g.self.Gateway, Kinds: kinds, Problem: g.o.Note,
@@ -120,8 +120,8 @@ func (g *Gateway) RunKeys(ctx context.Context, kinds []store.Kind) {
 // replaced.
 const fileEvery = time.Second
 
-// AnswerCopies makes the copies of the store that backups request, from the current file, until ctx
-// ends. It calls problem if it cannot.
+// AnswerCopies makes the copies of the store that backups request, from the current file, until ctx ends. It
+// calls problem with each error.
 func (g *Gateway) AnswerCopies(ctx context.Context, problem func(error)) {
 	for ctx.Err() == nil {
 		file := g.File()
@@ -140,16 +140,16 @@ func (g *Gateway) AnswerCopies(ctx context.Context, problem func(error)) {
 	}
 }
 
-// A gateway that stops waits until another one leads, then until the others know that and have
-// closed their connections, and then for the calls that it is still answering.
+// A gateway that stops waits until another gateway leads, then until the others know the new leader and have
+// closed their connections, and finally for the calls that it is still answering.
 const (
 	handOverFor = 5 * time.Second
 	drainFor    = 500 * time.Millisecond
 	answerFor   = 2 * time.Second
 )
 
-// HandOver lets another gateway lead, if this one leads and there is another one. It then gives the
-// others a moment to send their calls to the new leader.
+// HandOver lets another gateway lead if this one leads and another one can. It then gives the others a moment
+// to send their calls to the new leader.
 func (g *Gateway) HandOver(ctx context.Context) {
 	m := g.Member()
 	if m == nil || m.Status().Role != cluster.Leader {
@@ -170,8 +170,8 @@ func (g *Gateway) HandOver(ctx context.Context) {
 	}
 }
 
-// Close closes everything after Run has returned. Calls that other gateways have sent here are
-// still answered, if they end soon.
+// Close closes everything. It must be called after Run has returned. Calls that other gateways have sent to
+// this gateway are still answered if they end soon.
 func (g *Gateway) Close() (err error) {
 	if g.server != nil {
 		answering, cancel := context.WithTimeout(context.Background(), answerFor)

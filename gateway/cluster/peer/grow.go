@@ -8,17 +8,17 @@ import (
 	"adgateway/gateway/journal/jetstream"
 )
 
-// The first gateway of a new cluster works alone with its file until the nodes on most hosts serve.
-// Then it stops writing, records the position of its file, where the log will begin, and is opened
-// again. The node on its host creates the log, and its file is the first copy.
+// The first gateway of a new cluster works alone with its file until the nodes on most hosts serve. Then it
+// stops writing, records the position of its file as the point where the log will begin, and is opened again.
+// The node on its host creates the log, and the gateway's file is the first copy of the store.
 
 // growEvery is the interval at which the gateway checks whether the nodes serve.
 const growEvery = time.Second
 
-// Grow waits until the nodes serve, and then stops writing to the first gateway's file, so the
-// gateway can be reopened with the log. It returns false if ctx ends first. It returns false
-// immediately for any other gateway, and if the log is in an external NATS server, because there
-// the command that creates the cluster creates the log.
+// Grow waits until the nodes serve, and then stops writing to the first gateway's file, so the gateway can be
+// reopened with the log. It returns false if ctx ends first. It returns false immediately for any other
+// gateway. It does so, too, if the log is in an external NATS, because there the command that creates the
+// cluster creates the log.
 func (g *Gateway) Grow(ctx context.Context) bool {
 	if !g.alone {
 		return false

@@ -26,9 +26,9 @@ func (g *Gateway) listen(ctx context.Context) (err error) {
 // StatePath is the path at which a gateway shows the state of its cluster.
 const StatePath = "/cluster/state"
 
-// Serve serves the other gateways until [Gateway.Close]: copies of the store, their changes,
-// gateways that join, this gateway's view of the cluster (state), and the calls that clients sent
-// to them (calls). It may only be called once.
+// Serve serves the other gateways until [Gateway.Close]. It sends copies of the store, makes their changes,
+// and admits gateways that join. state serves this gateway's view of the cluster, and calls the calls that
+// clients sent to the other gateways. It may only be called once.
 func (g *Gateway) Serve(calls, state http.Handler) error {
 	ctx, stop := context.WithCancel(context.Background())
 	g.stop = stop
@@ -78,7 +78,7 @@ func (g *Gateway) leader() hop.Leader {
 	return nobody{}
 }
 
-// leads reports whether this gateway is certain to lead, or is alone.
+// leads reports whether this gateway is certain to lead or works alone.
 func (g *Gateway) leads() bool {
 	m := g.Member()
 	if m == nil {

@@ -105,9 +105,9 @@ func Open(ctx context.Context, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// begin returns the initial log time. For a single gateway that is its wall clock. In a cluster it
-// is the time in the copy of the store, because the wall clock of this host may be wrong. A leader
-// advances it when the members agree.
+// begin returns the initial log time. A gateway that works alone uses its wall clock. In a cluster the
+// initial log time is the time in the copy of the store, because the wall clock of this host may be wrong. A
+// leader advances it when the members agree.
 func (g *Gateway) begin() time.Time {
 	if g.alone {
 		return time.Time{} // the zero time means the wall clock

@@ -17,7 +17,8 @@ import (
 	"adgateway/test/freeport"
 )
 
-// first returns the first gateway of a cluster whose log has not begun. others are on its list.
+// first returns the first gateway of a cluster whose log has not begun. others are on the list of the
+// cluster.
 func first(t *testing.T, others ...trust.Member) (g *Gateway, o Options) {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,7 +78,7 @@ func TestTheFirstGatewayGoesOnAlone(t *testing.T) {
 		},
 		list: list, clock: store.NewClock(time.Time{}, store.ClockSources{}),
 	}
-	empty, err := joining.open() // as after it was killed before it had a copy
+	empty, err := joining.open() // as if it had been killed before it had a copy
 	require.NoError(t, err)
 	require.NoError(t, empty.Close())
 	require.NoError(t, joining.openFile(t.Context()))

@@ -53,7 +53,7 @@ func (a *asker) usable(ctx context.Context) error {
 	return nil
 }
 
-// notSent marks an error to mean that the changes were certainly not made.
+// notSent wraps an error to mean that the changes were certainly not made.
 func notSent(why error) error {
 	return fmt.Errorf("%w: %w: %w", store.ErrUnreachable, store.ErrNotSent, why)
 }
@@ -170,7 +170,7 @@ func (a *asker) tell(now time.Time) {
 	}
 }
 
-// time returns the current log time, or false if none was ever received.
+// time returns the current log time, or false if no log time was ever received.
 func (a *asker) time() (time.Time, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

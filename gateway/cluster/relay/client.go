@@ -17,9 +17,9 @@ type Gateway struct{ Name, Address string }
 
 // ClientOptions configure a [Client]. All are required.
 type ClientOptions struct {
-	Gateways []Gateway // in the order in which they are tried, this host's first
+	Gateways []Gateway // in the order in which they are tried; this host's gateway is first
 
-	// TLS returns the settings for a connection to a gateway. They verify its name, and present the
+	// TLS returns the settings for a connection to a gateway. They verify the gateway's name, and present the
 	// identity of this host's gateway.
 	TLS func(gateway string) *tls.Config
 }
@@ -31,8 +31,8 @@ type Client struct {
 	guess *guess
 }
 
-// NewClient returns a client once a leading gateway has answered. It fails with
-// [store.ErrUnreachable] if none answers within 5 s.
+// NewClient returns a client once the leading gateway has answered. It fails with [store.ErrUnreachable] if
+// no leading gateway answers within 5 s.
 func NewClient(ctx context.Context, o ClientOptions) (*Client, error) {
 	if len(o.Gateways) == 0 {
 		return nil, notSent(errors.New("no gateway of the cluster is known"))
@@ -46,14 +46,14 @@ func NewClient(ctx context.Context, o ClientOptions) (*Client, error) {
 	return c, nil
 }
 
-// guess is a [hop.Leader] that finds the leader by asking each gateway in turn, or the one that
-// another gateway names.
+// guess is a [hop.Leader] that finds the leader by asking each gateway in turn, or the gateway that another
+// one names as the leader.
 type guess struct {
 	all []Gateway
 
 	mu      sync.Mutex // guards the fields below
 	at      int
-	tried   int // number of gateways asked since one was named or has answered
+	tried   int // number of gateways asked since a leader was named or has answered
 	changed chan struct{}
 }
 
@@ -69,7 +69,7 @@ func (g *guess) Changed() <-chan struct{} {
 	return g.changed
 }
 
-// refused moves on to another gateway, which is asked at once unless all have been asked.
+// refused moves on to another gateway. That gateway is asked at once, unless all gateways have been asked.
 func (g *guess) refused(gateway, leader string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/clustertest"
 	"adgateway/gateway/cluster/replica"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/journaltest"
@@ -41,47 +42,6 @@ func (l memberLeader) Leader() (name, address string, term uint64, ok bool) {
 	return s.Leader, s.Hop, s.Term, s.Leader == l.name || s.Leader != "" && s.Hop != ""
 }
 
-// hub carries the messages between all gateways.
-type hub map[string]chan cluster.Message
-
-type post struct {
-	hub  hub
-	name string
-}
-
-func (p post) Send(m cluster.Message) {
-	for name, inbox := range p.hub {
-		if name == p.name || m.To != "" && m.To != name {
-			continue
-		}
-		select {
-		case inbox <- m:
-		default: // the message is lost
-		}
-	}
-}
-
-func (p post) Receive(ctx context.Context) (cluster.Message, bool) {
-	select {
-	case m := <-p.hub[p.name]:
-		return m, true
-	case <-ctx.Done():
-		return cluster.Message{}, false
-	}
-}
-
-type noAttempts struct{}
-
-func (noAttempts) Open(context.Context) ([]cluster.Attempt, error)               { return nil, nil }
-func (noAttempts) Lock([]cluster.Attempt)                                        {}
-func (noAttempts) Judge(context.Context, cluster.Attempt, *cluster.Report) error { return nil }
-func (noAttempts) Raced(context.Context, cluster.Report) error                   { return nil }
-
-type noFormats struct{}
-
-func (noFormats) Seen() map[string]cluster.Seen                   { return nil }
-func (noFormats) See(context.Context, string, cluster.Seen) error { return nil }
-
 // startCluster starts three gateways with empty stores.
 func startCluster(t *testing.T) (all []*gateway) {
 	t.Helper()
@@ -90,10 +50,7 @@ func startCluster(t *testing.T) (all []*gateway) {
 	first, _, err := store.Open(store.Options{Path: filepath.Join(folder, "first")})
 	require.NoError(t, err)
 	require.NoError(t, first.Close())
-	peers := hub{}
-	for _, name := range names {
-		peers[name] = make(chan cluster.Message, 100)
-	}
+	mail := clustertest.NewMail(names...)
 	for _, name := range names {
 		path := filepath.Join(folder, name)
 		require.NoError(t, copyFile(filepath.Join(folder, "first"), path))
@@ -104,8 +61,8 @@ func startCluster(t *testing.T) (all []*gateway) {
 		g.replica = replica.New(replica.Options{
 			File: file, Stream: g.client, Journal: journaltest.Options(), Clock: clock,
 			Member: cluster.Options{
-				Self: journal.Process{Gateway: name, Start: "1"}, Gateways: names, Reads: 1, Formats: noFormats{},
-				Hop: l.Addr().String(), Peers: post{peers, name}, SettleDelay: time.Second,
+				Self: journal.Process{Gateway: name, Start: "1"}, Gateways: names, Reads: 1, Formats: clustertest.NoFormats{},
+				Hop: l.Addr().String(), Peers: mail.Peers(name), SettleDelay: time.Second,
 			},
 		})
 		leader := memberLeader{g.replica.Member(), name}
@@ -117,7 +74,7 @@ func startCluster(t *testing.T) (all []*gateway) {
 		g.store = storetest.Seal(t, g.relay)
 		ctx, cancel := context.WithCancel(context.Background())
 		var running sync.WaitGroup
-		running.Go(func() { g.replica.Run(ctx, noAttempts{}) })
+		running.Go(func() { g.replica.Run(ctx, clustertest.NoAttempts{}) })
 		t.Cleanup(func() {
 			assert.NoError(t, g.relay.Close())
 			end()
@@ -130,7 +87,7 @@ func startCluster(t *testing.T) (all []*gateway) {
 	return all
 }
 
-// count is a counter that several writers increment. Each of them knows its own share.
+// count is a counter that several writers increment, together with the number of increments of each writer.
 type count struct {
 	Sum int            `json:"sum"`
 	Of  map[string]int `json:"of"`
@@ -148,8 +105,8 @@ func readCount(ctx context.Context, s *store.Sealed) (c count, at store.Revision
 	return c, found.Revision, err
 }
 
-// TestTwoCountWhileLeadersChange: none of the writers' steps is lost or made twice, no matter which gateway
-// leads, and even if answers are lost.
+// TestTwoCountWhileLeadersChange: no step of a writer is lost or made twice, no matter which gateway leads,
+// and even if answers are lost.
 func TestTwoCountWhileLeadersChange(t *testing.T) {
 	t.Parallel()
 	const steps = 200

@@ -146,7 +146,7 @@ type pair struct {
 	end          func()
 }
 
-// copier is the appender of the leader's file. It has each batch applied by the follower.
+// copier is the appender of the leader's file. It applies each batch to the follower's file.
 type copier struct {
 	mu    sync.Mutex
 	at    store.Point

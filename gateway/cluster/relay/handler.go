@@ -30,9 +30,9 @@ type Handler struct {
 	File   func() *store.File // the current store
 	Leader hop.Leader
 
-	// Leads reports whether this gateway is certain to lead, so its file is the newest. It also
-	// returns true if the log has not begun and this gateway is alone. Changes do not depend on it:
-	// they fail if they cannot be stored.
+	// Leads reports whether this gateway is certain to lead, so that its file is the newest. It also returns
+	// true if the log has not begun and this gateway works alone. Only reads depend on it, because changes fail
+	// anyway if they cannot be stored.
 	Leads func() bool
 }
 
@@ -119,8 +119,8 @@ func (a *answer) write(record []byte) bool {
 	return a.broken == nil
 }
 
-// read writes the answer to a request, and returns the record that ends it. If the request cannot
-// be parsed, it fails with errMessage and has written nothing.
+// read writes the answer to a request, and returns the record that ends it. If the request cannot be parsed,
+// read writes nothing and fails with errMessage.
 func (a *answer) read(
 	ctx context.Context, file *store.File, what request, body []byte,
 ) (o outcome, err error) {

@@ -27,8 +27,8 @@ func pairFor(t *testing.T, wrap func(http.Handler) http.Handler) *pair {
 	return p
 }
 
-// TestAFollowerReadsItsOwnWrites: a follower reads its own writes at once, and a conflict is
-// reported as one.
+// TestAFollowerReadsItsOwnWrites: a follower reads its own writes at once, and a conflict is reported as a
+// conflict.
 func TestAFollowerReadsItsOwnWrites(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
@@ -77,8 +77,8 @@ func TestReachIsProof(t *testing.T) {
 	require.ErrorIs(t, p.store.Reach(gone), store.ErrUnreachable)
 }
 
-// TestALostAnswer: if the answer to a forwarded change is lost, the outcome is found in this
-// gateway's copy of the store. If the copy does not show it, it stays unknown.
+// TestALostAnswer: if the answer to a forwarded change is lost, the outcome is found in this gateway's copy
+// of the store. If the copy does not show the change, the outcome stays unknown.
 func TestALostAnswer(t *testing.T) {
 	t.Parallel()
 	var loses, drops atomic.Bool
@@ -151,8 +151,8 @@ func TestALeaderThatHasLeft(t *testing.T) {
 	assert.Equal(t, "1", string(found.Value))
 }
 
-// TestNobodyLeads: changes wait for at most 5 s, and have then certainly not been made. Reads still
-// work.
+// TestNobodyLeads: changes wait for at most 5 s and then fail, certainly without having been made. Reads
+// still work.
 func TestNobodyLeads(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
@@ -211,7 +211,7 @@ func TestAnotherCopyTakesItsPlace(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrUnreachable)
 }
 
-// keepAway closes the copy of a pair, and opens a copy of that file.
+// keepAway closes the store of a pair's follower, and opens a copy of its file.
 func keepAway(t *testing.T, p *pair) (*store.File, error) {
 	t.Helper()
 	state := p.folder + "/gw2"
@@ -226,8 +226,8 @@ func keepAway(t *testing.T, p *pair) (*store.File, error) {
 	return file, err
 }
 
-// TestWhatOnlyTheLeaderMayDo: a follower refuses changes that only the leader may make, at once and
-// for certain.
+// TestWhatOnlyTheLeaderMayDo: a follower refuses changes that only the leader may make. It does so at once,
+// and certainly without making them.
 func TestWhatOnlyTheLeaderMayDo(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
@@ -249,8 +249,8 @@ func TestWhatOnlyTheLeaderMayDo(t *testing.T) {
 	require.NoError(t, err, "the file is its owner's")
 }
 
-// TestACommandFindsTheLeader: a command finds the leader wherever it asks first, and fails if there
-// is none.
+// TestACommandFindsTheLeader: a command finds the leader no matter which gateway it asks first, and fails if
+// no gateway leads.
 func TestACommandFindsTheLeader(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)

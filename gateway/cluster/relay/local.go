@@ -10,9 +10,9 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Local is the copy of a gateway as a [store.Store], which continues to work if another file
-// replaces the copy. It makes changes while the gateway leads. Otherwise Apply fails with
-// [store.ErrFollows] and [store.ErrNotSent]. Use it for changes that only the leader may make.
+// Local presents the copy of a gateway as a [store.Store] that continues to work if another file replaces the
+// copy. It makes changes while the gateway leads. Otherwise Apply fails with [store.ErrFollows] and
+// [store.ErrNotSent]. Use it for changes that only the leader may make.
 type Local struct {
 	file   func() *store.File
 	closed atomic.Bool
@@ -48,7 +48,7 @@ func (s *Local) Update(ctx context.Context, f func(*store.Tx) error) error {
 	return s.file().Update(ctx, f)
 }
 
-// read calls read with the copy, and again if the copy was replaced meanwhile.
+// read calls its argument with the copy, and again if the copy was replaced meanwhile.
 func (s *Local) read(ctx context.Context, read func(*store.File) error) error {
 	until := time.NewTimer(copyFor)
 	defer until.Stop()
@@ -142,7 +142,7 @@ func (s *Local) End(ctx context.Context, log store.Log) (end store.Position, err
 	return end, err
 }
 
-// Appends implements [store.Store]. The channel is also closed when another copy replaces this one.
+// Appends implements [store.Store]. The channel is also closed when another file replaces the copy.
 func (s *Local) Appends(log store.Log) <-chan struct{} { return s.file().Appends(log) }
 
 // Sweep removes expired values while this gateway leads. Otherwise it does nothing, because the

@@ -11,9 +11,9 @@ import (
 	"adgateway/gateway/store"
 )
 
-// A request is one byte for its kind, followed by its arguments. An answer is any number of
-// records, each preceded by its length. The last record reports how the request ended. Texts are
-// preceded by their length, and numbers are big-endian.
+// A request is one byte for its kind, followed by its arguments. An answer is any number of records, each
+// preceded by its length. The last record contains the outcome of the request. Texts are preceded by their
+// length, and numbers are big-endian.
 
 // request is the kind of a request.
 type request byte
@@ -77,8 +77,8 @@ func question(what request, texts []string, at *store.Position) []byte {
 	return w
 }
 
-// encodeChanges returns a request to make changes. The expected revisions precede the batch, which
-// does not contain them.
+// encodeChanges returns a request to make changes. The expected revisions precede the batch, because the
+// encoding of a batch does not contain them.
 func encodeChanges(changes []store.Change) []byte {
 	w := writer{byte(applies)}
 	w = binary.BigEndian.AppendUint32(w, uint32(len(changes)))
@@ -172,7 +172,7 @@ func (r *reader) end() error {
 // outcome is the last record of an answer.
 type outcome struct {
 	now      time.Time      // log time
-	revision store.Revision // of the changes or, after a conflict, of the conflicting value
+	revision store.Revision // revision of the changes or, after a conflict, of the conflicting value
 	position store.Position
 	err      error
 }
@@ -277,8 +277,8 @@ func decodePart(text []byte) (p part, err error) {
 	return p, nil
 }
 
-// kinds are the errors that stay distinguishable across a hop, one bit each. New kinds must be
-// added at the end.
+// kinds lists the errors that stay distinguishable across a hop. Each has one bit. New kinds must be added at
+// the end.
 var kinds = []error{
 	store.ErrConflict, store.ErrTooMany, store.ErrAbsent, store.ErrPosition, store.ErrClosed, store.ErrRewound,
 	store.ErrOtherKey, store.ErrNewer, store.ErrUnreadable, store.ErrKeyUnknown, store.ErrBatch, store.ErrFollows,

@@ -25,8 +25,8 @@ func someChanges() []store.Change {
 	}
 }
 
-// TestChangesArriveAsTheyWere: changes are the same after a hop. In particular, an empty value is
-// not a removed one.
+// TestChangesArriveAsTheyWere: changes are the same after a hop. In particular, an empty value does not
+// become a removal.
 func TestChangesArriveAsTheyWere(t *testing.T) {
 	for name, changes := range map[string][]store.Change{"some": someChanges(), "none": {}} {
 		message := encodeChanges(changes)
@@ -42,7 +42,7 @@ func TestChangesArriveAsTheyWere(t *testing.T) {
 	}
 }
 
-// FuzzChanges: a message is either refused or is the only encoding of its changes.
+// FuzzChanges: a message is either refused, or it is the only encoding of its changes.
 func FuzzChanges(f *testing.F) {
 	f.Add(encodeChanges(someChanges())[1:])
 	f.Add(encodeChanges(nil)[1:])

@@ -1,13 +1,13 @@
 // Package relay lets every gateway of a cluster, and commands, use the store that only the leading
 // gateway can change.
 //
-// A [Store] is the copy of a gateway: it reads from the copy, and sends changes to the leader. A
-// [Client] has no copy, so it also reads from the leader. Both use the hop listener, where a
-// [Handler] answers.
+// A [Store] belongs to a gateway. It reads from the gateway's copy, and sends changes to the leader. A
+// [Client] has no copy, so it also reads from the leader. Both use the hop listener, where a [Handler]
+// answers.
 //
-// The leader decides whether a change has the expected revisions, so loops that read and compare
-// work from everywhere. A change is sent only once. It is sent again only if it is certain that
-// nothing has begun. If its answer is lost, its outcome is unknown at first.
+// The leader decides whether a change has the expected revisions, so compare-and-set loops work at every
+// gateway. A change is sent again only if it is certain that nothing has begun. If its answer is lost, its
+// outcome is unknown at first.
 package relay
 
 import (
@@ -29,7 +29,7 @@ type Options struct {
 	Gateway string             // name of this gateway
 	Leader  hop.Leader
 
-	// Leads reports whether this gateway is certain to lead, so its copy is the newest.
+	// Leads reports whether this gateway is certain to lead, so that its copy is the newest.
 	Leads func() bool
 
 	// TLS returns the settings for a connection to a gateway, which must prove its name.
@@ -47,8 +47,8 @@ const (
 	lookAgain = 20 * time.Millisecond
 )
 
-// Store is a [store.Store] shared by the gateways of a cluster. Its values must be sealed, so no
-// two of them are equal, because that is how it recognizes a change whose answer was lost.
+// Store is a [store.Store] shared by the gateways of a cluster. Its values must be sealed, so that no two of
+// them are equal. Otherwise it could not recognize a change whose answer was lost.
 type Store struct {
 	*Local
 	o   Options
@@ -64,8 +64,8 @@ func New(o Options) *Store {
 	return &Store{Local: NewLocal(o.File), o: o, far: far}
 }
 
-// Apply makes changes here if this gateway leads. Otherwise it sends them to the leader, for which
-// it waits up to 5 s. It fails with [store.ErrUnreachable] if there is none, and additionally with
+// Apply makes changes here if this gateway leads. Otherwise it sends them to the leader, for which it waits
+// up to 5 s. It fails with [store.ErrUnreachable] if the leader does not answer. The error also wraps
 // [store.ErrNotSent] if the changes were certainly not made.
 //
 // When it returns, this gateway's copy has the changes, unless that takes more than 5 s or ctx has
@@ -128,8 +128,8 @@ func (s *Store) send(ctx context.Context, changes []store.Change) (store.Revisio
 	return s.resolve(ctx, changes, revision, err)
 }
 
-// resolve returns the outcome of changes. If it is unknown, it waits briefly for the copy to show
-// it.
+// resolve returns the outcome of changes. If the outcome is unknown, resolve waits briefly for the copy to
+// show it.
 func (s *Store) resolve(
 	ctx context.Context, changes []store.Change, revision store.Revision, err error,
 ) (store.Revision, error) {
@@ -181,7 +181,7 @@ func (s *Store) look(ctx context.Context, changes []store.Change) (at store.Revi
 	return 0, false
 }
 
-// State returns the condition of the copy, and the outcome of the sent changes.
+// State returns the state of the copy, and counts the outcomes of the sent changes.
 func (s *Store) State() store.State {
 	state, sent := s.o.File().State(), s.far.sent()
 	state.Writes += sent.Writes

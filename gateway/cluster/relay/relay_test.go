@@ -28,7 +28,7 @@ func (w withPair) Update(ctx context.Context, f func(*store.Tx) error) error {
 	return storetest.Update(ctx, w.Store, f)
 }
 
-// Sweep runs at the leading gateway, and State includes its result, because the others only follow.
+// Sweep runs at the leading gateway, and State includes the result, because the other gateways only follow.
 func (w withPair) Sweep(ctx context.Context) (int, error) {
 	if _, err := w.Store.Sweep(ctx); err != nil {
 		return 0, err

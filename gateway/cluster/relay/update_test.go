@@ -22,8 +22,8 @@ func puts(key, value string) func(*store.Tx) error {
 	}
 }
 
-// TestAnUpdateWhoseAnswerIsLost: an update whose answer is lost is made once, and its outcome is
-// found. An update that only appended leaves no trace to find, and one that no leader accepted was
+// TestAnUpdateWhoseAnswerIsLost: an update whose answer is lost is made once, and its outcome is found. An
+// update that only appended to a log leaves no trace to find, and an update that no leader accepted was
 // certainly not made.
 func TestAnUpdateWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestAnUpdateWhoseAnswerIsLost(t *testing.T) {
 }
 
 // TestAnUpdateOfALeaderInDoubt: the outcome is known as soon as the copy has the value, or a different value
-// in its place, no matter which gateway has put it there.
+// in its place, no matter which gateway has written it.
 func TestAnUpdateOfALeaderInDoubt(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -97,8 +97,8 @@ func TestAnUpdateOfALeaderInDoubt(t *testing.T) {
 	}
 }
 
-// TestABatchThatTheCopyGetsDuringTheSearch: the outcome is found whenever the copy gets the batch,
-// here at each look at the copy before it waits.
+// TestABatchThatTheCopyGetsDuringTheSearch: the outcome is found no matter when the copy gets the batch. Here
+// the copy gets it before each of the looks that precede the wait.
 func TestABatchThatTheCopyGetsDuringTheSearch(t *testing.T) {
 	t.Parallel()
 	for look := range 3 {

@@ -93,7 +93,7 @@ func TestTheAuditOfAFollower(t *testing.T) {
 		require.Error(t, mirror.Send(gone))
 		cancel()
 		p.leading.Lead(p.journal)
-		// A batch that was given up may still be written, and interfere. Then the next one is sent again.
+		// A batch that was given up may still be written and conflict with the next one, which is then sent again.
 		require.Eventually(t, func() bool { return mirror.Send(t.Context()) == nil }, patience, tick)
 	}
 	assert.Zero(t, mirror.Stats().Behind)

@@ -46,7 +46,8 @@ func (f *Formats) Seen() map[string]cluster.Seen {
 	found := map[string]cluster.Seen{}
 	err := f.store.Range(context.Background(), formats, "", func(e store.Entry) bool {
 		var s seenFormat
-		if store.Decode(f.store, e.Value, &s) == nil { // a newer value counts once this gateway is newer, too
+		// a value in a newer format counts once this gateway is upgraded, too
+		if store.Decode(f.store, e.Value, &s) == nil {
 			found[s.Gateway] = s.Seen
 		}
 		return true

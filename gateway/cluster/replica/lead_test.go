@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/clustertest"
 	"adgateway/gateway/store"
 	"adgateway/gateway/store/storetest"
 )
 
 // opening writes to its host's file when the open changes are read.
 type opening struct {
-	noAttempts
+	clustertest.NoAttempts
 	h *host
 
 	mu    *sync.Mutex
@@ -36,8 +37,8 @@ func (o *opening) Open(ctx context.Context) ([]cluster.Attempt, error) {
 	return nil, nil
 }
 
-// TestTheNextLeaderCanWrite: in each term the file decides changes once the open changes have been
-// read, which is when the gateway starts to accept changes.
+// TestTheNextLeaderCanWrite: in each term the file decides changes once the open changes have been read,
+// because the gateway then starts to accept changes.
 func TestTheNextLeaderCanWrite(t *testing.T) {
 	t.Parallel()
 	all := newHosts(t, names[:2]...)
@@ -87,7 +88,7 @@ func TestTheRoleOfTheFileComesLater(t *testing.T) {
 	}
 	h.start()
 	require.Eventually(t, func() bool { own, _ := h.now().Member().Leads(); return own != 0 }, patience, tick)
-	time.Sleep(20 * tick) // a replica that does not wait has failed by then
+	time.Sleep(20 * tick) // after this time, a replica that does not wait has failed
 	_, accepts := h.now().Member().Leads()
 	assert.False(t, accepts)
 	close(run)

@@ -27,8 +27,8 @@ func cipher(t testing.TB) journal.Cipher {
 	return sealed.Cipher()
 }
 
-// overNodes gives hosts the log and the messages of a cluster on nodes. Each host first connects to
-// a node of its own.
+// overNodes gives hosts the log and the messages of a cluster on nodes. Each host first connects to a
+// different node.
 func overNodes(t testing.TB, nodes *enginetest.Cluster, cluster string, all []*host) {
 	t.Helper()
 	urls, seals := nodes.URLs(), cipher(t)
@@ -58,8 +58,8 @@ func overNodes(t testing.TB, nodes *enginetest.Cluster, cluster string, all []*h
 	}
 }
 
-// TestOverThreeNodes: all files contain everything that was acknowledged after the leader is
-// killed, after it hands over, and after the node that leads the stream is stopped or cut off.
+// TestOverThreeNodes: all files contain every acknowledged write after the leader is killed, after it hands
+// over, and after the node that leads the stream is stopped or cut off.
 func TestOverThreeNodes(t *testing.T) {
 	nodes := enginetest.Start(t, 3)
 	all := newHosts(t, names...)

@@ -1,8 +1,7 @@
-// Package replica connects the parts of one gateway in a cluster: its file, which is a copy of the
-// store; the log, which all copies apply; and its membership, which decides who writes the log.
-// While its gateway leads, the file decides changes, and has the log store each batch before it
-// applies the batch. Otherwise it applies the leader's batches, and refuses changes with
-// [store.ErrFollows].
+// Package replica connects the parts of one gateway in a cluster: its file, which is a copy of the store; the
+// log, which all copies apply; and its membership, which decides which gateway writes the log. While the
+// gateway leads, the file decides changes, and applies each batch after the log has stored it. Otherwise the
+// file applies the leader's batches, and refuses changes with [store.ErrFollows].
 package replica
 
 import (
@@ -23,18 +22,19 @@ type Options struct {
 	File    *store.File
 	Stream  journal.Stream
 	Journal journal.Options
-	Member  cluster.Options // without Store, Clock, Touch and Repair, which the replica sets
-	Clock   cluster.Clock   // clock by which the values in the file expire
+	// options of the member, without Store, Clock, Touch and Repair, which the replica sets
+	Member cluster.Options
+	Clock  cluster.Clock // clock by which the values in the file expire
 
-	// SetFormat sets the format in which values are written, which is the newest that all gateways
-	// read. It is called by New, before this gateway leads, and after every change of the format. It
-	// is [store.Sealed.SetFormat].
+	// SetFormat sets the format in which values are written, which is the newest that all gateways read. It is
+	// called by New, before this gateway leads, and after every change of the format. It is usually
+	// [store.Sealed.SetFormat].
 	SetFormat func(format int)
 
-	// Copy replaces this gateway's file, which the log no longer reaches back to, by another
-	// gateway's, and returns the new file open. check returns an error if a file at a position would
-	// not help. If Copy fails, it returns the file that is then open, or nil for the old one. If Copy
-	// is nil, the replica stays as it is.
+	// Copy replaces this gateway's file, whose position the log no longer contains, with another gateway's file,
+	// and returns the new file open. check returns an error if a file at a position would not help. If Copy
+	// fails, it returns the file that is then open, or nil if that is the old one. If Copy is nil, the file is
+	// not replaced.
 	Copy func(ctx context.Context, old *store.File, check func(context.Context, store.Point) error) (*store.File,
 		error)
 }
@@ -52,8 +52,8 @@ type Replica struct {
 	format int           // last argument of SetFormat; 0 if none
 }
 
-// New returns a replica that takes part in its cluster while [Replica.Run] runs. Until then its
-// file follows.
+// New returns a replica that takes part in its cluster while [Replica.Run] runs. Before that its file only
+// follows.
 func New(o Options) *Replica {
 	r := &Replica{o: o, file: o.File, turned: make(chan struct{})}
 	if r.o.SetFormat == nil {
@@ -165,7 +165,7 @@ func (r *Replica) turn(term uint64) {
 // watch switches the role of the file according to the role of the member, until ctx ends.
 func (r *Replica) watch(ctx context.Context) {
 	var term uint64          // in which the file decides changes; 0 if it does not
-	var over <-chan struct{} // closed when it stops; nil if it does not decide
+	var over <-chan struct{} // closed when the file stops deciding; nil if it does not decide
 	for {
 		changed := r.member.Changed()
 		led, _ := r.member.Leads()
@@ -190,8 +190,8 @@ func (r *Replica) watch(ctx context.Context) {
 	}
 }
 
-// touch appends an empty entry through the file, so a file that has stopped writing does not look
-// alive. It does nothing before the file decides changes.
+// touch appends an empty entry through the file, so that a leader whose file has stopped writing does not
+// seem to be alive. It does nothing before the file decides changes.
 func (r *Replica) touch(ctx context.Context) error {
 	if file := r.File(); file.Leads() {
 		return file.Touch(ctx)
@@ -219,8 +219,8 @@ type applier struct{ r *Replica }
 
 func (a applier) Point() (store.Point, error) { return a.r.File().Point() }
 
-// Apply skips entries that change nothing; their position is stored with the next batch. The file
-// itself applies the entry that it is waiting for.
+// Apply skips entries that change nothing; their position is stored with the next batch. It also skips an
+// entry that the file itself is waiting for, because the file applies that entry.
 func (a applier) Apply(ctx context.Context, e *journal.Entry, at store.Point) error {
 	file := a.r.File()
 	switch {
@@ -236,7 +236,7 @@ func (a applier) Apply(ctx context.Context, e *journal.Entry, at store.Point) er
 	}
 	err := file.ApplyBatch(ctx, e.Batch, at, e.Time)
 	if errors.Is(err, store.ErrDiverged) {
-		err = fmt.Errorf("%w: %w", journal.ErrBehind, err) // the file did not accept a batch of the log
+		err = fmt.Errorf("%w: %w", journal.ErrBehind, err) // the file cannot apply a batch of the log
 	}
 	return err
 }

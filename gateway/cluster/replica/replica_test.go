@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/clustertest"
 	"adgateway/gateway/cluster/copies"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/journaltest"
@@ -62,56 +63,6 @@ type wires struct {
 	close   func()
 }
 
-// hub carries messages between all hosts.
-type hub struct {
-	mu    sync.Mutex
-	inbox map[string]chan cluster.Message
-	cut   map[string]bool
-}
-
-type post struct {
-	hub  *hub
-	name string
-}
-
-func (p post) Send(m cluster.Message) {
-	p.hub.mu.Lock()
-	defer p.hub.mu.Unlock()
-	for name, inbox := range p.hub.inbox {
-		if name == p.name || m.To != "" && m.To != name || p.hub.cut[name] || p.hub.cut[p.name] {
-			continue
-		}
-		select {
-		case inbox <- m:
-		default: // the message is lost
-		}
-	}
-}
-
-func (p post) Receive(ctx context.Context) (cluster.Message, bool) {
-	p.hub.mu.Lock()
-	inbox := p.hub.inbox[p.name]
-	p.hub.mu.Unlock()
-	select {
-	case m := <-inbox:
-		return m, true
-	case <-ctx.Done():
-		return cluster.Message{}, false
-	}
-}
-
-type noAttempts struct{}
-
-func (noAttempts) Open(context.Context) ([]cluster.Attempt, error)               { return nil, nil }
-func (noAttempts) Lock([]cluster.Attempt)                                        {}
-func (noAttempts) Judge(context.Context, cluster.Attempt, *cluster.Report) error { return nil }
-func (noAttempts) Raced(context.Context, cluster.Report) error                   { return nil }
-
-type noFormats struct{}
-
-func (noFormats) Seen() map[string]cluster.Seen                   { return nil }
-func (noFormats) See(context.Context, string, cluster.Seen) error { return nil }
-
 var names = []string{"gw1", "gw2", "gw3"}
 
 // newHosts returns hosts whose files are copies of an empty one, and which do not have a log yet.
@@ -134,12 +85,10 @@ func newHosts(t testing.TB, names ...string) (all []*host) {
 
 // inMemory gives hosts a log in memory.
 func inMemory(all []*host) *journaltest.Memory {
-	nodes, peers := journaltest.NewMemory(), &hub{inbox: map[string]chan cluster.Message{},
-		cut: map[string]bool{}}
+	nodes, mail := journaltest.NewMemory(), clustertest.NewMail(all[0].cluster...)
 	for _, h := range all {
-		peers.inbox[h.name] = make(chan cluster.Message, 100)
 		h.client = nodes.Client()
-		w := wires{h.client, journaltest.Options(), post{peers, h.name}, func() {}}
+		w := wires{h.client, journaltest.Options(), mail.Peers(h.name), func() {}}
 		h.wires = func(journal.Process) (wires, error) { return w, nil }
 	}
 	return nodes
@@ -172,7 +121,7 @@ func (h *host) start() {
 		SetFormat: h.setFormat,
 		Member: cluster.Options{
 			Self: self, Gateways: h.cluster, Reads: max(h.reads, 1),
-			Hop: hop.Listener.Addr().String(), Peers: wires.peers, Formats: noFormats{}, SettleDelay: time.Second,
+			Hop: hop.Listener.Addr().String(), Peers: wires.peers, Formats: clustertest.NoFormats{}, SettleDelay: time.Second,
 			Note: func(message string, err error) { h.t.Logf("%s: %s: %v", h.name, message, err) },
 		},
 	})
@@ -181,7 +130,7 @@ func (h *host) start() {
 	hop.StartTLS()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	var attempts cluster.Attempts = noAttempts{}
+	var attempts cluster.Attempts = clustertest.NoAttempts{}
 	if h.attempts != nil {
 		attempts = h.attempts()
 	}
@@ -245,8 +194,7 @@ func leader(all []*host) *host {
 	return nil
 }
 
-// writing writes while something happens, and checks that all files finally contain everything that
-// was acknowledged.
+// writing writes while something happens, and checks that all files finally contain every acknowledged write.
 func writing(t *testing.T, all []*host, round int, happens func(leader *host)) {
 	t.Helper()
 	stop := make(chan struct{})

@@ -1,5 +1,5 @@
-// Package standing describes the state of a gateway in its cluster, for people and programs: its
-// member's knowledge of the other gateways, the faults, and their remedies.
+// Package standing describes the state of a gateway in its cluster for people and programs: the other
+// gateways as known to its member, the faults, and the remedies.
 package standing
 
 import (
@@ -16,7 +16,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// State is a gateway's knowledge of its cluster: the record of GET /api/Cluster.
+// State is a gateway's view of its cluster. It is the record of GET /api/Cluster.
 type State struct {
 	Name         string        `json:"name"`
 	Gateway      string        `json:"gateway"` // name of this gateway
@@ -53,7 +53,7 @@ type Gateway struct {
 	Lanes      []string      `json:"lanes"` // lanes whose servers it can use
 }
 
-// Self holds what [State] shows of a gateway itself, in addition to its [cluster.Status].
+// Self holds the facts about a gateway that [State] shows in addition to its [cluster.Status].
 type Self struct {
 	Cluster, Gateway string
 	KeyVersion       uint32
@@ -121,8 +121,8 @@ func positionIn(at store.Point) *Position {
 	return &Position{at.Sequence, at.Hash.String()}
 }
 
-// LeaderlessFor is how long a gateway that knows no leader still accepts changes. At that point no
-// gateway knows one, so a load balancer would have nowhere to send them.
+// LeaderlessFor is how long a gateway that knows no leader still accepts changes. Before that, no gateway
+// knows a leader, so a load balancer would have nowhere else to send calls.
 const LeaderlessFor = 30 * time.Second
 
 // Reason describes the role of a gateway and its faults in one line.
@@ -187,8 +187,8 @@ func remedyOf(fault error) string {
 	return ""
 }
 
-// farBehind is the number of entries that a copy may lack before that is reported. Some are always
-// missing, because beats are older than entries.
+// farBehind is the number of entries that a copy may lack without being reported. A few entries always seem
+// to be missing, because positions in beats are outdated.
 const farBehind = 1000
 
 // behindOf returns the number of log entries that a copy lacks, or 0 if there are few.

@@ -25,9 +25,9 @@ type Admission struct {
 	Secret []byte
 }
 
-// Serve answers the only request on a connection with [JoinProtocol], and closes the connection. It
-// returns the name of the gateway that has joined. The error is a [Refusal], which was sent to the
-// other side, or the error that broke the connection.
+// Serve answers the only request on a connection with [JoinProtocol], and closes the connection. It returns
+// the name of the gateway that has joined. The error is either a [Refusal], which was also sent to the other
+// side, or the error that broke the connection.
 func (a *Admission) Serve(ctx context.Context, conn *tls.Conn) (gateway string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, joinLimit)
 	defer cancel()
@@ -60,7 +60,7 @@ func (a *Admission) Serve(ctx context.Context, conn *tls.Conn) (gateway string, 
 	return gateway, errors.Join(refused, err)
 }
 
-// Admit lets gateways join until ctx ends, by a server whose configuration is
+// Admit lets gateways join through server until ctx ends. The TLS configuration of server must come from
 // [Identity.AllowJoins]. done is called after each attempt.
 func (a *Admission) Admit(ctx context.Context, server *http.Server, done func(gateway string, err error)) {
 	server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){
@@ -94,8 +94,8 @@ func (a *Admission) answer(
 	return q.Gateway, answer{Certificate: certificate, Members: list, Secret: a.Secret}, err
 }
 
-// admit puts a gateway that proves to know the secret of its invitation on the list. The same
-// decision uses up the invitation: only the same key gets an answer again.
+// admit puts a gateway that proves to know the secret of its invitation on the list. The same decision uses
+// up the invitation. Afterwards only the same key gets an answer again.
 func (r *Register) admit(
 	ctx context.Context, q request, key string, proves func(secret []byte) bool,
 ) (a *Authority, list Members, err error) {
@@ -169,7 +169,7 @@ func (r *Register) judge(i *invitation, q request, key string, proves func(secre
 	return nil
 }
 
-// count stores that a wrong secret was tried for an unused invitation.
+// count counts a wrong secret for an unused invitation in the store.
 func (r *Register) count(
 	ctx context.Context, revision store.Revision, i invitation, q request, why error,
 ) error {

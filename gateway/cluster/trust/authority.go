@@ -1,12 +1,12 @@
 // Package trust decides which gateways belong to a cluster.
 //
-// A cluster has a certificate authority of its own, the [Authority], and a list of its gateways,
-// [Members]. Both are values in the cluster's store, the [Register], so any gateway can let another
-// one join. A gateway proves its name with a certificate of that authority, its [Identity].
+// A cluster has its own certificate authority, the [Authority], and a list of its gateways, [Members]. Both
+// are values in the cluster's store (see [Register]), so any gateway can let another one join. A gateway
+// proves its name with a certificate of that authority, its [Identity].
 //
-// Access begins with an entry on the list and ends with its removal. No clock ever ends it:
-// certificates are valid from two years before their creation, for 20 years, and are checked as of
-// a fixed time in between.
+// Access begins with an entry on the list and ends with the removal of the entry. It never ends because of a
+// clock. Certificates are valid for 20 years, from two years before their creation, and are checked as of a
+// fixed time in that period.
 //
 //	authority.go  the authority of a cluster and its certificates
 //	members.go    the list of gateways, and its copy in a file
@@ -39,10 +39,10 @@ import (
 )
 
 const (
-	backdated    = 2  // years before its creation from which an authority is valid
+	backdated    = 2  // number of years before its creation at which an authority becomes valid
 	valid        = 20 // total validity in years
 	organization = "adgateway cluster"
-	zone         = "adgateway.internal" // .internal is reserved for names that are in no public DNS
+	zone         = "adgateway.internal" // .internal is reserved for names outside of the public DNS
 )
 
 var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
@@ -63,7 +63,7 @@ type Authority struct {
 	key     *ecdsa.PrivateKey
 }
 
-// New creates the authority of a new cluster. It can only sign names of that cluster, so trusting
+// New creates the authority of a new cluster. The authority can only sign names of that cluster, so trusting
 // its certificate puts nothing else at risk.
 func New(cluster string, now time.Time) (*Authority, error) {
 	if err := checkName("cluster", cluster); err != nil {
@@ -141,8 +141,8 @@ func checkedAt(authority *x509.Certificate) time.Time {
 	return authority.NotBefore.AddDate(backdated, 0, 0)
 }
 
-// check returns an error that describes the owner of a certificate, unless the authority has signed
-// it for one of its gateways. It uses no clock.
+// check returns an error that describes the owner of a certificate, unless the authority has signed the
+// certificate for one of the cluster's gateways. It uses no clock.
 func check(cluster string, authority, c *x509.Certificate) error {
 	roots := x509.NewCertPool()
 	roots.AddCert(authority)

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// firstFile exists on the host where the cluster was created. The gateway there works alone until
-// the nodes serve, so that others can join. Then it records the origin of the log.
+// firstFile exists on the host where the cluster was created. The gateway on that host works alone until the
+// nodes serve, so that others can join. Then it records the origin of the log.
 const firstFile = "first"
 
 const logFile = "log.json"

@@ -19,7 +19,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The files of a gateway. The certificate is written last, so all files exist once it does.
+// The files of a gateway. The certificate is written last, so if it exists, all other files exist, too.
 const (
 	keyFile         = "gateway.key"
 	certificateFile = "gateway.pem"
@@ -96,7 +96,7 @@ func (f Folder) authority() (*x509.Certificate, error) {
 	return x509.ParseCertificate(block.Bytes)
 }
 
-// key returns the private key of the gateway. It creates one if there is none.
+// key returns the private key of the gateway. It creates the key if there is none.
 func (f Folder) key() (*ecdsa.PrivateKey, error) {
 	path := filepath.Join(f.Path, keyFile)
 	text, err := os.ReadFile(path)

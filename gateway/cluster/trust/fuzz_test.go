@@ -22,7 +22,7 @@ func exampleRequest(t testing.TB) []byte {
 	return text
 }
 
-// FuzzRequest: an accepted request names a gateway and contains the key that signed it.
+// FuzzRequest checks that an accepted request names a gateway and contains the key that signed it.
 func FuzzRequest(f *testing.F) {
 	f.Add(exampleRequest(f))
 	f.Add([]byte(`{"cluster":"corp","gateway":"gw2","request":"MA=="}`))
@@ -37,7 +37,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzAnswer: an accepted answer contains a list or a reason.
+// FuzzAnswer checks that an accepted answer contains a list or a reason.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"refused":"used","text":"no"}`))
 	f.Add([]byte(`{"certificate":"MA==","members":{"v":1,"cluster":"corp","gateways":[{"name":"gw1","key":"00"}]}}`))
@@ -49,7 +49,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// FuzzMessage: a message has the length that it announces, and no more than the limit.
+// FuzzMessage checks that a message has the length that it announces, and does not exceed the limit.
 func FuzzMessage(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 'x', 'y'})
 	f.Add([]byte{255, 255, 255, 255})

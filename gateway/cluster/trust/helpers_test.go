@@ -35,8 +35,7 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// faulty is a store whose changes fail as often as a test requests, either before or after they are
-// made.
+// faulty is a store in which a given number of changes fail, either before or after they are made.
 type faulty struct {
 	store.Store
 	before, after int

@@ -31,10 +31,10 @@ func newIdentity(authority *x509.Certificate, shown tls.Certificate) (*Identity,
 // Authority returns the certificate of the cluster's authority.
 func (id *Identity) Authority() *x509.Certificate { return id.authority }
 
-// Server returns the configuration with which a gateway listens for others of its cluster. They
-// must present a certificate, and be on the list when they connect. A connection outlasts the
-// removal from the list, so [Listed] must be called for each request. The node on a gateway's host
-// also uses this configuration to listen, and to connect to other nodes.
+// Server returns the configuration with which a gateway listens for others of its cluster. They must present
+// a certificate, and be on the list when they connect. A connection is not closed when its gateway is removed
+// from the list, so [Listed] must be called for each request. The node on a gateway's host also uses this
+// configuration to listen, and to connect to other nodes.
 func (id *Identity) Server(list func() Members) *tls.Config { return id.config(list, "") }
 
 // Client returns the configuration with which a gateway connects to the gateway peer, which must
@@ -44,11 +44,11 @@ func (id *Identity) Client(list func() Members, peer string) *tls.Config {
 	return id.config(list, peer)
 }
 
-// config serves both sides of a connection, because nodes connect and listen with the same
-// configuration. verify replaces the check in crypto/tls, and gives a reason. A caller that sets
-// ClientAuth or InsecureSkipVerify, to have crypto/tls verify as well, does not add a clock by
-// that. ClientCAs are left out, because a client that receives them does not present a certificate
-// of another authority, so no reason could be given.
+// config serves both sides of a connection, because nodes connect and listen with the same configuration.
+// verify replaces the check in crypto/tls, and its error gives the reason for a refusal. A caller may set
+// ClientAuth or InsecureSkipVerify to have crypto/tls verify as well; even then no clock is used. ClientCAs
+// is not set, because a client that receives such a list does not present a certificate of another authority,
+// so no reason could be given.
 func (id *Identity) config(list func() Members, peer string) *tls.Config {
 	only := x509.NewCertPool()
 	only.AddCert(id.authority)
@@ -77,8 +77,8 @@ func (id *Identity) verify(s tls.ConnectionState, list Members, peer string) err
 var errNoCertificate = errors.New(
 	"the other side showed no certificate: only gateways of the cluster may connect")
 
-// Listed returns the name of the gateway at the other end of a connection made by [Identity.Server]
-// or [Identity.Client], if it is still on the list with the key that it presents.
+// Listed returns the name of the gateway at the other end of a connection made with [Identity.Server] or
+// [Identity.Client], if that gateway is still on the list with the key that it presents.
 func Listed(s tls.ConnectionState, list Members) (gateway string, err error) {
 	if len(s.PeerCertificates) == 0 {
 		return "", errNoCertificate
@@ -105,9 +105,9 @@ func Listed(s tls.ConnectionState, list Members) (gateway string, err error) {
 // the handshake (ALPN).
 const JoinProtocol = "adgateway-join/1"
 
-// AllowJoins changes a configuration of [Identity.Server] to accept connections of gateways that
-// join, too, and returns it. They present no certificate. [net/http.Server] passes these
-// connections to TLSNextProto, and closes them if that has no entry for [JoinProtocol].
+// AllowJoins changes a configuration of [Identity.Server] to also accept connections of gateways that join,
+// which present no certificate, and returns it. [net/http.Server] passes these connections to the entry for
+// [JoinProtocol] in TLSNextProto, and closes them if there is no such entry.
 func (id *Identity) AllowJoins(c *tls.Config) *tls.Config {
 	joins := &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{id.shown}, SessionTicketsDisabled: true,

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhoMayConnect: certificates of all kinds are tried, each as a client and as a server. The
-// side that refuses one names its owner.
+// TestWhoMayConnect: certificates of all kinds are presented, each by a client and by a server. The side that
+// refuses a certificate names its owner.
 func TestWhoMayConnect(t *testing.T) {
 	c, lab, twin := newCluster(t, "corp"), newCluster(t, "lab"), newCluster(t, "corp")
 	c.serve(t)

@@ -21,8 +21,8 @@ import (
 // the gateway's files. The other gateways are on the list. They can connect once they are invited
 // and have joined. Gateways with a NodeAddress run the cluster's nodes.
 //
-// Create can be called again if it was interrupted. The key file of the cluster must exist, because
-// it seals the store. Create sets Joined and Key of self.
+// Create can be called again if it was interrupted. The key file of the cluster must exist, because the store
+// is sealed with that key. Create sets Joined and Key of self.
 func Create(
 	ctx context.Context, r *Register, cluster string, self Member, f Folder, others ...Member,
 ) (*Identity, error) {
@@ -150,8 +150,8 @@ func ask(
 	return authority, given, err
 }
 
-// pinned returns the authority named in an invitation. The other side must present it together with
-// a certificate signed by it.
+// pinned returns the authority named in an invitation. It fails if the other side does not present this
+// authority together with a certificate that the authority has signed.
 func pinned(i Invitation, s tls.ConnectionState) (*x509.Certificate, error) {
 	for _, c := range s.PeerCertificates[1:] {
 		if Digest(c) != i.Authority {

@@ -90,7 +90,7 @@ func TestJoin(t *testing.T) {
 	require.ErrorContains(t, err, `has the files of the cluster "corp"`)
 }
 
-// TestJoinsThatAreRefused: each refusal gives a reason, and none changes the list.
+// TestJoinsThatAreRefused: each refusal gives a reason and does not change the list.
 func TestJoinsThatAreRefused(t *testing.T) {
 	for what, try := range map[string]struct {
 		change func(t *testing.T, c *cluster, i *Invitation)
@@ -132,8 +132,8 @@ func TestJoinsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestTheOtherSideIsCheckedFirst: a server that presents a different authority receives nothing,
-// and one that presents the right authority without having its key cannot continue.
+// TestTheOtherSideIsCheckedFirst: a server that presents a different authority receives nothing, and a server
+// that presents the right authority without having its key cannot continue.
 func TestTheOtherSideIsCheckedFirst(t *testing.T) {
 	c, lab := newCluster(t, "corp"), newCluster(t, "corp")
 	i := c.invite(t, "gw2")
@@ -166,8 +166,8 @@ func TestTheOtherSideIsCheckedFirst(t *testing.T) {
 	}
 }
 
-// TestWrongSecretsAreCounted: after ten wrong secrets the right one is useless, but a new
-// invitation works.
+// TestWrongSecretsAreCounted: after ten wrong secrets the right one is refused, too, but a new invitation
+// works.
 func TestWrongSecretsAreCounted(t *testing.T) {
 	c := newCluster(t, "corp")
 	c.serve(t)
@@ -214,8 +214,7 @@ func TestAJoinRequestIsBoundToItsConnection(t *testing.T) {
 	}))
 }
 
-// TestRequestsThatNoGatewaySends: everything that the joining side checks is checked by the
-// admitting side, too.
+// TestRequestsThatNoGatewaySends: the admitting side repeats all checks of the joining side.
 func TestRequestsThatNoGatewaySends(t *testing.T) {
 	c := newCluster(t, "corp")
 	c.serve(t)
@@ -392,8 +391,8 @@ func TestTwoHostsWithOneInvitation(t *testing.T) {
 	assert.Equal(t, 1, joined)
 }
 
-// TestTheStoreFails: no gateway has joined whose entry was not stored, and the command works once
-// the store does.
+// TestTheStoreFails: a gateway whose entry was not stored has not joined, and the command works once the
+// store does.
 func TestTheStoreFails(t *testing.T) {
 	for what, fail := range map[string]func(*faulty){
 		"before": func(f *faulty) { f.before = 1 },
@@ -415,8 +414,7 @@ func TestTheStoreFails(t *testing.T) {
 	}
 }
 
-// TestJoinsBesideOtherRequests: an HTTP server passes on joins only, and nothing else gets through
-// without a certificate.
+// TestJoinsBesideOtherRequests: without a certificate, an HTTP server passes on joins and nothing else.
 func TestJoinsBesideOtherRequests(t *testing.T) {
 	c := newCluster(t, "corp")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -38,9 +38,9 @@ func (l *List) FollowFile(ctx context.Context, changed func(Members), problem fu
 	l.follow(ctx, func() (Members, error) { return LoadMembers(l.folder.MembersFile()) }, changed, problem)
 }
 
-// FollowStore adopts the lists in the store, and writes them to the copy, until ctx ends. For
-// changed and problem see [List.FollowFile]. A store without a list, because it has not been copied
-// yet, changes nothing.
+// FollowStore adopts the lists in the store, and writes them to the copy, until ctx ends. For changed and
+// problem see [List.FollowFile]. It ignores a store that has no list because the list has not been copied
+// yet.
 func (l *List) FollowStore(ctx context.Context, r *Register, changed func(Members), problem func(error)) {
 	read := func() (Members, error) {
 		m, err := r.Members(ctx)

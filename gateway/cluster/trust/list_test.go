@@ -35,8 +35,8 @@ var hosts = []Member{
 	{Name: "gw3", NodeAddress: "h3:6222"},
 }
 
-// TestThreeHosts: the gateways that are named when the cluster is created are on its list, and are
-// accepted once they have joined.
+// TestThreeHosts: the gateways that are named when a cluster is created are on its list, and are accepted
+// once they have joined.
 func TestThreeHosts(t *testing.T) {
 	c := three(t)
 	c.serve(t)
@@ -70,8 +70,8 @@ func TestThreeHosts(t *testing.T) {
 		"another host takes the place of a lost one")
 }
 
-// TestAGatewayThatJoinsLaterIsAccepted: a gateway that joined earlier accepts one that joined
-// later, although its own list does not contain the new key yet.
+// TestAGatewayThatJoinsLaterIsAccepted: a gateway that joined earlier accepts a gateway that joined later,
+// although its own list does not contain the new key yet.
 func TestAGatewayThatJoinsLaterIsAccepted(t *testing.T) {
 	c := three(t)
 	c.serve(t)

@@ -23,25 +23,26 @@ type Member struct {
 	NodeAddress   string    `json:"nodeAddress,omitempty"`   // host:port of its node for nodes; empty if none
 	ClientAddress string    `json:"clientAddress,omitempty"` // host:port of its node for gateways
 	Joined        time.Time `json:"joined"`                  // in log time; zero while it is only invited
-	// Key is the digest of the public key with which the gateway joined. It distinguishes the gateway
-	// from an earlier one of the same name. It is empty until the gateway has joined.
+	// Key is the digest of the public key with which the gateway joined. It distinguishes the gateway from an
+	// earlier gateway of the same name. It is empty until the gateway has joined.
 	Key string `json:"key"`
 }
 
-// HasJoined reports whether the gateway had joined when the list was written. A gateway that had
-// not joined was named when the cluster was created, so its name is new, and any certificate of the
-// authority for it is accepted. The first gateways find each other by lists that do not have all
+// HasJoined reports whether the gateway had joined when the list was written. A gateway that had not joined
+// was named when the cluster was created. Its name is therefore new, and any certificate of the authority for
+// this name is accepted. So the first gateways can connect to each other although their lists do not have all
 // keys yet.
 func (g Member) HasJoined() bool { return g.Key != "" }
 
-// Members is the list of the gateways of a cluster. It is immutable: changes return a new list.
+// Members is the list of the gateways of a cluster. It is immutable; methods that change it return a new
+// list.
 type Members struct {
 	store.Formatted
 	Cluster  string   `json:"cluster"`
 	Gateways []Member `json:"gateways"` // ordered by name
 
-	// Nodes are the names of the gateways whose hosts have a node. They are fixed when the cluster is
-	// created. A new host replaces a lost one under the same name.
+	// Nodes are the names of the gateways whose hosts have a node. They are fixed when the cluster is created. A
+	// new host replaces a lost host under the same name.
 	Nodes []string `json:"nodes,omitempty"`
 }
 
@@ -77,7 +78,7 @@ func (m Members) Routes(gateway string) (addresses []string) {
 	return addresses
 }
 
-// Servers returns the URLs of the nodes that a gateway connects to, its own first.
+// Servers returns the URLs of the nodes to which a gateway connects, beginning with the node on its own host.
 func (m Members) Servers(gateway string) (urls []string) {
 	for _, g := range m.Gateways {
 		if g.ClientAddress == "" || !m.HasNode(g.Name) {
@@ -112,7 +113,7 @@ func (m Members) Find(name string) (Member, bool) {
 	return m.Gateways[i], true
 }
 
-// with returns the list with g added, or replaced if there is a member of the same name.
+// with returns the list with g added. g replaces a member of the same name.
 func (m Members) with(g Member) Members {
 	m = m.without(g.Name)
 	m.Gateways = append(m.Gateways, g)

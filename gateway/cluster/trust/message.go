@@ -20,8 +20,8 @@ import (
 // mostMessage is the maximum length of a message in bytes.
 const mostMessage = 64 << 10
 
-// request is the message of a gateway that joins. It is preceded by a proof that its sender knows
-// the secret.
+// request is the message of a gateway that joins. In a message it follows a proof that the sender knows the
+// secret.
 type request struct {
 	Cluster     string   `json:"cluster"`
 	Gateway     string   `json:"gateway"`
@@ -136,7 +136,7 @@ func writeMessage(w io.Writer, message []byte) error {
 	return err
 }
 
-// readMessage reads a message from writeMessage. It leaves everything after it unread.
+// readMessage reads a message that writeMessage has written. It does not read beyond the message.
 func readMessage(r io.Reader) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -18,8 +18,8 @@ type origin struct {
 	Hash []byte `json:"hash"`
 }
 
-// SetOrigin writes the origin of a new cluster's log: the hash of the last position in the store of
-// its first gateway. After that the node of this host creates the log.
+// SetOrigin writes the origin of a new cluster's log: the hash of the last position in the store of its first
+// gateway. The node of this host then creates the log.
 func (f Folder) SetOrigin(hash store.Hash) error {
 	text, err := json.Marshal(origin{hash[:]})
 	if err != nil {

@@ -55,8 +55,9 @@ type invitation struct {
 	Key     []byte    `json:"key"` // key derived from the secret
 	Expires time.Time `json:"expires"`
 	Tries   int       `json:"tries"` // attempts with a wrong secret
-	Used    string    `json:"used"`  // digest of the key that joined with it; empty if none has
-	At      time.Time `json:"at"`    // when it was used
+	// digest of the key that joined with the invitation; empty if no gateway has
+	Used string    `json:"used"`
+	At   time.Time `json:"at"` // when it was used
 }
 
 // read decodes a value of the register into a pointer, and returns its revision.
@@ -140,8 +141,8 @@ func begun(cluster string, first Member, others []Member) (Members, error) {
 	return m, nil
 }
 
-// begin puts a new cluster with its first gateway into the store, unless it is already there with
-// the same key.
+// begin puts a new cluster with its first gateway into the store, unless the store already contains the
+// cluster and that gateway with the same key.
 func (r *Register) begin(
 	ctx context.Context, cluster string, first Member, others []Member,
 ) (*Authority, Members, error) {
@@ -231,9 +232,8 @@ func (r *Register) Invite(ctx context.Context, gateway string) (Invitation, erro
 	return Invitation{Cluster: a.cluster, Gateway: gateway, Authority: Digest(a.cert), Secret: secret}, err
 }
 
-// Remove removes a gateway from the list, together with its invitation. It returns nil if the
-// gateway is not on the list. It refuses to remove the last gateway, and a node that is needed for
-// a majority.
+// Remove removes a gateway from the list, together with its invitation. It returns nil if the gateway is not
+// on the list. It refuses to remove the last gateway, or a gateway whose node is needed for a majority.
 func (r *Register) Remove(ctx context.Context, gateway string) error {
 	return r.again(func() error {
 		list, revision, err := r.members(ctx)
@@ -303,7 +303,7 @@ func sameNames(a, b Members) bool {
 	return slices.Equal(a.Names(), b.Names()) && slices.Equal(a.Nodes, b.Nodes)
 }
 
-// again repeats a decision if the values that it depends on have changed meanwhile.
+// again repeats a decision if the values on which it depends have changed meanwhile.
 func (r *Register) again(decide func() error) (err error) {
 	for range mostConflicts {
 		if err = decide(); !errors.Is(err, store.ErrConflict) {
@@ -320,7 +320,7 @@ type Invitation struct {
 	Address   string // host:port of a gateway in the cluster
 	Authority string // digest of the cluster's authority
 	Secret    string
-	Host      string // name or address of the gateway's host; empty if the host knows it
+	Host      string // name or address of the gateway's host; empty if the host determines it
 }
 
 // JoinCommand returns the command to run on the host of the gateway.

@@ -1,6 +1,6 @@
-// Package enginetest runs a cluster of the engine's nodes in a test process. The nodes only know
-// each other through proxies, so a test can cut one off. Bytes are then held back while connections
-// stay open, which is the difficult kind of partition (facts J8).
+// Package enginetest runs a cluster of the engine's nodes in a test process. The nodes reach each other only
+// through proxies, so a test can cut a node off. The proxies then hold bytes back while connections stay
+// open, which is the difficult kind of partition (facts J8).
 package enginetest
 
 import (
@@ -47,7 +47,7 @@ func Start(t testing.TB, n int) *Cluster {
 	return StartWith(t, n, func(*engine.Options) {})
 }
 
-// StartWith is like Start with options that adjust modifies, at each start of a node.
+// StartWith is like Start, but calls adjust to modify the options at each start of a node.
 func StartWith(t testing.TB, n int, adjust func(*engine.Options)) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, folder: t.TempDir(), wires: &Wires{}, adjust: adjust, nodes: make([]*engine.Node, n),
@@ -166,9 +166,8 @@ func (c *Cluster) Connect(options ...nats.Option) *nats.Conn {
 	return connection
 }
 
-// MakeStream creates a stream, in as many attempts as it takes, because nodes do not answer a
-// request that reaches them during the election of a leader. Creating the same stream again changes
-// nothing.
+// MakeStream creates a stream. It retries until it succeeds, because nodes do not answer a request that
+// reaches them during the election of a leader. Creating the same stream again changes nothing.
 func MakeStream(ctx context.Context, t testing.TB, js jetstream.JetStream, config jetstream.StreamConfig) {
 	t.Helper()
 	for {
@@ -183,7 +182,7 @@ func MakeStream(ctx context.Context, t testing.TB, js jetstream.JetStream, confi
 	}
 }
 
-// Leader returns the index of the node that leads the stream, or -1 if none does.
+// Leader returns the index of the node that leads the stream, or -1 if no node does.
 func (c *Cluster) Leader(stream string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,7 +194,7 @@ func (c *Cluster) Leader(stream string) int {
 	return -1
 }
 
-// AwaitReady waits until all running nodes follow a leader that knows each of them.
+// AwaitReady waits until all running nodes follow a leader that knows all of them.
 func (c *Cluster) AwaitReady() {
 	c.t.Helper()
 	c.mu.Lock()

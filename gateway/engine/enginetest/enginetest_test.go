@@ -27,7 +27,7 @@ func stream(ctx context.Context, t *testing.T, connection *nats.Conn, replicas i
 	return js
 }
 
-// publish makes a single attempt for a second, because a node that is cut off does not answer.
+// publish makes a single attempt, limited to a second because a node that is cut off does not answer.
 func publish(ctx context.Context, js jetstream.JetStream, subject string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -54,8 +54,8 @@ func TestOneNodeKeepsItsDataAcrossARestart(t *testing.T) {
 	assert.EqualValues(t, 2, ack.Sequence)
 }
 
-// TestACutOffLeaderCannotWrite: the other nodes continue, and the old leader answers nothing until
-// it is healed (facts J8).
+// TestACutOffLeaderCannotWrite: the other nodes continue, and the old leader answers nothing until it is
+// connected again (facts J8).
 func TestACutOffLeaderCannotWrite(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()

@@ -18,8 +18,8 @@ type Mischief struct {
 	By     time.Duration // maximum delay of overtaken messages
 }
 
-// NewClientWire returns a wire from clients to a node, without TLS, which knows where each message
-// ends. See [NewWire] and [Wire.Mischief].
+// NewClientWire returns a wire from clients to a node, without TLS, that recognizes the boundaries of
+// messages. See [NewWire] and [Wire.Mischief].
 func NewClientWire(target string) (*Wire, error) {
 	w, err := NewWire("")
 	if err != nil {

@@ -36,8 +36,8 @@ func TestFrame(t *testing.T) {
 	}
 }
 
-// TestFramesAreRepeatedAndReordered: only whole messages are repeated or reordered, regardless of the pieces
-// in which they arrive.
+// TestFramesAreRepeatedAndReordered: only whole messages are repeated or reordered, no matter in which pieces
+// they arrive.
 func TestFramesAreRepeatedAndReordered(t *testing.T) {
 	target, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/engine/stock"
 )
 
-// OwnNATS is an external NATS server, whose users are the gateways of a cluster, and admin, who has
-// all rights in their account.
+// OwnNATS is an external NATS server. Its users are the gateways of a cluster, and admin, which has all
+// rights in the gateways' account.
 type OwnNATS struct {
 	URL   string
 	Admin string // URL for the user admin
@@ -47,8 +47,8 @@ func (n *OwnNATS) Seed(gateway string) string { return n.seeds[gateway] }
 // Public returns the public key of a gateway.
 func (n *OwnNATS) Public(gateway string) string { return n.public[gateway] }
 
-// Start runs the server with an account, which is [stock.OwnAccount] if it is empty, and with
-// additional subjects that gateways may publish to. The server is stopped at the end of the test.
+// Start runs the server with an account, or [stock.OwnAccount] if account is empty. publish lists additional
+// subjects to which gateways may publish. The server is stopped at the end of the test.
 func (n *OwnNATS) Start(t testing.TB, account string, publish ...string) {
 	t.Helper()
 	if account == "" {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Wire is a proxy between two processes. It can hold bytes back while the connections stay open,
-// which is the difficult kind of partition (facts J8), delay them, and show them to a listener. It
-// is safe for concurrent use.
+// Wire is a proxy between two processes. It can delay bytes, show them to a listener, and hold them back
+// while the connections stay open, which is the difficult kind of partition (facts J8). It is safe for
+// concurrent use.
 type Wire struct {
 	listener net.Listener
 	work     sync.WaitGroup
@@ -33,8 +33,8 @@ type Wire struct {
 	twice, tardy int // numbers of repeated and delayed messages
 }
 
-// NewWire returns a wire that leads to an address. If the address is empty, see [Wire.To]. The
-// caller must call [Wire.Close].
+// NewWire returns a wire that leads to an address. If target is empty, [Wire.To] must set it. The caller must
+// call [Wire.Close].
 func NewWire(target string) (*Wire, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -52,7 +52,7 @@ func (w *Wire) Address() string { return w.listener.Addr().String() }
 // To sets the address that new connections lead to.
 func (w *Wire) To(target string) { w.set(func() { w.target = target }) }
 
-// Hold holds everything back, or releases it. Calls are counted.
+// Hold holds everything back, or releases it. Each hold must be released once.
 func (w *Wire) Hold(on bool) {
 	w.set(func() {
 		if on {
@@ -100,7 +100,7 @@ func (w *Wire) set(change func()) {
 	w.change.Broadcast()
 }
 
-// pass waits until bytes may pass, there or back, and returns false if the wire is closed.
+// pass waits until bytes may pass in a direction, and returns false if the wire is closed.
 func (w *Wire) pass(bytes []byte, back bool) bool {
 	w.mu.Lock()
 	late, tap := w.late, w.tap
@@ -122,7 +122,7 @@ func (w *Wire) pass(bytes []byte, back bool) bool {
 	return !w.closed
 }
 
-// hold registers conn for closing, and returns false if the wire is already closed.
+// hold registers conn to be closed with the wire, and returns false if the wire is already closed.
 func (w *Wire) hold(conn net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

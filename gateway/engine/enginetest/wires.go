@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Wires are the wires between the nodes of a cluster, one per pair and direction. The nodes must
-// only know each other by [Wires.Peers].
+// Wires are the wires between the nodes of a cluster, one per pair and direction. The nodes must know each
+// other only by the addresses of [Wires.Peers].
 type Wires struct{ all []between }
 
 // between is the wire from one node to another.

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Permissions are the subjects that a user of a node may publish to and subscribe to. All others
-// are denied. A node sends its answers to the subject that the question names, whether or not the
-// asking user may publish there (facts J40). So a subject proves nothing about the sender of a
-// message, and gateways only trust messages that are sealed with the cluster's key.
+// Permissions are the subjects that a user of a node may publish to and subscribe to. All others are denied.
+// A node sends its answer to the subject named in the request, whether or not the requesting user may publish
+// there (facts J40). So a subject proves nothing about the sender of a message, and gateways only trust
+// messages that are sealed with the cluster's key.
 type Permissions struct{ Publish, Subscribe []string }
 
 // LogStream returns the name of the stream with a cluster's log.
@@ -26,9 +26,8 @@ func BeatSubject(cluster, gateway string) string { return "adgw." + cluster + ".
 // [nats.CustomInboxPrefix]: https://pkg.go.dev/github.com/nats-io/nats.go#CustomInboxPrefix
 func InboxPrefix(cluster, gateway string) string { return "adgw." + cluster + ".inbox." + gateway }
 
-// LogPermissions returns the permissions of a gateway in a cluster: it may append to the log, send
-// heartbeats, and read. It may not create, change, purge or remove streams, and may not remove
-// messages.
+// LogPermissions returns the permissions of a gateway in a cluster. The gateway may append to the log, send
+// heartbeats, and read. It may not create, change, purge or remove streams, and may not remove messages.
 func LogPermissions(cluster, gateway string) Permissions {
 	return Permissions{
 		Publish: append([]string{LogSubject(cluster), BeatSubject(cluster, gateway)},

@@ -1,9 +1,9 @@
-// Package stock describes a node of the engine in which several gateways store their shared data:
-// NATS JetStream with the settings that the gateways' guarantees rely on.
+// Package stock describes a node of the engine in which several gateways store their shared data: NATS
+// JetStream with the settings on which the gateways' guarantees rely.
 //
-// [Options] are the few settings that differ between nodes. [Options.Check] returns their faults.
-// [Configuration] returns the node as a nats-server configuration file. Package engine runs exactly
-// that text, and a stock nats-server started with it is the same node. The package does not import
+// [Options] are the few settings that differ between nodes. [Options.Check] returns the faults in them.
+// [Configuration] returns the nats-server configuration file of a node. Package engine runs a node with
+// exactly that text, and a stock nats-server started with it is the same node. The package does not import
 // the server, so the gateway can print the text without containing a server.
 package stock
 
@@ -29,7 +29,7 @@ const (
 	clientUser = "gateway"
 )
 
-// Options are a node's own settings, and the relevant facts from its cluster's list.
+// Options are the settings of a node, and the relevant facts from the member list of its cluster.
 type Options struct {
 	Node    string // name of the node, unique in the cluster
 	Cluster string // name of the cluster; required with Peers
@@ -39,9 +39,9 @@ type Options struct {
 	// Peers are the host:port addresses of the other nodes, at most four. Some may be missing, because
 	// a lost host may not have been replaced.
 	Peers []string
-	// Advertise is the host:port under which nodes learn about this one from each other. If it is
-	// empty, they use the address of its connections. Nodes that must only use Peers get an address
-	// that refuses connections.
+	// Advertise is the host:port that nodes tell each other for this node. If it is empty, they use the address
+	// of its connections. A node that others must only reach by their Peers gets an address that refuses
+	// connections.
 	Advertise string
 
 	Store    string // folder of the streams, used only by this node
@@ -54,9 +54,9 @@ type Options struct {
 	Key         string // PEM file; empty with a thumbprint
 	CA          string // PEM file with the authorities that signed the others' certificates
 
-	// Members are the gateways that may connect, each with subjects of its own. If there are none, any
-	// client may connect whose certificate CA signed. With Peers and a certificate, there must be at
-	// least one.
+	// Members are the gateways that may connect, each with its own subjects. If there are none, any client may
+	// connect whose certificate was signed by CA. With Peers and a certificate, there must be at least one
+	// member.
 	Members []Member
 
 	Monitor string // host:port on a loopback address for the monitoring page; empty for none

@@ -58,8 +58,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsAloneMayHaveNoList: a node without peers needs no list, because only shared data
-// must not be open to everyone.
+// TestANodeThatIsAloneMayHaveNoList: a node without peers needs no list, because it stores no shared data
+// that must be protected from other clients.
 func TestANodeThatIsAloneMayHaveNoList(t *testing.T) {
 	o := good()
 	o.Peers, o.Members = nil, nil

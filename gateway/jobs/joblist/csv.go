@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"adgateway/gateway/sheet"
 )
 
 // separators are the possible separators of cells. If several are equally frequent, the first one
@@ -188,7 +190,7 @@ func (t *table) row(cells []string) error {
 	last, size := 0, 0
 	for i, cell := range cells {
 		size += len(cell)
-		cells[i] = trimCell(oneBreak(cell))
+		cells[i] = trimCell(sheet.OneBreak(cell))
 		if strings.TrimSpace(cells[i]) != "" {
 			last = i + 1
 		}
@@ -198,6 +200,10 @@ func (t *table) row(cells []string) error {
 		return nil
 	case t.setters == nil && strings.Trim(strings.Join(cells, ""), " "+separators) == "":
 		return nil
+	case t.setters == nil && t.Columns != nil:
+		if err := t.named(cells[:last]); err != nil || !t.data {
+			return err
+		}
 	case t.setters == nil:
 		return t.header(cells[:last])
 	}
@@ -213,19 +219,11 @@ func (t *table) row(cells []string) error {
 	}
 	problems := t.misplaced(cells[:last])
 	for _, p := range checkItem(&item) {
-		p.Column = 1 + slices.IndexFunc(t.Header,
+		p.Column = 1 + slices.IndexFunc(t.Names(),
 			func(name string) bool { return strings.EqualFold(name, p.Field) })
 		problems = append(problems, p)
 	}
 	return t.add(item, problems...)
-}
-
-// oneBreak turns all line breaks in a cell into LF, as encoding/csv does with CR LF.
-func oneBreak(cell string) string {
-	if !strings.Contains(cell, "\r") {
-		return cell
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(cell, "\r\n", "\n"), "\r", "\n")
 }
 
 // trimCell removes invisible characters other than spaces from the ends of a cell.
@@ -273,17 +271,66 @@ func (t *table) header(names []string) error {
 			wrong(`The name has typographic quotation marks, as word processors write them. Remove them, or write ".`)
 		}
 		known[key] = i + 1
-		if t.setters[i] = columnsOf[strings.ReplaceAll(key, "-", "")]; t.setters[i] == nil {
-			t.columns[name] = i + 1
-			t.setters[i] = func(item *Item, cell string) {
-				if strings.EqualFold(strings.TrimSpace(cell), Clear) {
-					cell = ""
-				}
-				item.Parameters[name] = cell
-			}
+		t.setters[i] = t.setter(i, name)
+	}
+	return nil
+}
+
+// setter returns the setter of a column with a name.
+func (t *table) setter(i int, name string) func(*Item, string) {
+	if own := columnsOf[strings.ReplaceAll(strings.ToLower(name), "-", "")]; own != nil {
+		return own
+	}
+	t.columns[name] = i + 1
+	return func(item *Item, cell string) {
+		if strings.EqualFold(strings.TrimSpace(cell), Clear) {
+			cell = ""
+		}
+		item.Parameters[name] = cell
+	}
+}
+
+// named takes the columns from [Columns], and their names in the list from the first row, if it has names.
+func (t *table) named(first []string) error {
+	t.HeaderLine, t.columns = t.line(), map[string]int{}
+	t.Header, t.setters = make([]string, len(t.Columns)), make([]func(*Item, string), len(t.Columns))
+	if len(first) > len(t.Columns) {
+		message := fmt.Sprintf("the first row has %d cells, but Columns names %d columns; name each, and leave "+
+			"the name empty for a column that is no parameter", len(first), len(t.Columns))
+		return &Unreadable{Line: t.HeaderLine, Message: message}
+	}
+	for i, name := range t.Columns {
+		if t.Header[i] = name; !t.data && i < len(first) {
+			t.Header[i] = heading(first[i])
+		}
+		if t.Header[i] == "" {
+			t.Header[i] = fmt.Sprintf("Column %d", i+1)
+		}
+		if t.setters[i] = t.keep(i); name != "" {
+			t.setters[i] = t.setter(i, name)
 		}
 	}
 	return nil
+}
+
+// keep returns the setter of a column that is not a parameter.
+func (t *table) keep(i int) func(*Item, string) {
+	return func(item *Item, cell string) {
+		if item.Kept == nil {
+			item.Kept = map[int]string{}
+		}
+		item.Kept[i] = strings.Clone(cell)
+	}
+}
+
+// heading returns the name of a column that is only shown, in one line.
+func heading(name string) string {
+	blank := func(c rune) bool { return unicode.IsControl(c) || c == ' ' }
+	name = strings.Join(strings.FieldsFunc(name, blank), " ")
+	if runes := []rune(name); len(runes) > longestName {
+		return string(runes[:longestName])
+	}
+	return name
 }
 
 // misplaced reports cells without a column, with the probable reason.
@@ -303,13 +350,17 @@ func (t *table) misplaced(cells []string) []Problem {
 		}
 	}
 	if len(cells) > len(t.Header) {
-		message := fmt.Sprintf("The row has %d cells, but the first row names %d columns. A cell that contains "+
+		names := "the first row"
+		if t.data {
+			names = "Columns"
+		}
+		message := fmt.Sprintf("The row has %d cells, but %s names %d columns. A cell that contains "+
 			"%s must be enclosed in \".%s",
-			len(cells), len(t.Header), separatorName(t.Separator), hint)
+			len(cells), names, len(t.Header), separatorName(t.Separator), hint)
 		return []Problem{{Column: len(t.Header) + 1, Message: message}}
 	}
 	for i, cell := range cells {
-		if t.Header[i] == "" && strings.TrimSpace(cell) != "" && !t.unnamed[i] {
+		if t.setters[i] == nil && t.Header[i] == "" && strings.TrimSpace(cell) != "" && !t.unnamed[i] {
 			t.unnamed[i] = true
 			t.broken(Problem{Line: t.line(), Column: i + 1,
 				Message: "The column has cells, but no name in the first row. Name it, or remove it."})

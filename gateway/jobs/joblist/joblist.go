@@ -41,8 +41,9 @@ type Item struct {
 	Parameters map[string]any
 	Columns    map[string]int // CSV: column number of each parameter, from 1, shared by all items; otherwise nil
 	IfMatch    string
-	After      []string // ids of items that must have succeeded
-	Invalid    bool     // whether a problem concerns this item, so that it cannot be run
+	After      []string       // ids of items that must have succeeded
+	Kept       map[int]string `json:",omitempty"` // cells that are not parameters, by column from 0
+	Invalid    bool           // whether a problem concerns this item, so that it cannot be run
 }
 
 // Problem is a fault of a list, in words for its author.
@@ -60,6 +61,7 @@ type List struct {
 	Separator     rune     // CSV: comma, semicolon or tab
 	BOM           bool     // the list began with a byte order mark
 	Header        []string // column names (CSV), or parameter names in order of first use (JSON)
+	Columns       []string `json:",omitempty"` // the names in [Columns]; nil if the header has the parameters
 	HeaderLine    int      // CSV: physical line where the first row begins
 	Items         []Item
 	Problems      []Problem // the first [Limits.MaxProblems], in line order
@@ -68,6 +70,22 @@ type List struct {
 	Cut bool `json:",omitempty"`
 	// whether a problem concerns the header or the whole list, so that leaving out items does not help
 	Broken bool
+}
+
+// Columns say what the columns of a CSV list are, in place of the names in its first row.
+type Columns struct {
+	// Names are the parameters of the columns, in order. The cells of a column with an empty name are no
+	// parameter. They are kept for the result.
+	Names []string
+	Data  bool // the list has no row of names
+}
+
+// Names returns the parameter of each column, or "" for a column that is none.
+func (l *List) Names() []string {
+	if l.Columns != nil {
+		return l.Columns
+	}
+	return l.Header
 }
 
 // Limits bound a list.
@@ -130,12 +148,22 @@ var errEnough = errors.New("the list has as many problems as are listed")
 
 // Read reads a list to its end. The error is [*Unreadable], [*TooLarge], or an error from r.
 func Read(r io.Reader, format Format, limits Limits) (*List, error) {
+	return read(r, format, Columns{}, limits)
+}
+
+// ReadColumns is [Read] for a CSV list with the given columns.
+func ReadColumns(r io.Reader, columns Columns, limits Limits) (*List, error) {
+	return read(r, CSV, columns, limits)
+}
+
+func read(r io.Reader, format Format, columns Columns, limits Limits) (*List, error) {
 	limits = limits.orDefault()
 	src, err := newSource(r, limits.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
-	in := &reader{List: List{Format: format, BOM: src.bom}, limits: limits}
+	list := List{Format: format, BOM: src.bom, Columns: columns.Names}
+	in := &reader{List: list, data: columns.Data, limits: limits}
 	switch format {
 	case CSV:
 		err = in.readCSV(src)
@@ -161,6 +189,7 @@ func Read(r io.Reader, format Format, limits Limits) (*List, error) {
 // reader is a list that is being read.
 type reader struct {
 	List
+	data   bool // CSV: the list has no row of names
 	limits Limits
 	names  map[string]bool // JSON: names in the header
 }

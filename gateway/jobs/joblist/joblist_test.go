@@ -262,3 +262,80 @@ func TestErrorsOfTheReader(t *testing.T) {
 		assert.ErrorIs(t, err, broken, "%s", format)
 	}
 }
+
+// TestColumnsAreNamedAside: the names of the parameters come with the list, so its first row has other names
+// or none. A column that is no parameter is kept.
+func TestColumnsAreNamedAside(t *testing.T) {
+	for name, c := range map[string]struct {
+		columns joblist.Columns
+		text    string
+		header  []string
+		lines   []int
+		want    []map[string]any
+		kept    []map[int]string
+	}{
+		"names": {
+			joblist.Columns{Names: []string{"Username", "", "City"}}, "Wer;Bemerkung;Ort\nlweber;\"x\ny\";Ulm\n;;Rom\n",
+			[]string{"Wer", "Bemerkung", "Ort"}, []int{2, 4},
+			[]map[string]any{{"Username": "lweber", "City": "Ulm"}, {"City": "Rom"}}, []map[int]string{{1: "x\ny"}, nil},
+		},
+		"data": {
+			joblist.Columns{Names: []string{"Username", "", "City"}, Data: true},
+			"sep=;\nlweber;x;<clear>\naschmidt;;Rom\n",
+			[]string{"Username", "Column 2", "City"}, []int{2, 3},
+			[]map[string]any{{"Username": "lweber", "City": ""}, {"Username": "aschmidt", "City": "Rom"}},
+			[]map[int]string{{1: "x"}, nil},
+		},
+		"fewer names in the row": {
+			joblist.Columns{Names: []string{"A", "B", ""}}, "x\n1,2,3\n", []string{"x", "B", "Column 3"}, []int{2},
+			[]map[string]any{{"A": "1", "B": "2"}}, []map[int]string{{2: "3"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list, err := joblist.ReadColumns(strings.NewReader(c.text), c.columns, joblist.Limits{})
+			require.NoError(t, err)
+			assert.Empty(t, list.Problems)
+			assert.Equal(t, c.header, list.Header)
+			assert.Equal(t, c.columns.Names, list.Names())
+			require.Len(t, list.Items, len(c.lines))
+			for i, item := range list.Items {
+				assert.Equal(t, c.lines[i], item.Line)
+				assert.Equal(t, c.want[i], item.Parameters)
+				assert.Equal(t, c.kept[i], item.Kept)
+			}
+		})
+	}
+
+	names := joblist.Columns{Names: []string{"Id", "City"}, Data: true}
+	_, err := joblist.ReadColumns(strings.NewReader("a,b,"+secret+"\n"), names, joblist.Limits{})
+	require.ErrorContains(t, err, "line 1: the first row has 3 cells, but Columns names 2 columns")
+	assert.NotContains(t, err.Error(), secret)
+	list, err := joblist.ReadColumns(strings.NewReader("a b,Ulm\nc,d,e\n"), names, joblist.Limits{})
+	require.NoError(t, err)
+	require.Len(t, list.Problems, 2)
+	for i, at := range [][2]int{{1, 1}, {2, 3}} {
+		assert.Equal(t, at, [2]int{list.Problems[i].Line, list.Problems[i].Column})
+	}
+}
+
+// TestResultHasTheColumnsOfTheList: the result has the names and cells of the list, also those that are no
+// parameters, but no secret.
+func TestResultHasTheColumnsOfTheList(t *testing.T) {
+	const text = "Wer;Kennwort;Bemerkung;Password\nlweber;" + secret + ";x;" + secret + "\n"
+	columns := joblist.Columns{Names: []string{"Username", "NewPassword", "", ""}}
+	list, err := joblist.ReadColumns(strings.NewReader(text), columns, joblist.Limits{})
+	require.NoError(t, err)
+	for format, want := range map[joblist.Format]string{
+		joblist.CSV: "Wer;Bemerkung;State;Code;Message;ChangeId;Guid\r\nlweber;x;done;;;;\r\n",
+		joblist.NDJSON: `{"line":2,"parameters":{"Username":"lweber"},"kept":{"Bemerkung":"x"},"state":"done"}` +
+			"\n",
+	} {
+		var out strings.Builder
+		result := joblist.NewResult(&out, list, joblist.ResultOptions{
+			Format: format, Secret: func(name string) bool { return strings.Contains(name, "Password") },
+		})
+		require.NoError(t, result.Write(list.Items[0], joblist.Outcome{State: "done"}))
+		require.NoError(t, result.Flush())
+		assert.Equal(t, want, out.String())
+	}
+}

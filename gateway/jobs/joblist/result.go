@@ -1,12 +1,14 @@
 package joblist
 
 import (
-	"encoding/csv"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"adgateway/gateway/sheet"
 )
 
 // Outcome is the outcome of an item. Texts may be empty.
@@ -31,19 +33,19 @@ type ResultOptions struct {
 // Result writes the result of a job: the submitted columns without the secret ones, then State,
 // Code, Message, ChangeId, Guid and, if requested, Sealed. If the list has a column of the same
 // name, such a name gets the prefix Job. In NDJSON the members are named state, code, message,
-// changeId, guid and sealed.
+// changeId, guid and sealed, and the cells of columns that are not parameters are in kept.
 //
-// Spreadsheets interpret cells that begin with = + - @, a tab or CR as formulas. Such a cell is prefixed with
-// an apostrophe if somebody other than the reader may have written it. This applies to the column Message,
-// which may show values from the directory, and in another caller's result also to the submitted columns. For
-// the submitter these columns stay unchanged, because a telephone number that begins with + must survive when
-// rows of the result are submitted again. Sealed values stay unchanged, so they can be opened.
+// A cell that somebody other than the reader may have written is defused, see [sheet.Defused]. This
+// applies to the column Message, which may show values from the directory, and in a foreign result
+// also to the submitted columns. For the submitter these stay unchanged, because a telephone number
+// that begins with + must survive when rows of the result are submitted again. Sealed values stay
+// unchanged, so they can be opened.
 //
 // A Result is not safe for concurrent use.
 type Result struct {
 	options ResultOptions
 	list    *List
-	csv     *csv.Writer
+	csv     *sheet.Writer // nil for NDJSON
 	json    *json.Encoder
 	columns []column
 	cells   []string
@@ -67,7 +69,7 @@ type addition struct {
 var additions = []addition{
 	{"State", func(o *Outcome) string { return o.State }},
 	{"Code", func(o *Outcome) string { return o.Code }},
-	{"Message", func(o *Outcome) string { return defuse(o.Message) }},
+	{"Message", func(o *Outcome) string { return sheet.Defused(o.Message) }},
 	{"ChangeId", func(o *Outcome) string { return o.ChangeID }},
 	{"Guid", func(o *Outcome) string { return o.GUID }},
 	{"Sealed", func(o *Outcome) string { return o.Sealed }},
@@ -81,11 +83,7 @@ func NewResult(w io.Writer, list *List, options ResultOptions) *Result {
 		r.options.Secret = func(string) bool { return false }
 	}
 	if options.Format == CSV {
-		r.csv = csv.NewWriter(w)
-		r.csv.UseCRLF = true
-		if list.Separator != 0 {
-			r.csv.Comma = list.Separator
-		}
+		r.csv = sheet.NewWriter(w, cmp.Or(list.Separator, ','))
 		r.columns = r.submitted()
 		return r
 	}
@@ -108,13 +106,17 @@ func (r *Result) submitted() []column {
 			all = append(all, fixed[key])
 		}
 	}
-	for _, name := range r.list.Header {
+	for at, name := range r.list.Names() {
+		heading := r.list.Header[at]
 		c, ok := fixed[strings.ToLower(strings.ReplaceAll(name, "-", ""))]
 		switch {
 		case ok && r.list.Format == CSV:
-			all = append(all, column{name, c.cell})
-		case name != "" && !r.options.Secret(name):
-			all = append(all, column{name, func(i *Item) string { return cellOf(i.Parameters, name) }})
+			all = append(all, column{heading, c.cell})
+		case heading == "", r.options.Secret(name), r.options.Secret(heading):
+		case name == "":
+			all = append(all, column{heading, func(i *Item) string { return i.Kept[at] }})
+		default:
+			all = append(all, column{heading, func(i *Item) string { return cellOf(i.Parameters, name) }})
 		}
 	}
 	return all
@@ -151,7 +153,7 @@ func (r *Result) Write(item Item, outcome Outcome) error {
 	}
 	r.cells = r.cells[:0]
 	for _, c := range r.columns {
-		r.cells = append(r.cells, oneBreak(r.shown(c.cell(&item)))) // the writer turns LF into CR LF, and drops CR
+		r.cells = append(r.cells, r.shown(c.cell(&item)))
 	}
 	for _, c := range r.added() {
 		r.cells = append(r.cells, c.of(&outcome))
@@ -167,8 +169,7 @@ func (r *Result) Flush() error {
 	if err := r.begin(); err != nil {
 		return err
 	}
-	r.csv.Flush()
-	return r.csv.Error()
+	return r.csv.Flush()
 }
 
 func (r *Result) added() []addition {
@@ -207,33 +208,26 @@ func (r *Result) begin() error {
 // shown returns a submitted cell, or the name of its column, in the form for the reader.
 func (r *Result) shown(cell string) string {
 	if r.options.Foreign {
-		return defuse(cell)
-	}
-	return cell
-}
-
-// defuse keeps a spreadsheet from interpreting a cell as a formula.
-func defuse(cell string) string {
-	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
-		return "'" + cell
+		return sheet.Defused(cell)
 	}
 	return cell
 }
 
 // resultLine is an item of a result in NDJSON.
 type resultLine struct {
-	Line       int            `json:"line"`
-	ID         string         `json:"id,omitempty"`
-	Operation  string         `json:"operation,omitempty"`
-	Parameters map[string]any `json:"parameters,omitempty"`
-	IfMatch    string         `json:"ifMatch,omitempty"`
-	After      []string       `json:"after,omitempty"`
-	State      string         `json:"state"`
-	Code       string         `json:"code,omitempty"`
-	Message    string         `json:"message,omitempty"`
-	ChangeID   string         `json:"changeId,omitempty"`
-	GUID       string         `json:"guid,omitempty"`
-	Sealed     string         `json:"sealed,omitempty"`
+	Line       int               `json:"line"`
+	ID         string            `json:"id,omitempty"`
+	Operation  string            `json:"operation,omitempty"`
+	Parameters map[string]any    `json:"parameters,omitempty"`
+	Kept       map[string]string `json:"kept,omitempty"`
+	IfMatch    string            `json:"ifMatch,omitempty"`
+	After      []string          `json:"after,omitempty"`
+	State      string            `json:"state"`
+	Code       string            `json:"code,omitempty"`
+	Message    string            `json:"message,omitempty"`
+	ChangeID   string            `json:"changeId,omitempty"`
+	GUID       string            `json:"guid,omitempty"`
+	Sealed     string            `json:"sealed,omitempty"`
 }
 
 func (r *Result) line(item Item, o Outcome) error {
@@ -250,6 +244,14 @@ func (r *Result) line(item Item, o Outcome) error {
 				line.Parameters = make(map[string]any, len(item.Parameters))
 			}
 			line.Parameters[name] = value
+		}
+	}
+	for at, cell := range item.Kept {
+		if heading := r.list.Header[at]; !r.options.Secret(heading) {
+			if line.Kept == nil {
+				line.Kept = make(map[string]string, len(item.Kept))
+			}
+			line.Kept[heading] = cell
 		}
 	}
 	return r.json.Encode(line)

@@ -116,7 +116,7 @@ func (s *Service) undo(ctx context.Context, a call.Accepted, job *jobs.Job) (cal
 		if fields := a.Bound.Text(ops.UndoFields); fields != "" {
 			item.Parameters[ops.UndoFields] = fields
 		}
-		if why := s.WhyNotUndoable(ctx, result.ChangeID); why != "" {
+		if why := s.History.WhyNotUndoable(ctx, result.ChangeID); why != "" {
 			item.Skip = &jobs.Result{State: jobstate.Skipped, Code: string(schema.NotUndoable), Message: why}
 		}
 		all = append(all, item)

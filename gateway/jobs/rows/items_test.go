@@ -57,7 +57,7 @@ func TestAnItemThatKillsTheGatewayIsGivenUp(t *testing.T) {
 			if c.item {
 				item := harness.ItemToRome("jb.1")
 				item.Resumed = attempt > 0
-				code = s.Items().Call(t.Context(), item).Code
+				code = s.Jobs().Items.Call(t.Context(), item).Code
 			} else {
 				_, answer, _ := harness.ToRome(s)
 				require.Nil(t, answer.Error)
@@ -115,10 +115,10 @@ func TestAnItemWhoseOutcomeCouldNotBeKept(t *testing.T) {
 		o.Kept, o.History, o.Policy.SettlePause = kept, history, time.Millisecond
 	})
 	item := harness.ItemToRome("jb.1")
-	answer := s.Items().Call(t.Context(), item)
+	answer := s.Jobs().Items.Call(t.Context(), item)
 	require.Equal(t, jobstate.Made, answer.State, "%+v", answer)
 	db.lost.Store(false)
-	again := s.Items().Call(t.Context(), item)
+	again := s.Jobs().Items.Call(t.Context(), item)
 	assert.Equal(t, jobstate.Made, again.State, "%+v", again)
 	assert.Equal(t, answer.ChangeID, again.ChangeID)
 	assert.Equal(t, 1, d.Changes)
@@ -137,7 +137,7 @@ func TestAnItemSaysWhatItsAnswerWarnsOf(t *testing.T) {
 		"not_read_back": notRead, "": harness.Answering(other, user),
 	} {
 		g := harness.NewGateway(t, func(func(string) bool) ps.Runner { return runner })
-		answer := g.Items().Call(t.Context(), harness.ItemToRome("jb.1"))
+		answer := g.Jobs().Items.Call(t.Context(), harness.ItemToRome("jb.1"))
 		assert.Equal(t, jobstate.Made, answer.State)
 		assert.Equal(t, want, answer.Code)
 	}
@@ -161,9 +161,9 @@ func TestAnUndoWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	require.NoError(t, history.Complete(t.Context(), past, ps.OutcomeDone))
 	item := harness.ItemToRome("jb.1")
 	item.Spec.Operation, item.Spec.Parameters = "change.undo", map[string]any{ops.ChangeIDParam: past.ID}
-	answer := s.Items().Call(t.Context(), item)
+	answer := s.Jobs().Items.Call(t.Context(), item)
 	require.Equal(t, jobstate.Made, answer.State, "%+v", answer)
-	again := s.Items().Call(t.Context(), item)
+	again := s.Jobs().Items.Call(t.Context(), item)
 	require.Equal(t, jobstate.Made, again.State, "%+v", again)
 	assert.Equal(t, answer.ChangeID, again.ChangeID)
 	assert.Equal(t, 1, d.Writes)
@@ -213,10 +213,10 @@ func TestAnItemThatIsCutOffIsCalledAgain(t *testing.T) {
 		}}, func(o *gateway.Options) { o.Kept, o.History = kept, history })
 		item := harness.ItemToRome("jb.1")
 		for range c.calls - 1 {
-			answer := s.Items().Call(t.Context(), item)
+			answer := s.Jobs().Items.Call(t.Context(), item)
 			require.True(t, answer.Again, "%s: %+v", name, answer)
 		}
-		answer := s.Items().Call(t.Context(), item)
+		answer := s.Jobs().Items.Call(t.Context(), item)
 		require.False(t, answer.Again, name)
 		assert.Equal(t, string(c.code), answer.Code, name)
 	}
@@ -238,9 +238,9 @@ func TestAnItemThatWaitsForTooLongIsCalledAgain(t *testing.T) {
 		o.Kept, o.History, o.Policy.WriteLimit = kept, history, 100*time.Millisecond
 	})
 	var group sync.WaitGroup
-	group.Go(func() { s.Items().Call(t.Context(), harness.ItemToRome("jb.1")) })
+	group.Go(func() { s.Jobs().Items.Call(t.Context(), harness.ItemToRome("jb.1")) })
 	<-announced
-	answer := s.Items().Call(t.Context(), harness.ItemToRome("jb.2"))
+	answer := s.Jobs().Items.Call(t.Context(), harness.ItemToRome("jb.2"))
 	close(goOn)
 	group.Wait()
 	assert.True(t, answer.Again, "%+v", answer)

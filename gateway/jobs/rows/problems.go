@@ -40,9 +40,10 @@ func (sub *submission) column(op *ops.Operation, field string) int {
 	if sub.list.Format != joblist.CSV || len(sub.problems) == bounds.Problems.Own {
 		return 0
 	}
-	at := slices.IndexFunc(sub.list.Header, func(name string) bool { return strings.EqualFold(name, field) })
+	names := sub.list.Names()
+	at := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, field) })
 	if at < 0 && op != nil && op.Param(field) != nil {
-		at = slices.IndexFunc(sub.list.Header, func(name string) bool { return op.Param(name) == op.Param(field) })
+		at = slices.IndexFunc(names, func(name string) bool { return op.Param(name) == op.Param(field) })
 	}
 	return at + 1
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 
 	"adgateway/gateway/change"
 	"adgateway/gateway/identity"
@@ -57,7 +58,7 @@ func (r reader) made(ctx context.Context, spec *jobs.Spec, result jobs.Result) (
 	if id == "" || undone == "" && r.sight.Free(spec.Lane) {
 		return change.Made{}, false
 	}
-	return r.Made(ctx, id)
+	return r.History.Made(ctx, id)
 }
 
 // unlearned reports whether the reader's own item reveals nothing new, because it was found within
@@ -97,7 +98,21 @@ func (r reader) write(
 		outcome := joblist.Outcome{State: string(result.State), Message: fmt.Sprintf("Line %d: %s", spec.Line, why)}
 		return true, to.Write(joblist.Item{Line: spec.Line}, outcome)
 	}
-	return false, to.Write(r.itemAsWritten(job, spec), outcomeOf(result))
+	return false, to.Write(r.itemAsWritten(job, r.shownSpec(spec)), outcomeOf(result))
+}
+
+// shownSpec returns an item without the values that the reader may not see.
+func (r reader) shownSpec(spec *jobs.Spec) *jobs.Spec {
+	op := ops.Find(r.Operations, spec.Operation)
+	if r.owner || op == nil {
+		return spec
+	}
+	shown := *spec
+	shown.Parameters = maps.Clone(spec.Parameters)
+	maps.DeleteFunc(shown.Parameters, func(name string, value any) bool {
+		return !r.sight.ShowsGiven(op, name, fmt.Sprint(value))
+	})
+	return &shown
 }
 
 // job returns a job as shown to the reader. Readers other than the owner see texts of the list only

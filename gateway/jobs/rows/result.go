@@ -1,10 +1,13 @@
 package rows
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/jobs"
@@ -21,14 +24,9 @@ func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (c
 	if err := withList(job); err != nil {
 		return call.Answer{}, err
 	}
-	format, media := joblist.NDJSON, ops.MediaNDJSON
-	switch wanted := a.Bound.Text(ops.JobFormat); {
-	case wanted == "csv", wanted == "" && job.List.Format == string(joblist.CSV):
-		format, media = joblist.CSV, ops.MediaCSV+"; charset=utf-8; header=present"
-	}
-	if a.Accepts != nil && !a.Accepts(media) {
-		return call.Answer{}, problem.New(schema.NotAcceptable,
-			"The result is %s: ask for it with Accept, or for another Format.", media)
+	format, media, err := formatOf(a, job)
+	if err != nil {
+		return call.Answer{}, err
 	}
 	sealed, reader, complete := len(job.ResultKey) > 0, s.readerOf(a.Principal, job), false
 	document := call.Document{Media: media, Name: job.ID + "." + string(format)}
@@ -51,6 +49,29 @@ func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (c
 		}
 	}
 	return call.Answer{Document: &document}, nil
+}
+
+// formatOf returns the format of a result. Format decides; without it, the caller's Accept and then
+// the format of the list.
+func formatOf(a call.Accepted, job *jobs.Job) (format joblist.Format, media string, err error) {
+	const mediaCSV = ops.MediaCSV + "; charset=utf-8; header=present"
+	offers := []string{mediaCSV, ops.MediaNDJSON}
+	wanted := a.Bound.Text(ops.JobFormat)
+	if cmp.Or(wanted, job.List.Format) != string(joblist.CSV) {
+		slices.Reverse(offers)
+	}
+	if wanted != "" {
+		offers = offers[:1]
+	}
+	switch media = a.BestOf(offers...); media {
+	case "":
+		return "", "", problem.New(schema.NotAcceptable,
+			"The result is %s: name it in Accept, leave Accept out, or ask for another Format.",
+			strings.Join(offers, " or "))
+	case mediaCSV:
+		return joblist.CSV, media, nil
+	}
+	return joblist.NDJSON, media, nil
 }
 
 // writeResult writes the items of a job. It returns the number of written items, and whether all of
@@ -83,7 +104,8 @@ func outcomeOf(result jobs.Result) joblist.Outcome {
 
 // listOf returns the format of a job's list.
 func listOf(job *jobs.Job) *joblist.List {
-	list := &joblist.List{Format: joblist.Format(job.List.Format), BOM: job.List.BOM, Header: job.List.Header}
+	list := &joblist.List{Format: joblist.Format(job.List.Format), BOM: job.List.BOM,
+		Header: job.List.Header, Columns: job.List.Columns}
 	for _, separator := range job.List.Separator {
 		list.Separator = separator
 	}
@@ -104,7 +126,7 @@ func (s *Service) isSecret(name string) bool {
 func (s *Service) itemAsWritten(job *jobs.Job, spec *jobs.Spec) joblist.Item {
 	item := joblist.Item{
 		Line: spec.Line, ID: spec.ID, Operation: spec.Operation, IfMatch: spec.IfMatch, After: spec.After,
-		Parameters: map[string]any{},
+		Parameters: map[string]any{}, Kept: spec.Kept,
 	}
 	op := ops.Find(s.Operations, spec.Operation)
 	for name, value := range spec.Parameters {
@@ -117,7 +139,7 @@ func (s *Service) itemAsWritten(job *jobs.Job, spec *jobs.Spec) joblist.Item {
 	if op == nil {
 		return item
 	}
-	for _, name := range job.List.Header {
+	for _, name := range listOf(job).Names() {
 		p := op.Param(name)
 		if p == nil || p.Name == name {
 			continue

@@ -14,36 +14,93 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/call"
 	"adgateway/gateway/change"
+	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/required"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
-// Options configure a service. All except Manager are required.
+// Options configure a service. All except Store, Keys and Wall are required.
 type Options struct {
-	Manager    *jobs.Manager // nil if the gateway keeps no jobs, so calls about them are refused
+	Store      *store.Sealed // nil if the gateway keeps no jobs, so calls about them are refused
+	Clustered  bool          // the leader will load the jobs
 	Operations []*ops.Operation
 	// Rights returns the current rights of a caller, as for [Items].
 	Rights Rights
+	// Make makes the call of an item, see [Items].
+	Make func(ctx context.Context, operation string, c call.Call) (call.Answer, error)
 	// Read makes a call whose row only reads.
 	Read func(ctx context.Context, c call.Call) (call.Answer, error)
-	// WhyNotUndoable returns the reason why a change cannot be undone, as a sentence, or "" if it can.
-	WhyNotUndoable func(ctx context.Context, change string) string
-	// Made returns the change with the given id from the history, or false if there is none.
-	Made    func(ctx context.Context, id string) (change.Made, bool)
+	// History knows the changes that jobs have made.
+	History History
+	Keys    *idempotency.Keys // keys of items; nil if none are kept
 	Cursors call.Cursors
 	Streams *call.Streams
 	Log     *logrus.Logger
-	Limits  Limits
+	Room    *bounds.Room     // room left on the disk; nil for no limit
+	Wall    func() time.Time // wall clock for jobs with a start time; nil means time.Now
+	Counts  Counts
+	Work
+}
+
+// History knows the changes that were made. It must be safe for concurrent use.
+type History interface {
+	// WhyNotUndoable returns the reason why a change cannot be undone, as a sentence, or "" if it can.
+	WhyNotUndoable(ctx context.Context, change string) string
+	// Made returns the change with the given id, or false if there is none.
+	Made(ctx context.Context, id string) (change.Made, bool)
+}
+
+// Counts counts jobs and items. It must be safe for concurrent use.
+type Counts interface {
+	// JobEnded counts a job that has ended.
+	JobEnded(state jobstate.Job)
+	// JobItem counts an item that was called, by its resulting state. An item that will be called
+	// again counts as held.
+	JobItem(state string)
+}
+
+// Work configures jobs and their lists.
+type Work struct {
+	Lists     Limits
+	Jobs      jobs.Limits
+	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil means always
+	Sessions  map[ps.Lane]int    // sessions of each lane, of which jobs may use a share
+}
+
+// Check returns an error that names the missing limits.
+func (w *Work) Check() error {
+	sessions := map[string]int64{}
+	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
+		sessions["Sessions["+string(lane)+"]"] = int64(w.Sessions[lane])
+	}
+	return errors.Join(required.Positive("", sessions), w.Lists.Check(), w.Jobs.Check())
+}
+
+// Usable returns the lanes that jobs can use, in order.
+func (w *Work) Usable() []string {
+	lanes := []string{}
+	for lane := range w.Sessions {
+		if w.LaneReady == nil || w.LaneReady(lane) {
+			lanes = append(lanes, string(lane))
+		}
+	}
+	slices.Sort(lanes)
+	return lanes
 }
 
 // Limits limit lists. Both numbers are required.
@@ -61,12 +118,50 @@ func (l *Limits) Check() error {
 // Service answers the calls about jobs. It is safe for concurrent use.
 type Service struct {
 	Options
-	names []string // parameter names of all operations
+	Items   Items
+	Manager *jobs.Manager // nil if there are no jobs
+	names   []string      // parameter names of all operations
 }
 
-// New returns a service.
-func New(o Options) *Service {
-	return &Service{Options: o, names: call.ParameterNames(o.Operations)}
+// New returns a service. It loads the jobs in the store, except in a cluster.
+func New(o Options) (*Service, error) {
+	s := &Service{Options: o, names: call.ParameterNames(o.Operations)}
+	s.Items = Items{
+		Operations: o.Operations, Make: o.Make, Rights: o.Rights, Log: o.Log, Count: o.Counts.JobItem,
+	}
+	if o.Store == nil {
+		return s, nil
+	}
+	s.Items.Clock = o.Store.Now
+	manager := jobs.Options{
+		Store: o.Store, Call: s.Items.Call, Entry: Entry, Ended: s.ended, Log: o.Log, Wall: o.Wall,
+		Sessions: o.Sessions, Ready: o.LaneReady, Limits: o.Jobs, Room: o.Room,
+	}
+	if o.Keys != nil {
+		manager.Forget = o.Keys.ForgetItems
+	}
+	if o.Clustered {
+		s.Manager = jobs.New(manager)
+		return s, nil
+	}
+	var err error
+	s.Manager, err = jobs.Open(context.Background(), manager)
+	return s, err
+}
+
+// Run runs jobs until ctx is done. It is called once the changes in flight at the last stop have
+// been settled, so an item that is called again finds the outcome of its change.
+func (s *Service) Run(ctx context.Context) {
+	if s.Manager != nil {
+		s.Manager.Run(ctx)
+	}
+}
+
+// ended counts a job that has ended.
+func (s *Service) ended(job *jobs.Job) {
+	s.Counts.JobEnded(job.State)
+	s.Log.WithField("job", job.ID).WithField("principal", job.Caller.Name).WithField("outcome", job.State).
+		Info("a job ended")
 }
 
 // Local returns the handlers of the rows of jobs.

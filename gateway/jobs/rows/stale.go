@@ -64,7 +64,7 @@ func (k staleKind) handler(s *Service) call.Handler {
 			return call.Answer{}, err
 		}
 		list := k.listOf(found, actions, a.Bound.Text(ops.StaleTarget))
-		if most := s.Limits.MaxItems; len(list.Items) > most {
+		if most := s.Lists.MaxItems; len(list.Items) > most {
 			return call.Answer{}, problem.New(schema.TooMany,
 				"%d accounts match, which makes %d items; a job has at most %d (jobs.maxItems). "+
 					"Narrow the rule with OUPath, or exclude some.", len(found), len(list.Items), most)

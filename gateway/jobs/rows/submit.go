@@ -57,14 +57,9 @@ func skips(a call.Accepted) bool { return a.Bound.Text(ops.JobSkip) == "true" }
 
 // submit submits a list as a job.
 func (s *Service) submit(ctx context.Context, a call.Accepted) (call.Answer, error) {
-	form := listForms[a.Given.Media]
-	done := a.Parse()
-	list, err := joblist.Read(bytes.NewReader(a.Given.Document), form, joblist.Limits{
-		MaxItems: s.Limits.MaxItems, MaxBytes: s.Limits.MaxBytes, MaxProblems: bounds.Problems.Own, Stop: !skips(a),
-	})
-	done()
+	list, err := s.read(a)
 	if err != nil {
-		return call.Answer{}, unreadableList(err)
+		return call.Answer{}, err
 	}
 	sub := &submission{s: s, a: a, list: list}
 	if name := a.Bound.Text(ops.JobOperation); name != "" {
@@ -79,6 +74,39 @@ func (s *Service) submit(ctx context.Context, a call.Accepted) (call.Answer, err
 		return call.Answer{}, err
 	}
 	return s.add(ctx, a, sub.submission())
+}
+
+// read reads the list of a submission.
+func (s *Service) read(a call.Accepted) (list *joblist.List, err error) {
+	limits := joblist.Limits{
+		MaxItems: s.Lists.MaxItems, MaxBytes: s.Lists.MaxBytes,
+		MaxProblems: bounds.Problems.Own, Stop: !skips(a),
+	}
+	form := listForms[a.Given.Media]
+	columns := joblist.Columns{Data: a.Bound.Text(ops.JobFirstRow) == ops.RowOfData}
+	if a.Bound.Has(ops.JobColumns) {
+		columns.Names = schema.ColumnList(a.Bound.Text(ops.JobColumns))
+	}
+	wrong := func(field, message string) error {
+		return problem.Invalid([]schema.FieldError{{Field: field, Code: schema.InvalidRequest, Message: message}})
+	}
+	switch {
+	case columns.Names != nil && form != joblist.CSV:
+		return nil, wrong(ops.JobColumns, "is for lists in CSV: the items of other lists name their parameters")
+	case columns.Data && columns.Names == nil:
+		return nil, wrong(ops.JobColumns, "is missing: without a row of names, Columns has to name the columns")
+	}
+	defer a.Parse()()
+	body := bytes.NewReader(a.Given.Document)
+	if columns.Names != nil {
+		list, err = joblist.ReadColumns(body, columns, limits)
+	} else {
+		list, err = joblist.Read(body, form, limits)
+	}
+	if err != nil {
+		return nil, unreadableList(err)
+	}
+	return list, nil
 }
 
 // unreadableList returns the refusal of a text that cannot be read as a list.
@@ -121,6 +149,10 @@ func (s *Service) listable(name string) (*ops.Operation, string) {
 	wrong := "is not the operationId of a change; 'adgateway help endpoints' and /openapi.json list them"
 	if near := nearest.Of(name, known); near != "" {
 		wrong += ": did you mean " + near + "?"
+	}
+	if name != "" {
+		const most = 100
+		wrong += "; '" + problem.Printable(name, most) + "' was sent"
 	}
 	return nil, wrong
 }
@@ -176,6 +208,8 @@ func touches(specs []jobs.Spec) func(i int) joblist.Touch {
 func (sub *submission) bindItem(i int) {
 	item, spec := &sub.list.Items[i], &sub.specs[i]
 	spec.Line, spec.ID, spec.IfMatch, spec.After = item.Line, item.ID, item.IfMatch, item.After
+	spec.Kept = item.Kept
+	maps.DeleteFunc(spec.Kept, func(at int, _ string) bool { return sub.s.isSecret(sub.list.Header[at]) })
 	op := sub.common
 	if item.Operation != "" {
 		var wrong string
@@ -288,7 +322,7 @@ func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation)
 			spec.Parameters[p.Name] = value
 			continue
 		}
-		if !sub.s.Limits.Secrets {
+		if !sub.s.Lists.Secrets {
 			sub.problem(i, p.Name, "is a secret, which lists must not hold here (jobs.secrets: refuse). "+
 				"Leave it out, so that a password is generated, and send ResultKey")
 			continue
@@ -313,7 +347,9 @@ func (sub *submission) submission() jobs.Submission {
 	}
 	job.NotBefore = b.Moment(ops.JobNotBefore)
 	job.ResultKey, _ = base64.StdEncoding.DecodeString(b.Text(ops.JobResultKey)) // its kind has checked it
-	job.List = jobs.List{Format: string(sub.list.Format), BOM: sub.list.BOM, Header: sub.list.Header}
+	job.List = jobs.List{
+		Format: string(sub.list.Format), BOM: sub.list.BOM, Header: sub.list.Header, Columns: sub.list.Columns,
+	}
 	if sub.list.Separator != 0 {
 		job.List.Separator = string(sub.list.Separator)
 	}
@@ -382,7 +418,11 @@ func (s *Service) add(ctx context.Context, a call.Accepted, submission jobs.Subm
 	if err != nil {
 		return call.Answer{}, notAdded(err)
 	}
-	output := fmt.Sprintf("The job '%s' was submitted: %d items.", job.ID, job.Total)
+	items := "items"
+	if job.Total == 1 {
+		items = "item"
+	}
+	output := fmt.Sprintf("The job '%s' was submitted: %d %s.", job.ID, job.Total, items)
 	if job.State == jobstate.Rejected {
 		output = fmt.Sprintf("The job '%s' was rejected, and nothing was run: see problems for what is wrong with "+
 			"the list, %d in all.", job.ID, len(job.Problems)+job.MoreProblems)

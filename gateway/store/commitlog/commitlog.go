@@ -23,6 +23,8 @@ type Log struct {
 	Path string
 	Open func(path string) (File, error) // opens or creates the file; nil means [Open]
 
+	AfterSync func() // called after a text was synced; nil means nothing
+
 	file  File  // nil if it is not open
 	end   int64 // end of the last text
 	doubt bool  // whether the bytes after end may be a text that failed
@@ -116,7 +118,9 @@ func (l *Log) Append(text []byte) error {
 	encoded := encode(text)
 	_, err := l.file.WriteAt(encoded, l.end)
 	if err == nil {
-		err = l.file.Sync()
+		if err = l.file.Sync(); l.AfterSync != nil {
+			l.AfterSync()
+		}
 	}
 	switch {
 	case err == nil:

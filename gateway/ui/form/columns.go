@@ -13,7 +13,8 @@ type Sheet struct {
 	text      []byte
 	begin     int // offset of the first row
 	separator byte
-	heads     int // number of the row with the column names; -1 if there is none
+	heads     int  // number of the first row that is not blank; -1 if there is none
+	data      bool // that row is data already; otherwise it has the names of the columns
 }
 
 // Column is a column of a list.
@@ -56,8 +57,40 @@ func ReadSheet(list []byte) Sheet {
 	return s
 }
 
-// separatorIn returns the separator of a list's cells. It is the one in the sep= line or, if there is no such
-// line, the most frequent one in the first row that is not blank.
+// WithoutNames returns the list with its first row as data.
+func (s Sheet) WithoutNames() Sheet {
+	s.data = true
+	return s
+}
+
+// leastMatch is the length of a name from which on a similar field shows that it is a name. The letters of a
+// shorter text are in the name of some field anyway.
+const leastMatch = 4
+
+// Named reports whether the first row probably has the names of the columns, because one of them is known.
+func (f *Form) Named(s Sheet) bool {
+	return slices.ContainsFunc(f.Columns(s), func(c Column) bool {
+		return c.Own || c.Sure || c.Secret || c.Field != "" && len(simple(c.Called)) >= leastMatch
+	})
+}
+
+// Operations returns the names in the column for operations, by row. It is empty if there is no such column.
+func (s Sheet) Operations() map[int]string {
+	at, all := -1, map[int]string{}
+	s.each(func(row, column int, cell []byte) {
+		switch text := plainCell(cell); {
+		case s.data:
+		case row == s.heads && simple(text) == "operation":
+			at = column
+		case row > s.heads && column == at && text != "":
+			all[row] = text
+		}
+	})
+	return all
+}
+
+// separatorIn returns the separator of a list's cells: the one in its sep= line, or else the most frequent
+// one in the first row that is not blank.
 func separatorIn(list []byte, begin int) byte {
 	if begin > 0 {
 		if at := bytes.IndexByte(list, '=') + 1; at < begin && strings.IndexByte(";,\t", list[at]) >= 0 {
@@ -69,9 +102,17 @@ func separatorIn(list []byte, begin int) byte {
 		if len(bytes.Trim(line, " \r\n;,\t")) == 0 {
 			continue
 		}
+		counts, quoted := map[byte]int{}, false
+		for _, c := range line {
+			if c == '"' {
+				quoted = !quoted
+			} else if !quoted {
+				counts[c]++
+			}
+		}
 		for _, c := range []byte(";\t,") {
-			if n := bytes.Count(line, []byte{c}); n > most {
-				best, most = c, n
+			if counts[c] > most {
+				best, most = c, counts[c]
 			}
 		}
 		break
@@ -112,30 +153,34 @@ func plainCell(cell []byte) string {
 }
 
 // Columns returns the columns of a list of calls of the form's operation, each with the parameter that it may
-// contain. It suggests no parameter twice.
+// contain. It suggests no parameter twice. Without names of columns, what looks like a password may be one.
 func (f *Form) Columns(s Sheet) (all []Column) {
 	s.each(func(row, column int, cell []byte) {
 		switch {
-		case row == s.heads:
+		case row == s.heads && !s.data:
 			all = append(all, f.columnOf(plainCell(cell)))
-		case row > s.heads && s.heads >= 0 && column < len(all) && len(all[column].Values) < samples:
+			return
+		case row == s.heads:
+			all = append(all, Column{})
+		}
+		if row >= s.heads && s.heads >= 0 && column < len(all) && len(all[column].Values) < samples {
 			if text := plainCell(cell); text != "" {
 				all[column].Values = append(all[column].Values, text)
 			}
 		}
 	})
+	for len(all) > 0 && all[len(all)-1].Called == "" && all[len(all)-1].Values == nil {
+		all = all[:len(all)-1] // trailing separators
+	}
 	for i := range all {
 		if field := f.Field(all[i].Field); all[i].Sure && field != nil {
 			all[i].Secret = field.Control == Secret // such as PasswordNeverExpired, which is none
 		} else {
-			all[i].Secret = soundsSecret(all[i].Called)
+			all[i].Secret = soundsSecret(all[i].Called) || s.data && slices.ContainsFunc(all[i].Values, looksSecret)
 		}
 		if all[i].Secret {
 			all[i].Values = nil
 		}
-	}
-	for len(all) > 0 && all[len(all)-1].Called == "" && all[len(all)-1].Values == nil {
-		all = all[:len(all)-1] // trailing separators
 	}
 	for _, sure := range []bool{true, false} {
 		for i := range all {
@@ -151,8 +196,20 @@ func (f *Form) Columns(s Sheet) (all []Column) {
 	return all
 }
 
-// secretWords are words in the names of columns that contain secrets. secretNames are whole names of such
-// columns.
+// looksSecret reports whether a text looks like a password: one word with three kinds of characters.
+func looksSecret(text string) bool {
+	kinds := 0
+	for _, is := range []func(rune) bool{unicode.IsUpper, unicode.IsLower, unicode.IsDigit, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}} {
+		if strings.ContainsFunc(text, is) {
+			kinds++
+		}
+	}
+	return kinds > 2 && !strings.ContainsFunc(text, unicode.IsSpace)
+}
+
+// secretWords are words in the names of columns that contain secrets; the last ones only as the whole name.
 var secretWords, secretNames = []string{
 	"password", "passwort", "kennwort", "passphrase", "passcode", "pwd", "secret", "geheim",
 }, []string{"pass", "pw", "pin"}
@@ -225,45 +282,18 @@ func simple(name string) string {
 
 // Cell is a cell of a list, without its quotes.
 type Cell struct {
+	Row          int // as in [Sheet.Operations]
 	Line, Column int // line in the file, from 1; column of the list, from 0
 	Text         string
 }
 
-// Changed is like [Sheet.Renamed], but also replaces each cell of a named column with the result of change.
-func (s Sheet) Changed(names []string, change func(Cell) string) []byte {
-	line, last := 1+bytes.Count(s.text[:s.begin], []byte{'\n'}), 0
-	passed := 0 // line breaks in the cells of the row
-	return s.renamed(names, func(row, column int, cell []byte) []byte {
-		for ; last < row; last++ {
-			line, passed = line+1+passed, 0
-		}
-		passed += bytes.Count(cell, []byte{'\n'})
-		if row <= s.heads || column >= len(names) || names[column] == "" {
-			return cell
-		}
-		text := plainCell(bytes.TrimSuffix(cell, []byte("\r")))
-		changed := change(Cell{Line: line, Column: column, Text: text})
-		if changed == text {
-			return cell
-		}
-		quoted := []byte(`"` + strings.ReplaceAll(changed, `"`, `""`) + `"`)
-		if bytes.HasSuffix(cell, []byte("\r")) {
-			quoted = append(quoted, '\r')
-		}
-		return quoted
-	})
-}
-
-// Renamed returns the list with other column names. A column with an empty name is emptied. Lines and columns
-// keep their numbers.
-func (s Sheet) Renamed(names []string) []byte {
-	return s.renamed(names, func(_, _ int, cell []byte) []byte { return cell })
-}
-
-func (s Sheet) renamed(names []string, changed func(row, column int, cell []byte) []byte) []byte {
+// Changed returns the list with each cell replaced by the result of change, except the names of the columns.
+// Lines and columns keep their numbers.
+func (s Sheet) Changed(change func(Cell) string) []byte {
 	var out bytes.Buffer
 	out.Write(s.text[:s.begin])
-	last := 0
+	line, last := 1+bytes.Count(s.text[:s.begin], []byte{'\n'}), 0
+	passed := 0 // line breaks in the cells of the row
 	s.each(func(row, column int, cell []byte) {
 		switch {
 		case column > 0:
@@ -271,44 +301,29 @@ func (s Sheet) renamed(names []string, changed func(row, column int, cell []byte
 		case row > last:
 			out.WriteByte('\n')
 		}
-		last = row
-		cell = changed(row, column, cell)
-		switch {
-		case column >= len(names) || row < s.heads:
-			out.Write(cell)
-		case row == s.heads:
-			out.WriteString(s.quoted(names[column]))
-			if bytes.HasSuffix(cell, []byte("\r")) {
-				out.WriteByte('\r')
-			}
-		case names[column] == "":
-			out.Write(emptied(cell))
-		default:
-			out.Write(cell)
+		for ; last < row; last++ {
+			line, passed = line+1+passed, 0
 		}
+		passed += bytes.Count(cell, []byte{'\n'})
+		if text := plainCell(cell); row > s.heads || s.data && row == s.heads {
+			if changed := change(Cell{row, line, column, text}); changed != text {
+				cell = written(changed, cell)
+			}
+		}
+		out.Write(cell)
 	})
 	return out.Bytes()
 }
 
-// quoted returns a text as a cell, in quotes if necessary.
-func (s Sheet) quoted(text string) string {
-	if !strings.ContainsAny(text, "\"\r\n"+string(s.separator)) {
-		return text
+// written returns a text as a cell that has as many line breaks as an earlier one.
+func written(text string, before []byte) []byte {
+	cell := []byte(`"` + strings.ReplaceAll(text, `"`, `""`))
+	lines := bytes.Count(before, []byte{'\n'}) - bytes.Count(cell, []byte{'\n'})
+	cell = append(append(cell, bytes.Repeat([]byte{'\n'}, max(lines, 0))...), '"')
+	if bytes.HasSuffix(before, []byte("\r")) {
+		cell = append(cell, '\r')
 	}
-	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
-}
-
-// emptied returns a cell without its value, but with its line breaks.
-func emptied(cell []byte) []byte {
-	lines := bytes.Count(cell, []byte{'\n'})
-	var left []byte
-	if lines > 0 {
-		left = append(append([]byte{'"'}, bytes.Repeat([]byte{'\n'}, lines)...), '"')
-	}
-	if bytes.HasSuffix(cell, []byte("\r")) {
-		left = append(left, '\r')
-	}
-	return left
+	return cell
 }
 
 // fromLatin converts a text from Latin-1 to UTF-8.

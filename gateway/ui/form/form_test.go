@@ -86,23 +86,28 @@ func TestWhatIsNotTypedIsNotSent(t *testing.T) {
 	assert.Equal(t, ops.Given{"Username": "lweber", "JobTitle": "Painter", "Company": ""}, given)
 }
 
-// TestColumnsOfAList: columns are found by name or label, in each language and with each separator, even in
-// Latin-1. Fields with similar names are suggested. Unknown columns are emptied, and all rows and columns
-// keep their numbers.
+// TestColumnsOfAList: columns are found by their names in either language, in any case, in any separator and
+// in Latin-1. Similar names are suggested. No row or column moves when cells are changed.
 func TestColumnsOfAList(t *testing.T) {
 	f := Of("user.update")
-	for list, want := range map[string]string{
-		"Person,Phone\r\na,b\r\n":                                       "Username,OfficePhone\r\na,b\r\n",
-		"\ufeffanmeldename;Telefon;BÜRO\na;b;c\n":                       "Username;OfficePhone;Office\na;b;c\n",
-		"sep=;\n\"Logon name\";officephone\na;b":                        "sep=;\nUsername;OfficePhone\na;b",
-		"Person\tB\xfcro\na\tM\xfcnchen\n":                              "Username\tOffice\na\tMünchen\n",
-		"Person\rA;B\r":                                                 "Username\nA;B\n",
-		"User name,Nonsense,=HYPERLINK()\na,b,\"c\"\n":                  "Username,,\na,,\n",
-		"\n,,\nId,Person,Text,City\n1,a,\"x\ny,\"\"z\"\"\",b\r\n2,c,,d": "\n,,\nId,Username,,City\n1,a,\"\n\",b\r\n2,c,,d",
-		"Person,Person\na,b\n":                                          "Username,\na,\n",
-		"Person,Tel. office phone no.,City\na,b,=1+1\n":                 "Username,OfficePhone,City\na,b,=1+1\n",
-		"\"I;d\";Person\n1;a\n":                                         "\"I;d\";Username\n1;a\n",
-		"":                                                              "",
+	for list, want := range map[string][2]string{
+		"Person,Phone\r\na,b\r\n":                 {"Username,OfficePhone", "Person,Phone\r\n\"A\",b\r\n"},
+		"\ufeffanmeldename;Telefon;BÜRO\na;b;c\n": {"Username,OfficePhone,Office", "anmeldename;Telefon;BÜRO\n\"A\";b;c\n"},
+		"sep=;\n\"Logon name\";officephone\na;b":  {"Username,OfficePhone", "sep=;\n\"Logon name\";officephone\n\"A\";b"},
+		"Person\tB\xfcro\na\tM\xfcnchen\n":        {"Username,Office", "Person\tBüro\n\"A\"\tMünchen\n"},
+		"Person\rA;B\r":                           {"Username", "Person\nA;B\n"},
+		"User name,Nonsense,=HYPERLINK()\na,b,\"c\"\n": {
+			"Username,,", "User name,Nonsense,=HYPERLINK()\n\"A\",b,\"c\"\n",
+		},
+		"\n,,\nId,Person,Text,City\n1,a,\"x\ny,\"\"z\"\"\",b\r\n2,\"a\n\",,d": {
+			"Id,Username,,City", "\n,,\nId,Person,Text,City\n1,\"A\",\"x\ny,\"\"z\"\"\",b\r\n2,\"A\n\",,d",
+		},
+		"Person,Person\na,b\n": {"Username,", "Person,Person\n\"A\",b\n"},
+		"Person,Tel. office phone no.,City\na,b,=1+1\n": {
+			"Username,OfficePhone,City", "Person,Tel. office phone no.,City\n\"A\",b,=1+1\n",
+		},
+		"\"I;d\";Person\n1;a\n": {"I;d,Username", "\"I;d\";Person\n1;\"A\"\n"},
+		"":                      {"", ""},
 	} {
 		sheet := ReadSheet([]byte(list))
 		var names []string
@@ -112,7 +117,14 @@ func TestColumnsOfAList(t *testing.T) {
 			}
 			names = append(names, c.Field)
 		}
-		assert.Equal(t, want, string(sheet.Renamed(names)), "%q", list)
+		changed := sheet.Changed(func(at Cell) string {
+			if at.Text == "a" {
+				return "A"
+			}
+			return at.Text
+		})
+		assert.Equal(t, want[0], strings.Join(names, ","), "%q", list)
+		assert.Equal(t, want[1], string(changed), "%q", list)
 	}
 	all := f.Columns(ReadSheet([]byte("Person,Nonsense,Town\n\"a, b\",\"say \"\"x\"\"\",\nc,d,e\nf,g,h\n")))
 	require.Len(t, all, 3)

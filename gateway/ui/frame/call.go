@@ -10,6 +10,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/readiness"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
 )
@@ -21,17 +22,9 @@ type API interface {
 	Call(ctx context.Context, operation string, c call.Call) (call.Answer, error)
 	// Readiness returns the checks of the gateway, and reports whether it can serve requests. Checks contain
 	// reasons only if the caller has ops:read. A nil caller is not signed in.
-	Readiness(ctx context.Context, caller *identity.Principal) (checks []Check, ready bool)
+	Readiness(ctx context.Context, caller *identity.Principal) (checks []readiness.Check, ready bool)
 	// Proved records that a request came from a person who is signed in.
 	Proved(r *http.Request)
-}
-
-// Check is the state of a part of the gateway.
-type Check struct {
-	Name     string
-	OK       bool
-	Degraded bool   // works, but needs attention
-	Reason   string // also empty if the caller may not see it
 }
 
 // Visit is a request of a person who is signed in.

@@ -199,6 +199,7 @@ func (n Note) Class() string {
 
 // Empty is the message that a page has no data. It is used only if the data could be read.
 type Empty struct {
+	Icon        string // empty: the icon of a search
 	Title, Text texts.Text
 	Examples    []Example
 	Links       []Link

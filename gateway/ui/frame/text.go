@@ -46,8 +46,17 @@ func InLine(text string) string {
 	}
 }
 
-// readAttributes contains the attributes that people read. Other attributes contain addresses or the values
-// of a form.
+// Seen returns a text without its invisible characters.
+func Seen(text string) string {
+	return strings.Map(func(r rune) rune {
+		if visible.Unseen(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// readAttributes are the attributes that people read. Others contain addresses or the values of a form.
 var readAttributes = []string{"data-l", "datetime", "title", "aria-label", "alt", "placeholder"}
 
 // attribute matches the start of a tag that ends within an attribute's value.

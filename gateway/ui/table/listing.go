@@ -4,7 +4,6 @@ package table
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/sheet"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
@@ -482,7 +482,9 @@ func backs(all []string) string {
 // nothingIn returns the message for a list without rows.
 func nothingIn(c *frame.Visit, a Asked) *frame.Empty {
 	if a.text == "" && len(a.Chips) == 0 && a.View.ID == "" && a.Object == "" {
-		return &frame.Empty{Text: texts.Of("list.none")}
+		return &frame.Empty{
+			Icon: a.List.Icon, Title: texts.Of("list.none." + a.List.Path), Text: texts.Of("list.soon." + a.List.Path),
+		}
 	}
 	nothing := &frame.Empty{
 		Title: texts.Of("list.noMatch"), Links: []frame.Link{
@@ -500,15 +502,7 @@ func nothingIn(c *frame.Visit, a Asked) *frame.Empty {
 	return nothing
 }
 
-// Defused returns a text as a CSV cell that spreadsheets do not interpret as a formula.
-func Defused(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
-}
-
-// mostInFile is the maximum number of rows in the file of a paged list.
+// mostInFile limits the rows in the file of a paged list.
 const mostInFile = 10_000
 
 // writeCSV sends the whole list as a CSV file with the columns of the page.
@@ -532,25 +526,24 @@ func writeCSV(c *frame.Visit, a Asked) {
 	cut := found.Next != ""
 	var file bytes.Buffer
 	file.WriteString("\ufeff") // marks the file as UTF-8 for spreadsheets
-	out := csv.NewWriter(&file)
-	out.UseCRLF = true
+	out := sheet.NewWriter(&file, ',')
 	var line []string
 	for _, col := range a.List.Columns {
-		line = append(line, Defused(texts.Of("column."+col.Name).In(lang)))
+		line = append(line, texts.Of("column."+col.Name).In(lang))
 	}
-	_ = out.Write(line) // cannot fail: it writes to memory
+	_ = out.WriteDefused(line) // cannot fail: it writes to memory
 	for _, r := range a.Sorted(a.found(c, rows)) {
 		line = line[:0]
 		for _, col := range a.List.Columns {
-			line = append(line, Defused(col.Cell(r).plain(lang)))
+			line = append(line, col.Cell(r).plain(lang))
 		}
-		_ = out.Write(line)
+		_ = out.WriteDefused(line)
 	}
 	if cut { // a file that ends early must not look complete
 		end := texts.Of("list.fileCut", "n", len(rows)).In(lang)
-		_ = out.Write(append([]string{end}, make([]string, max(len(a.List.Columns)-1, 0))...))
+		_ = out.WriteDefused(append([]string{end}, make([]string, max(len(a.List.Columns)-1, 0))...))
 	}
-	out.Flush()
+	_ = out.Flush()
 	c.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	c.W.Header().Set("Content-Disposition", `attachment; filename="`+a.List.Path+`.csv"`)
 	_, _ = c.W.Write(file.Bytes()) // fails only if the browser has disconnected

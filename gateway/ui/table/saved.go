@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"adgateway/gateway/schema"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/texts"
 )
@@ -106,7 +106,7 @@ func (s saved) wrongName(list, name string) string {
 		return "saved.missing"
 	case utf8.RuneCountInString(name) > mostNamed:
 		return "saved.long"
-	case !utf8.ValidString(name), strings.ContainsFunc(name, unicode.IsControl), frame.InLine(name) != name:
+	case unseen(name):
 		return "saved.letters"
 	case slices.ContainsFunc(s.Filters, same):
 		return "saved.twice"
@@ -114,6 +114,12 @@ func (s saved) wrongName(list, name string) string {
 		return "saved.many"
 	}
 	return ""
+}
+
+// unseen reports whether a name has characters that people do not see.
+func unseen(name string) bool {
+	_, problem := schema.Label.Decode(name)
+	return problem != nil
 }
 
 // SaveFilter saves the current filter of a list.

@@ -44,8 +44,8 @@ var gateway = table{
 	"jobs.file":        {"File: a spreadsheet saved as CSV", "Datei: eine Tabelle als CSV"},
 	"jobs.go":          {"Upload", "Hochladen"},
 	"jobs.help": {
-		"The first row has the names of the columns.",
-		"Die erste Zeile hat die Namen der Spalten.",
+		"The first row may have the names of the columns.",
+		"Die erste Zeile kann die Namen der Spalten haben.",
 	},
 	"jobs.lead": {
 		"Upload a list of changes and run it as one job.",

@@ -157,6 +157,7 @@ var home = table{
 	"right.verb.delete":      {"remove", "löschen"},
 	"right.verb.acme":        {"certificates", "Zertifikate"},
 	"right.verb.password":    {"reset passwords", "Kennwörter zurücksetzen"},
+	"right.verb.lockouts":    {"see lockouts", "Sperrungen sehen"},
 	"right.verb.delete-tree": {"remove with all below", "mit allem darunter löschen"},
 	"right.verb.bulk-delete": {"remove many", "viele löschen"},
 	"right.verb.restore":     {"restore", "wiederherstellen"},

@@ -51,9 +51,46 @@ var lists = table{
 	"list.within":    {"{what} in {object}", "{what} in {object}"},
 	"list.rest":      {"All", "Alle"},
 	"list.none":      {"There is nothing here yet.", "Hier gibt es noch nichts."},
-	"list.noMatch":   {"Nothing matches.", "Nichts passt."},
-	"list.clear":     {"Show all", "Alle zeigen"},
-	"list.page":      {"{n} on this page", "{n} auf dieser Seite"},
+
+	"list.none.people":    {"No people", "Keine Personen"},
+	"list.none.groups":    {"No groups", "Keine Gruppen"},
+	"list.none.computers": {"No computers", "Keine Computer"},
+	"list.none.bin":       {"The Recycle Bin is empty", "Der Papierkorb ist leer"},
+	"list.none.zones":     {"No zones", "Keine Zonen"},
+	"list.none.records":   {"No records", "Keine Einträge"},
+	"list.none.changes":   {"No changes yet", "Noch keine Änderungen"},
+	"list.none.jobs":      {"No lists yet", "Noch keine Listen"},
+
+	"list.soon.people": {
+		"People whom your role may see appear here.", "Hier stehen die Personen, die Ihre Rolle sehen darf.",
+	},
+	"list.soon.groups": {
+		"Groups that your role may see appear here.", "Hier stehen die Gruppen, die Ihre Rolle sehen darf.",
+	},
+	"list.soon.computers": {
+		"Computers that your role may see appear here.", "Hier stehen die Computer, die Ihre Rolle sehen darf.",
+	},
+	"list.soon.bin": {
+		"Deleted people, groups, computers and units appear here, and can be restored for a while.",
+		"Gelöschte Personen, Gruppen, Computer und Einheiten stehen hier und lassen sich eine Zeit lang wiederherstellen.",
+	},
+	"list.soon.zones": {
+		"Zones that your role may see appear here.", "Hier stehen die Zonen, die Ihre Rolle sehen darf.",
+	},
+	"list.soon.records": {
+		"Records of this zone appear here.", "Hier stehen die Einträge dieser Zone.",
+	},
+	"list.soon.changes": {
+		"Each change appears here with who made it, before and after, and can be undone.",
+		"Jede Änderung steht hier mit Urheber, vorher und nachher, und lässt sich rückgängig machen.",
+	},
+	"list.soon.jobs": {
+		"Upload a list above. It is checked before anything is changed.",
+		"Laden Sie oben eine Liste hoch. Sie wird geprüft, bevor sich etwas ändert.",
+	},
+	"list.noMatch": {"Nothing matches.", "Nichts passt."},
+	"list.clear":   {"Show all", "Alle zeigen"},
+	"list.page":    {"{n} on this page", "{n} auf dieser Seite"},
 	"list.more": {
 		"The list is long: pages are sorted by themselves.",
 		"Die Liste ist lang: Jede Seite ist für sich sortiert.",

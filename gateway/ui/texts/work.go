@@ -101,7 +101,16 @@ var work = table{
 		"{what}, for each row of the list. Choose the field of each column.",
 		"{what}, für jede Zeile der Liste. Wählen Sie zu jeder Spalte das Feld.",
 	},
-	"sheet.left":     {"Left out: {columns}.", "Weggelassen: {columns}."},
+	"sheet.left":   {"Not used: {columns}.", "Nicht verwendet: {columns}."},
+	"sheet.names":  {"Names to correct", "Namen berichtigen"},
+	"sheet.first":  {"The first row has", "Die erste Zeile enthält"},
+	"sheet.header": {"The names of the columns", "Die Namen der Spalten"},
+	"sheet.data":   {"Data already", "Schon Daten"},
+	"sheet.edit":   {"Edit the list", "Liste bearbeiten"},
+	"sheet.items": {
+		"{what}. These names were not found, or there are several objects of that name.",
+		"{what}. Diese Namen wurden nicht gefunden, oder es gibt mehrere Objekte mit dem Namen.",
+	},
 	"sheet.called":   {"In the file", "In der Datei"},
 	"sheet.values":   {"First values", "Erste Werte"},
 	"sheet.secret":   {"Not shown: they may be passwords", "Nicht angezeigt: Es können Kennwörter sein"},
@@ -109,7 +118,7 @@ var work = table{
 	"sheet.for":      {"Field of the column {column}", "Feld der Spalte {column}"},
 	"sheet.out":      {"Leave out", "Weglassen"},
 	"sheet.own":      {"Belongs to the list", "Gehört zur Liste"},
-	"sheet.nameless": {"Column {n}, without a name", "Spalte {n}, ohne Namen"},
+	"sheet.nameless": {"Column {n}", "Spalte {n}"},
 	"sheet.go":       {"Check the list", "Liste prüfen"},
 	"sheet.wrong":    {"Some columns are not right yet.", "Einige Spalten stimmen noch nicht."},
 	"sheet.missing": {
@@ -120,9 +129,8 @@ var work = table{
 		"Column {n} is “{field}” already.", "Spalte {n} ist schon „{field}“.",
 	},
 	"sheet.again": {
-		"Nothing was changed. Correct the file and upload it again, or leave the column out.",
-		"Nichts wurde geändert. Berichtigen Sie die Datei und laden Sie sie noch einmal hoch, " +
-			"oder lassen Sie die Spalte weg.",
+		"Nothing was changed. Correct the list and send it again.",
+		"Nichts wurde geändert. Berichtigen Sie die Liste und senden Sie sie noch einmal.",
 	},
 	"sheet.lookups": {
 		"More than {most} names of this list have to be looked up. Write logon names.",

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/sheet"
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
@@ -30,36 +31,79 @@ func (p cellProblem) Said() texts.Text { return texts.Each(p.Text) }
 // Called returns the label of the field.
 func (p cellProblem) Called() texts.Text { return texts.Each(p.Label) }
 
-// resolvedCells returns a list in which names of objects are replaced with names that the API accepts, or the
-// mistakes in the cells. fields contains the field of each column.
-func resolvedCells(c *frame.Visit, f *form.Form, sheet form.Sheet, fields []string) ([]byte, []cellProblem) {
-	known := map[[2]string]string{}
-	wrong := map[[2]string]*form.Words{}
-	var problems []cellProblem
-	lookups := 0
-	list := sheet.Changed(fields, func(cell form.Cell) string {
-		field := f.Field(fields[cell.Column])
-		if field == nil || field.Pick == "" || plainName(field.Pick, cell.Text) {
-			return cell.Text
-		}
-		var all []string
-		for _, name := range namesInCell(field, cell.Text) {
-			key := [2]string{string(field.Pick), strings.ToLower(name)}
-			if _, asked := known[key]; !asked && wrong[key] == nil {
-				if lookups++; lookups > mostLookups {
-					wrong[key] = wordsOfPick(c, "sheet.lookups", "most", mostLookups)
-				} else {
-					known[key], wrong[key] = shortName(c, field.Pick, name)
-				}
+// resolver replaces the names of objects in the cells of a list with names that the API knows, and collects
+// the mistakes.
+type resolver struct {
+	c        *frame.Visit
+	known    map[[2]string]string
+	wrong    map[[2]string]*form.Words
+	lookups  int
+	problems []cellProblem
+}
+
+func newResolver(c *frame.Visit) *resolver {
+	return &resolver{c: c, known: map[[2]string]string{}, wrong: map[[2]string]*form.Words{}}
+}
+
+// text returns the text of a cell in the form for the API. Column counts from 1; it is 0 if there are none.
+func (r *resolver) text(field *form.Field, line, column int, text string) string {
+	if field == nil || field.Pick == "" || plainName(field.Pick, text) {
+		return text
+	}
+	var all []string
+	for _, name := range namesInCell(field, text) {
+		key := [2]string{string(field.Pick), strings.ToLower(name)}
+		if _, asked := r.known[key]; !asked && r.wrong[key] == nil {
+			if r.lookups++; r.lookups > mostLookups {
+				r.wrong[key] = wordsOfPick(r.c, "sheet.lookups", "most", mostLookups)
+			} else {
+				r.known[key], r.wrong[key] = shortName(r.c, field.Pick, name)
 			}
-			if wrong[key] != nil && len(problems) < mostProblems {
-				problems = append(problems, cellProblem{cell.Line, cell.Column + 1, field.Label, *wrong[key]})
-			}
-			all = append(all, known[key])
 		}
-		return strings.Join(all, ", ")
+		if r.wrong[key] != nil && len(r.problems) < mostProblems {
+			r.problems = append(r.problems, cellProblem{line, column, field.Label, *r.wrong[key]})
+		}
+		all = append(all, r.known[key])
+	}
+	return strings.Join(all, ", ")
+}
+
+// fieldIn returns the field of a row, which may name an operation of its own.
+func fieldIn(forms form.Forms, row int, name string) *form.Field {
+	if f := forms.Of(row); f != nil && name != "" {
+		return f.Field(name)
+	}
+	return nil
+}
+
+// resolvedSheet returns a list as the API takes it, with the mistakes in its cells. Fields has the field of
+// each column. The cells of a column that is left out stay if its name shows that they are no secrets.
+func resolvedSheet(
+	c *frame.Visit, forms form.Forms, uploaded form.Sheet, columns []form.Column, fields []string,
+) (list []byte, problems []cellProblem) {
+	r := newResolver(c)
+	list = uploaded.Changed(func(at form.Cell) string {
+		switch {
+		case at.Column >= len(fields):
+			return at.Text
+		case fields[at.Column] != "":
+			field := fieldIn(forms, at.Row, fields[at.Column])
+			return r.text(field, at.Line, at.Column+1, sheet.Undefused(at.Text))
+		case columns[at.Column].Secret, columns[at.Column].Called == "":
+			return ""
+		}
+		return at.Text
 	})
-	return list, problems
+	return list, r.problems
+}
+
+// resolvedItems is [resolvedSheet] for a list in JSON.
+func resolvedItems(c *frame.Visit, forms form.Forms, list []byte, items []form.Item) ([]byte, []cellProblem) {
+	r := newResolver(c)
+	list = form.ChangedItems(list, items, func(name string, at form.Cell) string {
+		return r.text(fieldIn(forms, at.Row, name), at.Line, 0, at.Text)
+	})
+	return list, r.problems
 }
 
 // namesInCell returns the names in a cell. If the field accepts several names, they are separated by commas

@@ -21,16 +21,79 @@ import (
 // If the columns of a list are not all known, the list is kept with the session, and a page asks for the
 // field of each column.
 
-// sheetPath is the path of the page that asks for the columns of a list.
-const sheetPath = "lists"
+// sheetPath is the path of the page that asks for the columns of a list. The page of lists shows the form of
+// a stored list again if its address has the list in the part sheetPart.
+const sheetPath, sheetPart = "lists", "list"
 
-// keptSheet is a list whose columns must still be chosen.
+// keptSheet is a list that the person must still correct, or tell the columns of.
 type keptSheet struct {
-	Name, Operation, Mode, Once, File string
+	Name, Operation, Mode, Once, File, Media string
 	// Text is compressed and encrypted with the session cookie, because it may contain passwords.
-	Text   []byte
-	Fields []string // chosen fields; nil if none were chosen yet
-	Cells  []cellProblem
+	Text     []byte
+	FirstRow string   // what the first row has, as the API calls it; empty for lists in JSON
+	Fields   []string // chosen fields; nil if none were chosen yet
+	Cells    []cellProblem
+}
+
+// sheetOf reads the list as CSV. If nobody has said yet what its first row has, it is guessed from the names.
+func (k *keptSheet) sheetOf(document []byte) (form.Sheet, form.Forms) {
+	sheet := form.ReadSheet(document)
+	forms := form.FormsOf(k.Operation, sheet.Operations())
+	if k.FirstRow == "" {
+		k.FirstRow = ops.RowOfNames
+		if forms.All != nil && !forms.All.Named(sheet) {
+			k.FirstRow = ops.RowOfData
+		}
+	}
+	if k.FirstRow == ops.RowOfData {
+		sheet = sheet.WithoutNames()
+		forms = form.FormsOf(k.Operation, nil)
+	}
+	return sheet, forms
+}
+
+// itemsOf reads the list as JSON.
+func (k *keptSheet) itemsOf(document []byte) ([]form.Item, form.Forms) {
+	items := form.ReadItems(document, k.Media == ops.MediaNDJSON)
+	return items, form.FormsOf(k.Operation, form.Operations(items))
+}
+
+// ready returns the list as it is submitted. It reports whether it can be submitted, because all columns are
+// known and no cell has a mistake. Mistakes in cells are kept.
+func (k *keptSheet) ready(c *frame.Visit, document []byte) (sent []byte, ok bool) {
+	if k.Cells = nil; k.Media != ops.MediaCSV {
+		items, forms := k.itemsOf(document)
+		document, k.Cells = resolvedItems(c, forms, document, items)
+		return document, len(k.Cells) == 0
+	}
+	sheet, forms := k.sheetOf(document)
+	if forms.All == nil {
+		return document, true
+	}
+	columns := forms.All.Columns(sheet)
+	switch {
+	case len(columns) == 0:
+		return document, true // the API says what is wrong
+	case k.Fields == nil && !known(c, forms.All, columns):
+		return nil, false
+	case k.Fields == nil:
+		k.Fields = fieldsOf(columns)
+	}
+	if len(k.Fields) != len(columns) || twice(k.Fields) || len(lacking(c, forms.All, k.Fields)) > 0 {
+		return nil, false
+	}
+	document, k.Cells = resolvedSheet(c, forms, sheet, columns, k.Fields)
+	return document, len(k.Cells) == 0
+}
+
+// twice reports whether a field was chosen for several columns.
+func twice(fields []string) bool {
+	for i, field := range fields {
+		if field != "" && slices.Contains(fields[:i], field) {
+			return true
+		}
+	}
+	return false
 }
 
 // known reports whether the names of all columns are known and no required column is missing.
@@ -59,7 +122,7 @@ func fieldsOf(columns []form.Column) (fields []string) {
 func lacking(c *frame.Visit, f *form.Form, fields []string) (all []*form.Field) {
 	for i := range f.Fields {
 		field := &f.Fields[i]
-		why := field.Name == ops.ReasonName && c.NeedsReason(f.Op.ID)
+		why := field.Name == ops.ReasonName && f.Op != nil && c.NeedsReason(f.Op.ID)
 		if (field.Required && field.Default == "" || why) && !slices.Contains(fields, field.Name) {
 			all = append(all, field)
 		}
@@ -82,9 +145,14 @@ func keepSheet(c *frame.Visit, kept keptSheet, document []byte) (page string, er
 
 var errNoSheet = errors.New("the list is no longer kept")
 
-// openSheet returns a stored list.
+// openSheet returns the stored list in the path.
 func openSheet(c *frame.Visit) (kept keptSheet, at signin.Version, document []byte, err error) {
-	at, err = c.Session.Kept(c.R.Context(), c.R.PathValue("id"), &kept)
+	return sheetAt(c, c.R.PathValue("id"))
+}
+
+// sheetAt returns a stored list.
+func sheetAt(c *frame.Visit, id string) (kept keptSheet, at signin.Version, document []byte, err error) {
+	at, err = c.Session.Kept(c.R.Context(), id, &kept)
 	if err == nil && (at == 0 || kept.Text == nil) {
 		err = errNoSheet
 	}
@@ -112,6 +180,7 @@ type SheetPage struct {
 	Cells        []cellProblem
 	Count        texts.Text
 	Wrong        bool
+	Named        bool // the first row has the names of the columns
 }
 
 // sheetColumn is a column on the page.
@@ -122,6 +191,11 @@ type sheetColumn struct {
 	Secret             bool // the values are not shown
 	Choices            []frame.Choice
 	Error              texts.Text
+}
+
+// Name returns the name of the column, or its number if it has none.
+func (c sheetColumn) Name() texts.Text {
+	return say.Or(texts.Raw(c.Called), texts.Of("sheet.nameless", "n", c.Number))
 }
 
 // Here returns the address of the column on its page.
@@ -144,16 +218,44 @@ func noSheet(c *frame.Visit) {
 }
 
 func showSheet(c *frame.Visit, kept keptSheet, document []byte, refused *frame.Answer) {
-	f := form.Of(kept.Operation)
-	if f == nil {
-		noSheet(c)
-		return
-	}
-	columns := f.Columns(form.ReadSheet(document))
+	id := c.R.PathValue("id")
 	body := SheetPage{
-		Action: say.Address(sheetPath, c.R.PathValue("id")), Back: say.Address("jobs"),
-		What: actionIn(f), Name: texts.Raw(kept.listName()),
+		Action: say.Address(sheetPath, id), Back: say.Address("jobs") + "?" + sheetPart + "=" + id,
+		What: texts.Of("job.several"), Name: texts.Raw(kept.listName()),
+		Cells: kept.Cells, Count: texts.Of("sheet.wrong"),
 	}
+	title := texts.Of("sheet.title")
+	if kept.Media == ops.MediaCSV {
+		sheet, forms := kept.sheetOf(document)
+		if forms.All == nil {
+			noSheet(c)
+			return
+		}
+		if forms.All.Op != nil {
+			body.What = actionIn(forms.All)
+		}
+		body.columns(c, kept, sheet, forms.All)
+	} else {
+		title = texts.Of("sheet.names")
+		if f := form.Of(kept.Operation); f != nil {
+			body.What = actionIn(f)
+		}
+	}
+	status := http.StatusOK
+	if body.Wrong || body.Cells != nil {
+		status = http.StatusUnprocessableEntity
+	}
+	shown := frame.Page{Title: title, Section: "jobs", Body: body}
+	if refused != nil {
+		shown.Alert, status = frame.AlertOf(refused), refused.Status
+	}
+	c.Page(status, "sheet", shown)
+}
+
+// columns adds the columns of the list to the page, and what is wrong with the chosen fields.
+func (p *SheetPage) columns(c *frame.Visit, kept keptSheet, sheet form.Sheet, f *form.Form) {
+	columns := f.Columns(sheet)
+	p.Named = kept.FirstRow == ops.RowOfNames
 	fields := fieldsOf(columns)
 	if len(kept.Fields) == len(fields) {
 		fields = kept.Fields
@@ -165,11 +267,9 @@ func showSheet(c *frame.Visit, kept keptSheet, document []byte, refused *frame.A
 		if shown.Secret = one.Secret || field != nil && field.Control == form.Secret; !shown.Secret {
 			shown.Values = strings.Join(one.Values, ", ")
 		}
-		if field != nil && slices.Index(fields, fields[i]) < i && kept.Fields != nil {
-			shown.Error = texts.Of(
-				"sheet.twice", "field", texts.Each(field.Label), "n", slices.Index(fields, fields[i])+1,
-			)
-			body.Wrong = true
+		if first := slices.Index(fields, fields[i]); field != nil && first < i && kept.Fields != nil {
+			shown.Error = texts.Of("sheet.twice", "field", texts.Each(field.Label), "n", first+1)
+			p.Wrong = true
 		}
 		for j := range f.Fields {
 			shown.Choices = append(shown.Choices, frame.Choice{
@@ -177,64 +277,38 @@ func showSheet(c *frame.Visit, kept keptSheet, document []byte, refused *frame.A
 			})
 		}
 		if fields[i] == "" {
-			left = append(left, say.Or(texts.Raw(one.Called), texts.Of("sheet.nameless", "n", i+1)))
+			left = append(left, shown.Name())
 		}
-		body.Columns = append(body.Columns, shown)
+		p.Columns = append(p.Columns, shown)
 	}
-	if len(left) > 0 {
-		body.Left = texts.List(left...)
+	if len(left) > 0 && len(left) < len(columns) {
+		p.Left = texts.List(left...)
 	}
 	for _, field := range lacking(c, f, fields) {
-		body.Problems = append(body.Problems, texts.Of("sheet.missing", "field", texts.Each(field.Label)))
+		p.Problems = append(p.Problems, texts.Of("sheet.missing", "field", texts.Each(field.Label)))
 	}
-	status := http.StatusOK
-	if body.Wrong = body.Wrong || kept.Fields != nil && len(body.Problems) > 0; body.Wrong {
-		status = http.StatusUnprocessableEntity
-	}
-	body.Count = texts.Of("sheet.wrong")
-	if body.Cells = kept.Cells; body.Cells != nil {
-		status = http.StatusUnprocessableEntity
-	}
-	shown := frame.Page{Title: texts.Of("sheet.title"), Section: "jobs", Body: body}
-	if refused != nil {
-		shown.Alert, status = frame.AlertOf(refused), refused.Status
-	}
-	c.Page(status, "sheet", shown)
+	p.Wrong = p.Wrong || kept.Fields != nil && len(p.Problems) > 0
 }
 
+// listName returns the name of the list's job: the typed one, or that of the file, of which invisible
+// characters are left out.
 func (k keptSheet) listName() string {
 	if k.Name != "" {
 		return k.Name
 	}
-	return k.File
+	return frame.Seen(k.File)
 }
 
 // SubmitSheet submits a list with the chosen columns.
 func SubmitSheet(c *frame.Visit) {
 	kept, at, document, err := openSheet(c)
-	f := form.Of(kept.Operation)
-	if err != nil || f == nil {
+	if err != nil {
 		noSheet(c)
 		return
 	}
-	sheet := form.ReadSheet(document)
-	kept.Fields = []string{}
-	twice := false
-	for i, one := range f.Columns(sheet) {
-		chosen := c.R.PostForm.Get(fmt.Sprint("c", i))
-		switch {
-		case one.Own:
-			chosen = one.Called
-		case f.Field(chosen) == nil:
-			chosen = ""
-		}
-		twice = twice || chosen != "" && slices.Contains(kept.Fields, chosen)
-		kept.Fields = append(kept.Fields, chosen)
-	}
-	if kept.Cells = nil; !twice && len(lacking(c, f, kept.Fields)) == 0 {
-		document, kept.Cells = resolvedCells(c, f, sheet, kept.Fields)
-	}
-	if twice || len(kept.Cells) > 0 || len(lacking(c, f, kept.Fields)) > 0 {
+	kept.choose(c, document)
+	sent, ok := kept.ready(c, document)
+	if !ok {
 		if err := c.Session.Keep(c.R.Context(), c.R.PathValue("id"), at, kept); err != nil {
 			showSheet(c, kept, document, nil) // this response at least keeps what was chosen
 			return
@@ -242,10 +316,41 @@ func SubmitSheet(c *frame.Visit) {
 		c.GoTo(say.Address(sheetPath, c.R.PathValue("id")))
 		return
 	}
-	a, job := submit(c, kept, document, mediaCSV)
+	a, job := submit(c, kept, sent)
 	if job == "" {
 		showSheet(c, kept, document, a)
 		return
 	}
 	c.GoTo(say.Address("jobs", job))
+}
+
+// choose takes the chosen fields from the form. If the person has only said what the first row has, the
+// fields are suggested again.
+func (k *keptSheet) choose(c *frame.Visit, document []byte) {
+	if k.Media != ops.MediaCSV {
+		return
+	}
+	given := c.R.PostForm
+	first := given.Get("first")
+	changed := (first == ops.RowOfNames || first == ops.RowOfData) && first != k.FirstRow
+	if changed {
+		k.FirstRow = first
+	}
+	sheet, forms := k.sheetOf(document)
+	if k.Fields = []string{}; forms.All == nil {
+		return
+	}
+	for i, one := range forms.All.Columns(sheet) {
+		chosen := given.Get(fmt.Sprint("c", i))
+		switch {
+		case one.Own:
+			chosen = one.Called
+		case forms.All.Field(chosen) == nil:
+			chosen = ""
+		}
+		k.Fields = append(k.Fields, chosen)
+	}
+	if changed && strings.Join(k.Fields, "") == "" {
+		k.Fields = nil
+	}
 }

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -14,9 +15,9 @@ import (
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
-	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/table"
@@ -48,11 +49,29 @@ var Lists = table.Listing{
 		{ID: "rejected", Values: stateIs(jobstate.Rejected)},
 	},
 	Above: func(c *frame.Visit) any {
-		if f := listFormOf(c, nil); f != nil {
+		if f := listFormOf(c, keptForm(c)); f != nil {
 			return f
 		}
 		return nil
 	},
+}
+
+// keptForm returns the form of the stored list in the address, or nil if there is none. A file must be chosen
+// again.
+func keptForm(c *frame.Visit) *listForm {
+	id := c.R.URL.Query().Get(sheetPart)
+	if id == "" {
+		return nil
+	}
+	kept, _, document, err := sheetAt(c, id)
+	if err != nil {
+		return nil
+	}
+	f := &listForm{Name: kept.Name, Operation: kept.Operation, Mode: kept.Mode}
+	if kept.File == "" {
+		f.List = string(document)
+	}
+	return f
 }
 
 // stateIs returns the parameters that select jobs in a state.
@@ -121,19 +140,20 @@ func (u uploaded) Read(context.Context) (call.Given, error) {
 	return call.Given{Values: map[string]any(u.values), Document: u.document, Media: u.media}, nil
 }
 
-// mediaCSV is the media type of CSV lists.
-const mediaCSV = "text/csv"
-
 // mediaOf returns the media type of a list, based on its file name or its content.
 func mediaOf(name string, document []byte) string {
-	text := strings.TrimSpace(string(document))
+	first, more, _ := bytes.Cut(bytes.TrimSpace(document), []byte("\n"))
+	lines := len(more) > 0 && json.Valid(first)
 	switch ending := strings.ToLower(filepath.Ext(name)); {
 	case ending == ".ndjson", ending == ".jsonl":
-		return "application/x-ndjson"
-	case ending == ".json", ending != ".csv" && strings.HasPrefix(text, "{"):
-		return "application/json" // may also be one item per line
+		return ops.MediaNDJSON
+	case ending == ".json", ending != ".csv" && bytes.HasPrefix(first, []byte("{")):
+		if lines {
+			return ops.MediaNDJSON
+		}
+		return ops.MediaJSON
 	}
-	return mediaCSV
+	return ops.MediaCSV
 }
 
 // listFormOf returns the form that submits a list, with the values of a refused submission if failed is not
@@ -185,38 +205,21 @@ func SubmitList(c *frame.Visit) {
 		table.Refuse(c, &Lists, listFormOf(c, asked), refused)
 		return
 	}
-	media := mediaOf(file, document)
 	kept := keptSheet{
 		Name: asked.Name, Operation: asked.Operation, Mode: asked.Mode, File: file, Once: given.Get("once"),
+		Media: mediaOf(file, document),
 	}
-	if f := form.Of(asked.Operation); f != nil && media == mediaCSV {
-		sheet := form.ReadSheet(document)
-		columns := f.Columns(sheet)
-		if len(columns) > 0 && !known(c, f, columns) {
-			page, err := keepSheet(c, kept, document)
-			if err != nil {
-				table.Refuse(c, &Lists, listFormOf(c, asked), notKept(c, err))
-				return
-			}
-			c.GoTo(page)
+	sent, ok := kept.ready(c, document)
+	if !ok {
+		page, err := keepSheet(c, kept, document)
+		if err != nil {
+			table.Refuse(c, &Lists, listFormOf(c, asked), notKept(c, err))
 			return
 		}
-		if len(columns) > 0 {
-			var resolved []byte
-			kept.Fields = fieldsOf(columns)
-			if resolved, kept.Cells = resolvedCells(c, f, sheet, kept.Fields); len(kept.Cells) > 0 {
-				page, err := keepSheet(c, kept, document)
-				if err != nil {
-					table.Refuse(c, &Lists, listFormOf(c, asked), notKept(c, err))
-					return
-				}
-				c.GoTo(page)
-				return
-			}
-			document = resolved
-		}
+		c.GoTo(page)
+		return
 	}
-	a, job := submit(c, kept, document, media)
+	a, job := submit(c, kept, sent)
 	if job == "" {
 		table.Refuse(c, &Lists, listFormOf(c, asked), a)
 		return
@@ -231,14 +234,17 @@ func notKept(c *frame.Visit, err error) *frame.Answer {
 }
 
 // submit submits a list, and returns the id of its job. If the id is empty, the answer contains the refusal.
-func submit(c *frame.Visit, list keptSheet, document []byte, media string) (a *frame.Answer, job string) {
+func submit(c *frame.Visit, list keptSheet, document []byte) (a *frame.Answer, job string) {
 	values := call.Values{"Mode": cmp.Or(list.Mode, string(jobstate.DryRun))}
+	if list.Fields != nil {
+		values[ops.JobColumns], values[ops.JobFirstRow] = strings.Join(list.Fields, ","), list.FirstRow
+	}
 	for name, value := range map[string]string{"Operation": list.Operation, "Name": list.listName()} {
 		if value != "" {
 			values[name] = value
 		}
 	}
-	sent := call.Call{Input: uploaded{values, document, media}}
+	sent := call.Call{Input: uploaded{values, document, list.Media}}
 	if list.Once != "" {
 		sent.Keys = []string{list.Once}
 	}

@@ -2,13 +2,13 @@ package work
 
 import (
 	"bytes"
-	"encoding/csv"
 	"net/http"
 	"slices"
 	"strings"
 
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/sheet"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/table"
@@ -52,15 +52,15 @@ func ApplyToMany(c *frame.Visit, l *table.Listing) {
 		heads, fixed = append(heads, ops.ReasonName), append(fixed, why)
 	}
 	var document bytes.Buffer
-	rows := csv.NewWriter(&document)
+	rows := sheet.NewWriter(&document, ',')
 	_ = rows.Write(heads) // cannot fail: it writes to memory
 	for _, guid := range form["who"] {
 		_ = rows.Write(append([]string{guid}, fixed...))
 	}
-	rows.Flush()
+	_ = rows.Flush()
 	name := texts.Of("many.name", "what", texts.Of("many."+m.ID), "n", len(form["who"])).In(c.LookOf(c.R).Lang)
-	list := keptSheet{Name: name, Operation: m.Operation, Mode: string(jobstate.DryRun)}
-	made, job := submit(c, list, document.Bytes(), mediaCSV)
+	list := keptSheet{Name: name, Operation: m.Operation, Mode: string(jobstate.DryRun), Media: ops.MediaCSV}
+	made, job := submit(c, list, document.Bytes())
 	if job == "" {
 		c.Failed(made)
 		return

@@ -194,10 +194,10 @@ func DoProcedure(c *frame.Visit) {
 		leaveProcedure(c, p, typed, problems, failed)
 		return
 	}
-	list := keptSheet{Mode: string(jobstate.DryRun), Name: c.Say(
+	list := keptSheet{Mode: string(jobstate.DryRun), Media: ops.MediaNDJSON, Name: c.Say(
 		"procedure.job", "what", texts.Each(p.Title), "who", firstTyped(p, typed),
 	)}
-	a, job := submit(c, list, items, "application/x-ndjson")
+	a, job := submit(c, list, items)
 	if job == "" {
 		leaveProcedure(c, p, typed, nil, a)
 		return

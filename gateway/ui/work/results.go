@@ -7,6 +7,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/sheet"
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
@@ -120,7 +121,13 @@ func JobResult(c *frame.Visit) {
 	c.W.Header().Set("Content-Disposition", `attachment; filename="result.csv"`)
 	c.W.WriteHeader(http.StatusOK)
 	text := bytes.TrimPrefix(file.Bytes(), []byte(mark))
-	if _, err := c.W.Write(append([]byte(mark), text...)); err == nil && a.Document.Sent != nil {
+	if _, err := c.W.Write(append([]byte(mark), defused(text)...)); err == nil && a.Document.Sent != nil {
 		a.Document.Sent()
 	}
+}
+
+// defused returns a list whose cells spreadsheets do not interpret as formulas. An upload takes them back.
+func defused(list []byte) []byte {
+	table := form.ReadSheet(list).WithoutNames()
+	return table.Changed(func(at form.Cell) string { return sheet.Defused(at.Text) })
 }

@@ -23,7 +23,7 @@ func Gateway(s *config.Settings) gateway.Options {
 		Policy:     Policy(s), MaxWait: s.Pool.MaxWait,
 		HTTP: gateway.HTTP{Web: web(s), Streams: s.Events.Streams},
 		Storage: gateway.Storage{
-			KeyLife: s.Idempotency.Keep,
+			KeyLife: s.Idempotency.Keep, NameHold: s.Names.Hold,
 			Bounds: gateway.Bounds{
 				Plans: mebibytes(s.Plans.MaxSize), Keys: mebibytes(s.Idempotency.MaxSize),
 			},
@@ -36,7 +36,6 @@ func Gateway(s *config.Settings) gateway.Options {
 			Jobs:     jobLimits(s.Jobs),
 			Sessions: map[ps.Lane]int{ps.Directory: s.Pool.DirectorySessions, ps.DNS: s.Pool.DNSSessions},
 		},
-		Cluster: gateway.Cluster{NameHold: s.Names.Hold},
 	}
 }
 

@@ -116,6 +116,15 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 // kinds returns the kinds that may precede a name.
 func kinds() []string { return append(slices.Sorted(maps.Keys(lookups)), operationKind, pageKind) }
 
+// words returns the words that a request for help may begin with.
+func words(root *cobra.Command) []string {
+	names := slices.Concat(commandNames(root), topics(), kinds())
+	for _, name := range manual.Names() {
+		names = append(names, strings.TrimPrefix(name, "reference/")) // as [manual.Find] accepts it
+	}
+	return names
+}
+
 // topics returns the names of the pages.
 func topics() []string {
 	var names []string
@@ -152,7 +161,7 @@ func helpFor(root *cobra.Command, args []string) (func(io.Writer) error, error) 
 	page, ok := manual.Find(strings.Join(args, " "))
 	if !ok {
 		return nil, fmt.Errorf("there is no command and no topic %q%s; 'adgateway help help' lists the topics",
-			strings.Join(args, " "), program.DidYouMean(args[0], "", append(commandNames(root), topics()...)))
+			strings.Join(args, " "), program.DidYouMean(args[0], "", words(root)))
 	}
 	return printed(page), nil
 }

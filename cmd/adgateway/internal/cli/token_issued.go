@@ -47,10 +47,16 @@ func (f *issuedFlags) Reserve() (release func(), err error) {
 
 // Print prints a new token on standard output, or writes it to the file, and prints the
 // account on the other stream, so that a script can capture the token. As JSON, both are one
-// object. place names the store of the account.
+// object. place names the store of the account. The file has the token before anything is printed,
+// because nobody may read the output.
 func (f *issuedFlags) Print(c *cobra.Command, a *authn.Account, token, place string, now time.Time) error {
 	if f.json {
 		return output.JSON(c.OutOrStdout(), output.IssuedToken{Account: output.NewAccount(a, nil), Token: token})
+	}
+	if token != "" && f.file != "" {
+		if err := atomicfile.Write(f.file, []byte(token+"\n"), host.Files{}.Restrict); err != nil {
+			return fmt.Errorf("the token is lost, rotate it: %w", filefault.Explain("--out", err))
+		}
 	}
 	err := output.NewAccount(a, nil).Text(c.ErrOrStderr(), now)
 	if err == nil {
@@ -60,9 +66,6 @@ func (f *issuedFlags) Print(c *cobra.Command, a *authn.Account, token, place str
 		return err
 	}
 	if f.file != "" {
-		if err := atomicfile.Write(f.file, []byte(token+"\n"), host.Files{}.Restrict); err != nil {
-			return fmt.Errorf("the token is lost, rotate it: %w", filefault.Explain("--out", err))
-		}
 		_, err = fmt.Fprintf(c.ErrOrStderr(), "%s has the token; only you can read it.\n", f.file)
 		return err
 	}

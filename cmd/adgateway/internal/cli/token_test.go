@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,6 +40,27 @@ func typed(t *testing.T, line string, args ...string) error {
 }
 
 const sales = "OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
+
+// closed is an output that nobody reads any more, such as that of "adgateway ... | head -1".
+type closed struct{}
+
+func (closed) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// TestATokenIsInItsFileIfNobodyReadsTheOutput: the account cannot be printed, but the token is in its file.
+func TestATokenIsInItsFileIfNobodyReadsTheOutput(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "portal.token")
+	c := tokenCommand()
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetOut(closed{})
+	c.SetErr(closed{})
+	c.SetArgs([]string{"create", "portal", "--store", filepath.Join(folder, "credentials.json"), "--scope", "user:read",
+		"--out", file})
+	assert.Error(t, c.ExecuteContext(t.Context()))
+	written, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.NotEmpty(t, strings.TrimSpace(string(written)))
+}
 
 // A token is created, used, changed, rotated and removed while a sandbox runs.
 func TestTokenLifecycle(t *testing.T) {

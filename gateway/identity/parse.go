@@ -1,22 +1,21 @@
-package authn
+package identity
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"adgateway/gateway/identity"
 	"adgateway/gateway/nearest"
 )
 
 // ParseScopes parses scope names. The error names all unknown ones, each with the nearest known
 // one, and lists all known scopes.
-func ParseScopes(names []string) ([]identity.Scope, error) {
-	var scopes []identity.Scope
+func ParseScopes(names []string) ([]Scope, error) {
+	var scopes []Scope
 	var unknown []string
 	for _, name := range names {
-		scope := identity.Scope(strings.TrimSpace(name))
-		if !slices.Contains(identity.Scopes(), scope) {
+		scope := Scope(strings.TrimSpace(name))
+		if !slices.Contains(Scopes(), scope) {
 			unknown = append(unknown, fmt.Sprintf("%q%s", name, meant(name)))
 			continue
 		}
@@ -26,15 +25,15 @@ func ParseScopes(names []string) ([]identity.Scope, error) {
 	}
 	if len(unknown) > 0 {
 		return nil, fmt.Errorf("unknown scope %s; known are %s", strings.Join(unknown, ", "),
-			join(identity.Scopes()))
+			JoinScopes(Scopes()))
 	}
 	return scopes, nil
 }
 
 // meant suggests the scope nearest to a misspelt one.
 func meant(name string) string {
-	known := make([]string, len(identity.Scopes()))
-	for i, scope := range identity.Scopes() {
+	known := make([]string, len(Scopes()))
+	for i, scope := range Scopes() {
 		known[i] = string(scope)
 	}
 	best := nearest.Of(name, known)
@@ -44,7 +43,8 @@ func meant(name string) string {
 	return fmt.Sprintf(" (did you mean %s?)", best)
 }
 
-func join(scopes []identity.Scope) string {
+// JoinScopes returns the names of scopes, separated by blanks.
+func JoinScopes(scopes []Scope) string {
 	names := make([]string, len(scopes))
 	for i, scope := range scopes {
 		names[i] = string(scope)

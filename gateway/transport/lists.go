@@ -1,0 +1,240 @@
+package transport
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/sheet"
+	"adgateway/ps"
+)
+
+// Headers of lists that are not in an envelope, in canonical form. They hold the members of an
+// envelope that follow its records. In streamed answers they are trailers.
+const (
+	linkHeader     = "Link"
+	totalHeader    = "X-Total-Count"
+	warnedHeader   = "X-Warning-Count"
+	warningsHeader = "X-Warnings"
+)
+
+const contentType = "application/json; charset=utf-8"
+
+// formOf returns the media type of the answer of a row, without parameters, for a client. It is
+// JSON for rows that are not lists, and for clients that accept no form of the list.
+func formOf(op *ops.Operation, client http.Header) string {
+	offers := op.Forms()
+	if offers == nil {
+		return ops.MediaJSON
+	}
+	return cmp.Or(acceptOf(client).best(offers...), ops.MediaJSON)
+}
+
+// checkForm refuses a list in a form that the client does not accept.
+func checkForm(op *ops.Operation, client http.Header) error {
+	offers := op.Forms()
+	if offers == nil || acceptOf(client).best(offers...) != "" {
+		return nil
+	}
+	return problem.New(schema.NotAcceptable, "Accept is '%s', and a list has none of these forms. Name one of "+
+		"these in Accept, or leave Accept out: %s.",
+		problem.Printable(strings.Join(client.Values(acceptHeader), ", "), 100), strings.Join(offers, ", "))
+}
+
+// listWriter writes a list in one of the forms. Only one goroutine uses it at a time.
+type listWriter interface {
+	begin() error
+	// add writes records in JSON, see [call.Sink].
+	add(records []byte) error
+	// end writes everything that follows the records. The answer has no records.
+	end(answer call.Answer) error
+}
+
+// newListWriter returns a writer of a list whose records have members with the names of columns.
+func newListWriter(form string, columns []string, to io.Writer) listWriter {
+	switch form {
+	case ops.MediaCSV:
+		w := &csvList{rows: sheet.NewWriter(to, ','), columns: columns, index: map[string]int{}}
+		for i, name := range columns {
+			w.index[name] = i
+		}
+		return w
+	case ops.MediaNDJSON:
+		return &lineList{bufio.NewWriter(to)}
+	}
+	return jsonList{to}
+}
+
+// contentTypeOf returns the Content-Type of a form.
+func contentTypeOf(form string) string {
+	switch form {
+	case ops.MediaCSV:
+		return ops.MediaCSV + "; charset=utf-8; header=present"
+	case ops.MediaNDJSON:
+		return ops.MediaNDJSON + "; charset=utf-8"
+	}
+	return contentType
+}
+
+// jsonList writes a list in an envelope that begins with the records.
+type jsonList struct{ to io.Writer }
+
+func (w jsonList) begin() error { return w.add([]byte(`{"result":[`)) }
+
+func (w jsonList) add(records []byte) error {
+	_, err := w.to.Write(records)
+	return err
+}
+
+func (w jsonList) end(answer call.Answer) error {
+	tail := append([]byte{']'}, call.EncodeTail(answer)...)
+	return w.add(append(tail, '\n'))
+}
+
+// csvList writes a list as a row of names, and a row for each record. Null is an empty cell. Lists
+// and objects are JSON.
+type csvList struct {
+	rows    *sheet.Writer
+	columns []string
+	index   map[string]int // by name
+	cells   []string       // of the row that is being written
+}
+
+func (w *csvList) begin() error { return w.rows.WriteDefused(w.columns) }
+
+func (w *csvList) add(records []byte) error {
+	for record := range schema.Records(records) {
+		w.cells = append(w.cells[:0], make([]string, len(w.columns))...)
+		for name, value := range schema.Members(record) {
+			if at, known := w.index[name]; known {
+				w.cells[at] = cellOf(value)
+			}
+		}
+		if err := w.rows.WriteDefused(w.cells); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *csvList) end(call.Answer) error { return w.rows.Flush() }
+
+// cellOf returns a JSON value as a cell.
+func cellOf(value json.RawMessage) string {
+	switch value[0] {
+	case 'n':
+		return ""
+	case '"':
+		return schema.Unquoted(value)
+	}
+	return string(value)
+}
+
+// lineList writes each record as a line.
+type lineList struct{ to *bufio.Writer }
+
+func (*lineList) begin() error { return nil }
+
+func (w *lineList) add(records []byte) error {
+	var line bytes.Buffer
+	for record := range schema.Records(records) {
+		line.Reset()
+		if err := json.Compact(&line, record); err != nil { // there may be line breaks in it
+			return err
+		}
+		line.WriteByte('\n')
+		if _, err := w.to.Write(line.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *lineList) end(call.Answer) error { return w.to.Flush() }
+
+// writeList writes a whole list.
+func writeList(to io.Writer, form string, answer call.Answer) error {
+	w := newListWriter(form, answer.Columns, to)
+	if err := w.begin(); err != nil {
+		return err
+	}
+	if err := w.add(answer.Records); err != nil {
+		return err
+	}
+	return w.end(answer)
+}
+
+// listHeaders calls set with the headers of a list without an envelope. query is the query of the
+// request.
+func listHeaders(query string, answer call.Answer, set func(name, value string)) {
+	if answer.Next != "" {
+		set(linkHeader, nextLink(query, answer.Next))
+	}
+	if answer.Total != nil {
+		set(totalHeader, strconv.Itoa(*answer.Total))
+	}
+	if n := len(answer.Warnings); n > 0 {
+		set(warnedHeader, strconv.Itoa(n))
+		set(warningsHeader, warningsText(answer.Warnings))
+	}
+}
+
+// nextLink returns the link from a page to the next one: the same query, after a cursor. It is
+// relative, because the gateway may be known under other addresses, and has no token.
+func nextLink(query, cursor string) string {
+	var pairs []string
+	for pair := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		name, _ = url.QueryUnescape(name) // the call has succeeded, so it has no faults
+		value, _ = url.QueryUnescape(value)
+		if name != "" && !ops.EqualFold(name, ops.TokenName) && !ops.EqualFold(name, ops.AfterName) {
+			pairs = append(pairs, url.QueryEscape(name)+"="+url.QueryEscape(value))
+		}
+	}
+	pairs = append(pairs, ops.AfterName+"="+url.QueryEscape(cursor))
+	return "<?" + strings.Join(pairs, "&") + `>; rel="next"`
+}
+
+// mostWarnings limits the length of the warnings in a header, in bytes.
+const mostWarnings = 4096
+
+// warningsText returns the warnings as a JSON array in ASCII. It leaves out those at the end that do
+// not fit.
+func warningsText(warnings []ps.Warning) string {
+	text, between := "", "["
+	for _, warning := range warnings {
+		one := between + asciiOf(string(schema.JSON(warning)))
+		if len(text)+len(one) >= mostWarnings {
+			break
+		}
+		text, between = text+one, ","
+	}
+	return cmp.Or(text, "[") + "]"
+}
+
+// asciiOf returns JSON in which all characters are ASCII.
+func asciiOf(text string) string {
+	var ascii strings.Builder
+	for _, char := range text {
+		if char < '\x7f' {
+			ascii.WriteRune(char)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, char) {
+			fmt.Fprintf(&ascii, `\u%04x`, unit)
+		}
+	}
+	return ascii.String()
+}
