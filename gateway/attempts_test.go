@@ -246,8 +246,7 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 		require.NoError(t, err, user)
 		assert.Equal(t, ps.OutcomeDone, c.Raced, user)
 	}
-	// outcome lines in the audit logs of the gateways that answered the callers, by change
-	lines := map[string]int{}
+	lines := map[string]int{} // number of outcome lines in the audit logs of answering gateways, by change
 	for n := range 3 {
 		require.NoError(t, audit.Read(file(n), nil, audit.Filter{}, func(r *audit.Record) error {
 			if r.Outcome != nil && r.Outcome.Code == "raced" && r.Outcome.SettledBy == a.name {

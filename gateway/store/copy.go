@@ -39,7 +39,7 @@ func (f *File) Digest(ctx context.Context) (at Point, digest Hash, err error) {
 	return at, Hash(sum.Sum(nil)), closed(err)
 }
 
-// addBucket adds the content of a bucket to sum. If store is set, the bucket is that of the store itself,
+// addBucket adds the content of a bucket to sum. If store is set, the bucket belongs to the store itself,
 // whose point is omitted.
 func addBucket(ctx context.Context, sum hash.Hash, name []byte, b *bbolt.Bucket, store bool) error {
 	add := func(what byte, parts ...[]byte) {

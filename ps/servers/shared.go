@@ -29,7 +29,7 @@ type Shared interface {
 const (
 	lookEvery  = time.Second      // interval at which the shared choice is read
 	probeEvery = 5 * time.Second  // interval of probes while the pinned server is silent
-	mostFailed = 3                // number of failed runs after which a server that accepts connections counts as unusable
+	mostFailed = 3                // number of failed runs after which a reachable server counts as unusable
 	setAside   = 15 * time.Second // time for which it then counts as unusable
 )
 
@@ -68,7 +68,7 @@ func (g *group) follow(ctx context.Context) bool {
 	return true
 }
 
-// agree pins host for all gateways. If that is impossible, only this gateway uses host in the meantime.
+// agree pins host for all gateways. If that is impossible, only this gateway uses host until then.
 func (g *group) agree(ctx context.Context, host string) {
 	if err := g.cfg.Shared.Pin(ctx, g.lane, host); err == nil && g.follow(ctx) {
 		return

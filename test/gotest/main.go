@@ -4,7 +4,7 @@
 //
 //	go run ./test/gotest -first ./gateway,./test/story -skip 'TestX' ./...
 //
-// All other arguments are passed to go test. The exit code is that of go test.
+// All other arguments are passed to go test. It exits with the exit code of go test.
 package main
 
 import (

@@ -277,7 +277,7 @@ type storedCheck func(s *systemtest.System, g *guard, p *ops.Param, name, value 
 func storedExactly(
 	s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer,
 ) {
-	if p.Name == ops.WithETag { // the parameter only extends the answer, and the change is that of the sample
+	if p.Name == ops.WithETag { // the parameter only extends the answer, and the sample makes the change
 		s.Undo(op)
 		s.Prepare(op)
 		g.base = s.Snapshot()

@@ -41,7 +41,8 @@ func typed(t *testing.T, line string, args ...string) error {
 
 const sales = "OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
 
-// closed is an output that nobody reads any more, such as that of "adgateway ... | head -1".
+// closed is an output that is no longer read, such as that of "adgateway ... | head -1". any more, such as
+// that of "adgateway ... | head -1".
 type closed struct{}
 
 func (closed) Write([]byte) (int, error) { return 0, syscall.EPIPE }

@@ -74,8 +74,9 @@ func measureMemory(ctx context.Context, r *run) ([]Observation, error) {
 // callsMeasured is the number of timed reads and of timed writes.
 const callsMeasured = 20
 
-// measureCalls times complete reads and writes of a user through a session. The times are those of requests
-// without the gateway's own share.
+// measureCalls times complete reads and writes of a user through a session, without the gateway's own share.
+// and writes of a user through a session. The times are the times of requests without the gateway's own
+// share.
 func measureCalls(ctx context.Context, r *run) ([]Observation, error) {
 	var user struct{ GUID string }
 	err := r.one(ctx, ps.Request{Script: "New-GatewayScratchUser", Lane: ps.Directory, Write: true,
