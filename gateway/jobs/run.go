@@ -451,12 +451,9 @@ func (r *run) save(ctx context.Context) {
 	r.unsaved, r.saveAt = false, time.Time{}
 }
 
-// forget returns the changes that remove the stored answers of items that no longer need an answer, because
-// their results are stored and no retry calls them again. A retry uses the keys of the job that it retries,
-// which may be retried once more, so their answers are kept. The caller holds r.mu. the stored answers of
-// items that need no answer any more: their results are stored, and no retry calls them again. A retry uses
-// the keys of the job that it retries, which may be retried once more, so their answers are kept. The caller
-// holds r.mu.
+// forget returns the changes that remove the stored answers of items that no longer need them:
+// their results are stored, and no retry calls them again. A retry uses the keys of the job that it
+// retries, which may be retried once more, so their answers are kept. The caller holds r.mu.
 func (r *run) forget(ctx context.Context, items []int) ([]store.Change, error) {
 	if r.m.Forget == nil || r.job.Mode != jobstate.Run || r.job.Retries != "" {
 		return nil, nil

@@ -91,7 +91,8 @@ func Open(o Options) (file *File, aside string, err error) {
 		f.save = func(path string, text []byte) error { return atomicfile.Write(path, text, nil) }
 	}
 	f.eraser.kinds = o.Erase
-	f.commits, f.recent = commitlog.Log{Path: commitsOf(o.Path), Open: o.commits, AfterSync: o.AfterSync}, newRecent()
+	f.commits = commitlog.Log{Path: commitsOf(o.Path), Open: o.commits, AfterSync: o.AfterSync}
+	f.recent = newRecent()
 	f.failed = func(err error) { f.note(err, func(*State) {}) }
 	f.db, err = open(o.Path)
 	if err != nil && damaged(o.Path, err) {

@@ -26,9 +26,8 @@ func BenchmarkChange(b *testing.B) { benchmarkChange(b, 0) }
 // slower is how much longer each sync takes on a slow disk.
 const slower = 2 * time.Millisecond
 
-// BenchmarkChangeOnASlowDisk is like [BenchmarkChange], on a disk of which each sync takes 2 ms longer. With
-// one caller, the additional time is the time of the consecutive syncs. is [BenchmarkChange] on a disk of
-// which each sync takes 2 ms longer. With one caller, the additional time is that of the syncs in a row.
+// BenchmarkChangeOnASlowDisk is [BenchmarkChange] on a disk on which each sync takes 2 ms longer. One
+// caller waits for two syncs in a row.
 func BenchmarkChangeOnASlowDisk(b *testing.B) { benchmarkChange(b, slower) }
 
 func benchmarkChange(b *testing.B, slower time.Duration) {

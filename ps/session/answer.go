@@ -55,10 +55,7 @@ func (a *answer) take(f frame) error {
 		if a.announced == nil {
 			return errors.New("intent frame out of place")
 		}
-		for i := range intent.Objects {
-			object := &intent.Objects[i]
-			object.Record, object.Image = notNull(object.Record), notNull(object.Image)
-		}
+		dropNulls(intent.Objects)
 		var allowed bool
 		if allowed, a.denied = a.announced(intent); allowed {
 			a.intent = intent
@@ -184,12 +181,16 @@ func (a *answer) outcome(e *ps.Error) ps.Outcome {
 	}
 }
 
-// notNull returns nil for a JSON null, and otherwise the value.
-func notNull(value json.RawMessage) json.RawMessage {
-	if string(value) == "null" {
-		return nil
+// dropNulls sets members of announced objects that are null in JSON to nil, so they take no space in
+// the history.
+func dropNulls(objects []ps.Intended) {
+	for i := range objects {
+		for _, value := range []*json.RawMessage{&objects[i].Record, &objects[i].Image} {
+			if string(*value) == "null" {
+				*value = nil
+			}
+		}
 	}
-	return value
 }
 
 // decode decodes a payload that must be one JSON object. Its error never contains any of the payload.
