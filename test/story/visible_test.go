@@ -142,10 +142,7 @@ func TestWhatIsKeptIsShownByTheRightsOfNow(t *testing.T) {
 	s, callers := visibleSystem(t)
 	count := map[string]int{}
 	var all []leftovers
-	for i, op := range opstest.Own() {
-		if !op.Effect.Writes() {
-			continue
-		}
+	for i, op := range opstest.Changes() {
 		t.Run(op.ID, func(t *testing.T) {
 			s := s.In(t)
 			of := keep(s, callers, op, kinds[i%len(kinds)])
