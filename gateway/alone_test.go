@@ -351,17 +351,8 @@ func (a *lonely) lockedNothing() {
 // TestAStartLocksWhatIsOpen: changes that an earlier process left open lock their objects from the
 // first call on. Only a call with the same key learns their outcome.
 func TestAStartLocksWhatIsOpen(t *testing.T) {
-	directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
-	run := func(at func(string) bool) ps.Runner {
-		directory.At = func(point string) { at(point) }
-		return &harness.Runner{Do: directory.Run}
-	}
-	g := harness.NewGateway(t, run)
-	g.Life.Begin(5) // while the change is being written
-	harness.ToRome(g.Server)
-	died, during := g.Life.Dead()
-	require.True(t, died)
-	require.Equal(t, 1, directory.Changes, during)
+	directory := &harness.OneUser{City: "Oslo"}
+	g, run := directory.DiedWriting(t)
 	directory.Unreadable = true
 	g.Start(run)
 	require.True(t, lockedUser(g.Server))

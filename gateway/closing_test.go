@@ -66,17 +66,9 @@ func TestACutOffChangeIsJudgedOnce(t *testing.T) {
 // somebody reverts the object before the call is repeated.
 func TestAVerdictIsReadLater(t *testing.T) {
 	for _, unreadable := range []bool{false, true} {
-		directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
-		run := func(at func(string) bool) ps.Runner {
-			directory.At = func(point string) { at(point) }
-			return &harness.Runner{Do: directory.Run}
-		}
-		g := harness.NewGateway(t, run)
-		g.Life.Begin(5) // while the change is being written
-		harness.ToRome(g.Server)
-		died, during := g.Life.Dead()
-		require.True(t, died)
-		require.Equal(t, "Rome", directory.City, during)
+		directory := &harness.OneUser{City: "Oslo"}
+		g, run := directory.DiedWriting(t)
+		require.Equal(t, "Rome", directory.City)
 		g.Start(run)
 		left, err := g.Writer().SettleHistory(t.Context())
 		require.NoError(t, err)

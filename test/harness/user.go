@@ -111,3 +111,20 @@ func WrittenThen(d *OneUser, fails ps.Error) *Runner {
 		return nil, &copied
 	}}
 }
+
+// DiedWriting returns a gateway that died while it wrote a change of the user, and what returns the
+// runner of its next life.
+func (d *OneUser) DiedWriting(t *testing.T) (g *Gateway, run func(at func(string) bool) ps.Runner) {
+	t.Helper()
+	run = func(at func(string) bool) ps.Runner {
+		d.At = func(point string) { at(point) }
+		return &Runner{Do: d.Run}
+	}
+	g = NewGateway(t, run)
+	g.Life.Begin(5)
+	ToRome(g.Server)
+	died, during := g.Life.Dead()
+	require.True(t, died)
+	require.Equal(t, 1, d.Changes, during)
+	return g, run
+}

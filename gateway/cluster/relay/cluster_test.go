@@ -61,8 +61,9 @@ func startCluster(t *testing.T) (all []*gateway) {
 		g.replica = replica.New(replica.Options{
 			File: file, Stream: g.client, Journal: journaltest.Options(), Clock: clock,
 			Member: cluster.Options{
-				Self: journal.Process{Gateway: name, Start: "1"}, Gateways: names, Reads: 1, Formats: clustertest.NoFormats{},
-				Hop: l.Addr().String(), Peers: mail.Peers(name), SettleDelay: time.Second,
+				Self: journal.Process{Gateway: name, Start: "1"}, Gateways: names, Reads: 1,
+				Hop: l.Addr().String(), Peers: mail.Peers(name), Formats: clustertest.NoFormats{},
+				SettleDelay: time.Second,
 			},
 		})
 		leader := memberLeader{g.replica.Member(), name}

@@ -121,8 +121,9 @@ func (h *host) start() {
 		SetFormat: h.setFormat,
 		Member: cluster.Options{
 			Self: self, Gateways: h.cluster, Reads: max(h.reads, 1),
-			Hop: hop.Listener.Addr().String(), Peers: wires.peers, Formats: clustertest.NoFormats{}, SettleDelay: time.Second,
-			Note: func(message string, err error) { h.t.Logf("%s: %s: %v", h.name, message, err) },
+			Hop: hop.Listener.Addr().String(), Peers: wires.peers, Formats: clustertest.NoFormats{},
+			SettleDelay: time.Second,
+			Note:        func(message string, err error) { h.t.Logf("%s: %s: %v", h.name, message, err) },
 		},
 	})
 	h.running.Store(replica)

@@ -2,6 +2,8 @@
 package opstest
 
 import (
+	"slices"
+
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 )
@@ -20,6 +22,11 @@ func Own() []*ops.Operation {
 		}
 	}
 	return own
+}
+
+// Changes returns the operations of [Own] that change something.
+func Changes() []*ops.Operation {
+	return slices.DeleteFunc(Own(), func(op *ops.Operation) bool { return !op.Effect.Writes() })
 }
 
 // TakesNames reports whether a parameter accepts a JSON array of arbitrary names.
