@@ -35,8 +35,8 @@ func TestLastObjectsBelongToThePerson(t *testing.T) {
 	assert.NotContains(t, recent(b), "Weber, Lea")
 }
 
-// TestLastObjectsAreShownByTheRightsOfNow: an object that has left the person's limits is not named on the
-// home page any more.
+// TestLastObjectsAreShownByTheRightsOfNow: an object that has left the person's limits is no longer named on
+// the home page.
 func TestLastObjectsAreShownByTheRightsOfNow(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)

@@ -279,12 +279,15 @@ func TestARestoreAnswersWithTheRecordOfTheClass(t *testing.T) {
 // that the caller is not limited to.
 func TestADeletedObjectShowsNoGroupsOutsideTheLimits(t *testing.T) {
 	s, callers := visibleSystem(t)
-	limited := callers.set(identity.KindToken, identity.Limits{Groups: []string{"Finance Staff", "Inside"}}, identity.All)
+	groups := identity.Limits{Groups: []string{"Finance Staff", "Inside"}}
+	limited := callers.set(identity.KindToken, groups, identity.All)
 	user := s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/fhoffmann"}, http.StatusOK)
 	create := func(path string, params map[string]any) {
 		s.OK(systemtest.Call{Method: http.MethodPost, Path: path, Params: params}, http.StatusCreated)
 	}
-	create("/api/OU", map[string]any{"OUName": "Tree", "OUDestinationPath": systemtest.EmptyOU, "IsProtected": false})
+	create("/api/OU", map[string]any{
+		"OUName": "Tree", "OUDestinationPath": systemtest.EmptyOU, "IsProtected": false,
+	})
 	for _, name := range []string{"Inside", "Outside"} {
 		create("/api/ADGroups/"+name+"/Security", map[string]any{"OUPath": "OU=Tree," + systemtest.EmptyOU})
 	}

@@ -41,8 +41,7 @@ func typed(t *testing.T, line string, args ...string) error {
 
 const sales = "OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
 
-// closed is an output that is no longer read, such as that of "adgateway ... | head -1". any more, such as
-// that of "adgateway ... | head -1".
+// closed is an output that nobody reads, such as that of "adgateway ... | head -1".
 type closed struct{}
 
 func (closed) Write([]byte) (int, error) { return 0, syscall.EPIPE }
@@ -55,8 +54,8 @@ func TestATokenIsInItsFileIfNobodyReadsTheOutput(t *testing.T) {
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetOut(closed{})
 	c.SetErr(closed{})
-	c.SetArgs([]string{"create", "portal", "--store", filepath.Join(folder, "credentials.json"), "--scope", "user:read",
-		"--out", file})
+	store := filepath.Join(folder, "credentials.json")
+	c.SetArgs([]string{"create", "portal", "--store", store, "--scope", "user:read", "--out", file})
 	assert.Error(t, c.ExecuteContext(t.Context()))
 	written, err := os.ReadFile(file)
 	require.NoError(t, err)
