@@ -212,6 +212,18 @@ var secretWords, secretNames = []string{
 	"password", "passwort", "kennwort", "passphrase", "passcode", "pwd", "secret", "geheim",
 }, []string{"pass", "pw", "pin"}
 
+// MayHaveSecrets reports whether a list may have secrets, judging by the names of its columns and by its first
+// cells, or by its text if it is JSON.
+func MayHaveSecrets(list []byte) bool {
+	if text := bytes.TrimSpace(list); bytes.HasPrefix(text, []byte("{")) {
+		return soundsSecret(string(text))
+	}
+	sheet, secret := ReadSheet(list), func(c Column) bool { return c.Secret }
+	var f Form // the names of secrets are the same in every form
+	return slices.ContainsFunc(f.Columns(sheet), secret) ||
+		slices.ContainsFunc(f.Columns(sheet.WithoutNames()), secret)
+}
+
 // soundsSecret reports whether a column with a name may contain secrets.
 func soundsSecret(called string) bool {
 	name := simple(called)

@@ -88,9 +88,9 @@ var lists = table{
 		"Upload a list above. It is checked before anything is changed.",
 		"Laden Sie oben eine Liste hoch. Sie wird geprüft, bevor sich etwas ändert.",
 	},
-	"list.noMatch":   {"Nothing matches.", "Nichts passt."},
-	"list.clear":     {"Show all", "Alle zeigen"},
-	"list.page":      {"{n} on this page", "{n} auf dieser Seite"},
+	"list.noMatch": {"Nothing matches.", "Nichts passt."},
+	"list.clear":   {"Show all", "Alle zeigen"},
+	"list.page":    {"{n} on this page", "{n} auf dieser Seite"},
 	"list.more": {
 		"The list is long: pages are sorted by themselves.",
 		"Die Liste ist lang: Jede Seite ist für sich sortiert.",
