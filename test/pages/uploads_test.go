@@ -57,8 +57,8 @@ func TestAListWithoutNamesOfColumns(t *testing.T) {
 	assert.Contains(t, b.page, `<option value="City" selected>`, "nothing was chosen, so it is suggested again")
 }
 
-// TestEveryListNamesObjectsAsFieldsDo: names that people use are looked up also in lists in JSON, and in lists
-// whose rows name different operations. Nothing typed is lost by a mistake.
+// TestEveryListNamesObjectsAsFieldsDo: names that people use are looked up also in lists in JSON, and in
+// lists with an operation in each row. Nothing typed is lost by a mistake.
 func TestEveryListNamesObjectsAsFieldsDo(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)

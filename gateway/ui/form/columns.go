@@ -212,8 +212,8 @@ var secretWords, secretNames = []string{
 	"password", "passwort", "kennwort", "passphrase", "passcode", "pwd", "secret", "geheim",
 }, []string{"pass", "pw", "pin"}
 
-// MayHaveSecrets reports whether a list may have secrets, judging by the names of its columns and by its first
-// cells, or by its text if it is JSON.
+// MayHaveSecrets reports whether a list may have secrets, judging by the names of its columns and by its
+// first cells, or by its text if it is JSON.
 func MayHaveSecrets(list []byte) bool {
 	if text := bytes.TrimSpace(list); bytes.HasPrefix(text, []byte("{")) {
 		return soundsSecret(string(text))

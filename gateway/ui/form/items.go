@@ -81,7 +81,7 @@ type itemText struct {
 }
 
 // ReadItems returns the items of a list in JSON, with one object per line if lines is set. It ignores what is
-// no item, because the API says what is wrong with it.
+// no item, because the API names the mistake.
 func ReadItems(list []byte, lines bool) (all []Item) {
 	if lines {
 		begin := 0

@@ -252,7 +252,7 @@ func showSheet(c *frame.Visit, kept keptSheet, document []byte, refused *frame.A
 	c.Page(status, "sheet", shown)
 }
 
-// columns adds the columns of the list to the page, and what is wrong with the chosen fields.
+// columns adds the columns of the list to the page, and the mistakes in the chosen fields.
 func (p *SheetPage) columns(c *frame.Visit, kept keptSheet, sheet form.Sheet, f *form.Form) {
 	columns := f.Columns(sheet)
 	p.Named = kept.FirstRow == ops.RowOfNames
