@@ -59,7 +59,7 @@ const cutPaths = `[...document.querySelectorAll("td .path")].filter(path => {
 	return first.textContent && (first.clientWidth < em || last.scrollWidth > last.clientWidth && first.clientWidth > 2 * em);
 }).map(path => path.title)`
 
-// TestPagesOfSecretsInPrint checks the pages of a recovery key and of a new password, also as they are printed.
+// TestPagesOfSecretsInPrint checks the pages of a recovery key and of a new password, and the printed slip.
 func TestPagesOfSecretsInPrint(t *testing.T) {
 	const roles = `signIn.roles=[{"group":"GW-Operators","name":"Operators","scopes":["*","laps:reveal","recovery:list","recovery:reveal"]}]`
 	address, link, _ := sandbox(t, "--set", roles, "--set", "audit.file="+t.TempDir()+"/audit.jsonl")
@@ -79,24 +79,28 @@ func TestPagesOfSecretsInPrint(t *testing.T) {
 	d.click("Weber, Lea")
 	d.click("Reset password")
 	d.click("Reset the password")
-	b.do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-		return chromedp.Void{}, err
-	})
+	b.media("print")
 	b.says("lweber")
 	if eval[bool](b, `document.querySelector("header.top").checkVisibility()`) {
 		t.Error("the slip has the header of the page")
 	}
 	b.picture("slip-print.png")
-	b.do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{})
-		return chromedp.Void{}, err
-	})
+	b.media("")
 	d.click("passed")
 	d.find("locked.out")
 	d.click("Locked")
 	d.says("wrong password")
 	b.look("locked-out")
+}
+
+// media renders the page for a medium; empty means the screen.
+func (b *browser) media(medium string) {
+	b.t.Helper()
+	b.do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+		params := emulation.SetEmulatedMediaParams{Media: medium}
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, params)
+		return chromedp.Void{}, err
+	})
 }
 
 // TestPagesOfListsWithMistakes checks the pages on which a list is corrected: without names of columns, with

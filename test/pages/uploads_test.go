@@ -57,8 +57,8 @@ func TestAListWithoutNamesOfColumns(t *testing.T) {
 	assert.Contains(t, b.page, `<option value="City" selected>`, "nothing was chosen, so it is suggested again")
 }
 
-// TestEveryListNamesObjectsAsFieldsDo: names that people use are looked up also in lists in JSON, and in lists
-// whose rows name different operations. Nothing typed is lost by a mistake.
+// TestEveryListNamesObjectsAsFieldsDo: names that people use are looked up also in lists in JSON, and in
+// lists with an operation in each row. Nothing typed is lost by a mistake.
 func TestEveryListNamesObjectsAsFieldsDo(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -126,4 +126,39 @@ func TestEveryListNamesObjectsAsFieldsDo(t *testing.T) {
 		assert.NotContains(t, b.page, `id="items"`, "%s: nothing fails", name)
 	}
 	assert.Equal(t, 200, b.get("/ui/jobs?list=nosuch"))
+}
+
+// TestAListSurvivesSignIn: a list that was sent after the session has ended is in the form after signing in,
+// unless it may have secrets.
+func TestAListSurvivesSignIn(t *testing.T) {
+	s := start(t)
+	for name, c := range map[string]struct {
+		list string
+		kept bool
+	}{
+		"list":        {"Person;City\naschmidt;Ulm & \"Köln\"\n", true},
+		"secrets":     {"Person;Kennwort\naschmidt;Tr0ub4dor\n", false},
+		"password":    {"aschmidt;Tr0ub4dor&3\n", false},
+		"JSON":        {`{"items": [{"parameters": {"Username": "aschmidt", "NewPassword": "Tr0ub4dor"}}]}`, false},
+		"long":        {strings.Repeat("aschmidt;Tr0ub4dor\n", 1000), false},
+		"no list yet": {"", false},
+	} {
+		b := s.browser(t)
+		b.signIn("operator")
+		require.Equal(t, 200, b.get("/ui/jobs"))
+		form := b.page
+		require.Equal(t, 303, b.submit("/ui/signout"))
+		b.page = form
+		status := upload(b, "", "", "operation", "user.update", "mode", "validate", "name", "Mine", "list", c.list)
+		require.Equal(t, 401, status, name)
+		assert.NotContains(t, b.page, "Tr0ub4dor", name)
+		require.Equal(t, 303, b.submit("/ui/signin", "username", "operator", "password", password), name)
+		require.Equal(t, 200, b.follow(), name)
+		assert.Contains(t, b.page, `<option value="user.update" selected>`, name)
+		assert.Contains(t, b.page, `<option value="validate" selected>`, name)
+		assert.Contains(t, b.page, `value="Mine"`, name)
+		if c.kept {
+			assert.Contains(t, html.UnescapeString(b.page), c.list, name)
+		}
+	}
 }

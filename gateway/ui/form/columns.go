@@ -23,18 +23,17 @@ type Column struct {
 	Values []string // first values, as examples for people who map the column; nil if Secret
 	Field  string   // parameter that the column may contain; empty if none matches
 	Sure   bool     // the name equals the name or the label of the parameter
-	Secret bool     // the name suggests that the values are secrets
-	Own    bool     // part of the list itself instead of a parameter, such as Id; it remains unchanged
+	Secret bool     // the values may be secrets, judging by the name
+	Own    bool     // not a parameter but part of the list itself, such as Id; it is kept as it is
 }
 
-// samples is the number of values of a column that are shown.
+// samples is the number of values that are shown of a column.
 const samples = 2
 
-// ownColumns contains the columns of a list that are not parameters.
+// ownColumns are the columns of a list that are not parameters.
 var ownColumns = []string{"operation", "id", "ifmatch", "after"}
 
-// ReadSheet reads a list. If the list is not valid UTF-8, ReadSheet decodes it as Latin-1, which spreadsheets
-// write.
+// ReadSheet reads a list. It takes a list that is not valid UTF-8 for Latin-1, which spreadsheets write.
 func ReadSheet(list []byte) Sheet {
 	if !utf8.Valid(list) {
 		list = fromLatin(list)
@@ -123,8 +122,7 @@ func separatorIn(list []byte, begin int) byte {
 // each calls show for every cell, unmodified and with its quotes.
 func (s Sheet) each(show func(row, column int, cell []byte)) {
 	row, column, begin := 0, 0, s.begin
-	// opened is set if the cell starts with a quote, and quoted while the quote is not closed
-	opened, quoted := false, false
+	opened, quoted := false, false // opened: the cell starts with a quote; quoted: the quote is not closed
 	for i := s.begin; i <= len(s.text); i++ {
 		switch {
 		case i == len(s.text):
@@ -214,7 +212,19 @@ var secretWords, secretNames = []string{
 	"password", "passwort", "kennwort", "passphrase", "passcode", "pwd", "secret", "geheim",
 }, []string{"pass", "pw", "pin"}
 
-// soundsSecret reports whether the name of a column suggests that it contains secrets.
+// MayHaveSecrets reports whether a list may have secrets, judging by the names of its columns and by its
+// first cells, or by its text if it is JSON.
+func MayHaveSecrets(list []byte) bool {
+	if text := bytes.TrimSpace(list); bytes.HasPrefix(text, []byte("{")) {
+		return soundsSecret(string(text))
+	}
+	sheet, secret := ReadSheet(list), func(c Column) bool { return c.Secret }
+	var f Form // the names of secrets are the same in every form
+	return slices.ContainsFunc(f.Columns(sheet), secret) ||
+		slices.ContainsFunc(f.Columns(sheet.WithoutNames()), secret)
+}
+
+// soundsSecret reports whether a column with a name may contain secrets.
 func soundsSecret(called string) bool {
 	name := simple(called)
 	within := func(word string) bool { return strings.Contains(name, word) }

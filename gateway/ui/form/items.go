@@ -80,9 +80,8 @@ type itemText struct {
 	begin, end int // its place in the list, with its quotes
 }
 
-// ReadItems returns the items of a list in JSON, with one object per line if lines is set. It ignores values
-// that are not items, because the API reports them. of a list in JSON, with one object per line if lines is
-// set. It ignores what is no item, because the API says what is wrong with it.
+// ReadItems returns the items of a list in JSON, with one object per line if lines is set. It ignores what is
+// no item, because the API names the mistake.
 func ReadItems(list []byte, lines bool) (all []Item) {
 	if lines {
 		begin := 0

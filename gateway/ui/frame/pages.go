@@ -290,19 +290,22 @@ func WithoutStore(err error) texts.Text {
 
 // ended returns the message that a session has ended, and says whether the typed values are kept.
 func ended(r *http.Request) texts.Text {
-	if strings.HasPrefix(r.URL.Path, say.Base+say.DoPath+"/") {
+	if strings.HasPrefix(r.URL.Path, say.Base+say.DoPath+"/") || strings.Contains(pageOf(r), "?"+listName+"=") {
 		return texts.Of("signIn.kept")
 	}
 	return texts.Of("signIn.ended")
 }
 
-// pageOf returns the address of the page with the form that was sent. For an operation's form, the address
-// includes the typed values, except secrets.
+// pageOf returns the address of the page that a form was on. For the form of an operation or a list, it
+// includes what was typed, except secrets.
 func pageOf(r *http.Request) string {
 	if operation, is := strings.CutPrefix(r.URL.Path, say.Base+say.DoPath+"/"); is {
 		if f := form.Of(operation); f != nil {
 			return Next(TypedAddress(f, r.PostForm))
 		}
+	}
+	if r.URL.Path == say.Address(listPath) {
+		return Next(listAddress(r.PostForm))
 	}
 	return Next(cmp.Or(r.PostForm.Get("from"), r.PostForm.Get("next")))
 }
@@ -369,10 +372,10 @@ func (p *Pages) person(next func(*Visit)) http.HandlerFunc {
 	}
 }
 
-// upload parses a form that contains a file, and calls next. It reads at most listLimit bytes, and nothing
-// unless the person is signed in.
+// upload parses a form that contains a file, and calls next. It reads at most listLimit bytes, and at most
+// formLimit unless the person is signed in.
 func (p *Pages) upload(next func(*Visit)) http.HandlerFunc {
-	return p.person(func(c *Visit) {
+	signedIn := p.person(func(c *Visit) {
 		c.R.Body = http.MaxBytesReader(c.W, c.R.Body, listLimit)
 		var tooLarge *http.MaxBytesError
 		err := c.R.ParseMultipartForm(listLimit)
@@ -389,6 +392,13 @@ func (p *Pages) upload(next func(*Visit)) http.HandlerFunc {
 			next(c)
 		}
 	})
+	return func(w http.ResponseWriter, r *http.Request) {
+		if session, err := p.session(r); err == nil && session == nil {
+			r.Body = http.MaxBytesReader(w, r.Body, formLimit)
+			_ = r.ParseMultipartForm(formLimit) // what cannot be read is not kept
+		}
+		signedIn(w, r)
+	}
 }
 
 // Change is an operation that a list can apply to each of its items.

@@ -32,6 +32,30 @@ func WithoutSecrets(f *form.Form, typed url.Values) url.Values {
 	return kept
 }
 
+// The form of a list.
+const (
+	listPath = "jobs"
+	listName = "list" // name of the field with the text of the list
+)
+
+// listAddress returns the address of the form for lists with the typed values. It leaves out a list that may
+// have secrets, or with which the address would be too long.
+func listAddress(typed url.Values) string {
+	page, kept := say.Address(listPath), url.Values{TypedName: {"1"}}
+	for _, name := range []string{"operation", "name", "mode"} {
+		kept.Set(name, typed.Get(name))
+	}
+	list := url.Values{listName: {typed.Get(listName)}}
+	both := page + "?" + list.Encode() + "&" + kept.Encode()
+	if len(both) < mostAddress && !form.MayHaveSecrets([]byte(typed.Get(listName))) {
+		return both
+	}
+	if text := kept.Encode(); len(text) < mostAddress {
+		return page + "?" + text
+	}
+	return page
+}
+
 // mostAddress limits the length of an address with the values of a form.
 const mostAddress = 6 << 10
 

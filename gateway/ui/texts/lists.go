@@ -72,7 +72,8 @@ var lists = table{
 	},
 	"list.soon.bin": {
 		"Deleted people, groups, computers and units appear here, and can be restored for a while.",
-		"Gelöschte Personen, Gruppen, Computer und Einheiten stehen hier und lassen sich eine Zeit lang wiederherstellen.",
+		"Gelöschte Personen, Gruppen, Computer und Einheiten stehen hier und lassen sich " +
+			"eine Zeit lang wiederherstellen.",
 	},
 	"list.soon.zones": {
 		"Zones that your role may see appear here.", "Hier stehen die Zonen, die Ihre Rolle sehen darf.",

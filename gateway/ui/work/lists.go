@@ -56,11 +56,17 @@ var Lists = table.Listing{
 	},
 }
 
-// keptForm returns the form of the stored list in the address, or nil if there is none. A file must be chosen
-// again.
+// keptForm returns the form with the values in the address, or of the stored list that the address names. It
+// returns nil if there are none. A file must be chosen again.
 func keptForm(c *frame.Visit) *listForm {
-	id := c.R.URL.Query().Get(sheetPart)
-	if id == "" {
+	given := c.R.URL.Query()
+	id := given.Get(sheetPart)
+	switch {
+	case given.Get(frame.TypedName) != "":
+		return &listForm{
+			Name: given.Get("name"), Operation: given.Get("operation"), Mode: given.Get("mode"), List: id,
+		}
+	case id == "":
 		return nil
 	}
 	kept, _, document, err := sheetAt(c, id)
