@@ -53,6 +53,11 @@ func (t *Text) String() string { return t.text }
 // Domain returns the domain that the text names, as DOMAIN\name does; empty if it names none.
 func (t *Text) Domain() string { return t.domain }
 
+// Whole returns the text as one that names no domain.
+func (t *Text) Whole() *Text {
+	return &Text{text: t.text, account: t.text, spellings: respelled(t.text)}
+}
+
 // Spellings returns the text without the domain of a logon name, and behind it other
 // ways to write it.
 func (t *Text) Spellings() []string { return append([]string{t.account}, t.spellings...) }

@@ -55,6 +55,15 @@ func hitOf(r say.Record) hitRow {
 // because the search knows which domain is its own.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// accountIn returns a typed text without the domain in front of a logon name.
+func accountIn(text string) string {
+	text = oneLine(text)
+	if domain, account, has := strings.Cut(text, `\`); has && domain != "" && account != "" {
+		return account
+	}
+	return text
+}
+
 // hits searches all kinds of objects, or only one if hitType is not empty.
 // started is called when the search begins; it may be nil.
 func hits(c *frame.Visit, text, hitType, most string, started func()) *frame.Answer {
@@ -64,7 +73,7 @@ func hits(c *frame.Visit, text, hitType, most string, started func()) *frame.Ans
 	}
 	return c.Listed(
 		frame.List{
-			Operation: "search.find", Key: "guid", Before: frame.BestFor(table.Typed(text)), Values: values,
+			Operation: "search.find", Key: "guid", Before: frame.BestFor(accountIn(text)), Values: values,
 			Started: started,
 		},
 	)

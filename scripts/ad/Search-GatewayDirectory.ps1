@@ -27,11 +27,7 @@ $domain = Get-GatewayDomain -Server $Server
 $base = $domain.dn
 # DOMAIN\name of another domain is no account of this one that has the same name. Only what begins with the whole text is.
 $whole = ''
-if ($TextDomain) {
-    $same = [System.StringComparison]::OrdinalIgnoreCase
-    $own = $TextDomain.Equals($domain.netBios, $same) -or $TextDomain.Equals($domain.dns, $same)
-    if (-not $own) { $whole = $TextDomain + '\' + $Text }
-}
+if ($TextDomain -and -not (Test-GatewayOwnDomain -Name $TextDomain -Server $Server)) { $whole = $TextDomain + '\' + $Text }
 if ($OUPath) {
     $base = Find-GatewaySearchBase -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 }
