@@ -91,8 +91,8 @@ func (searchTextKind) Parts() []Part {
 func (searchTextKind) Doc() Doc {
 	return Doc{Type: "string", Text: fmt.Sprintf(
 		"%d to %d characters, with which a name, account name, mail address or office begins; "+
-			"or a first and a last name, in either order. `DOMAIN\\name` is the account name in the domain; ä, ö and ü are ae, oe "+
-			"and ue, too.",
+			"or a first and a last name, in either order. `DOMAIN\\name` is the account name in the domain; "+
+			"ä, ö and ü are ae, oe and ue, too.",
 		filter.MinText, filter.MaxText), Example: "schmidt"}
 }
 

@@ -115,7 +115,8 @@ func TestListsKnowTheDomainOfALogonName(t *testing.T) {
 		for domain, some := range map[string]bool{
 			"": true, `CORP\`: true, `corp\`: true, `corp.example\`: true, `EUROPE\`: false, `CORP2\`: false,
 		} {
-			a := s.Do(systemtest.Call{Method: http.MethodGet, Path: path, Params: map[string]any{"Text": domain + name}})
+			text := map[string]any{"Text": domain + name}
+			a := s.Do(systemtest.Call{Method: http.MethodGet, Path: path, Params: text})
 			require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 			assert.Equal(t, some, len(a.Envelope.Result) > 0, "%s %s%s", path, domain, name)
 		}
