@@ -16,7 +16,14 @@ import (
 
 // readScopes are the scopes needed to read objects of each type.
 var readScopes = map[string]identity.Scope{
-	"user": identity.UserRead, "group": identity.GroupRead, "computer": identity.ComputerRead,
+	"user": identity.UserRead, "group": identity.GroupRead, "computer": identity.ComputerRead, "ou": identity.OURead,
+}
+
+// typesOf returns the types of objects that a row finds: those that its scopes open.
+func typesOf(op *ops.Operation) []string {
+	return slices.DeleteFunc(append(slices.Clone(schema.HitTypes), "ou"), func(name string) bool {
+		return op.Scope != readScopes[name] && !slices.Contains(op.Or, readScopes[name])
+	})
 }
 
 // readableTypes returns the types that a search may find, and warnings about those left out. It
@@ -27,7 +34,7 @@ func readableTypes(p *identity.Principal, b *ops.Bound) (readable []string, unre
 		return nil, nil, nil
 	}
 	asked := b.Text(ops.TypeName)
-	for _, name := range schema.HitTypes {
+	for _, name := range typesOf(b.Op) {
 		wanted := asked == "" || slices.Contains(strings.Split(asked, ","), name)
 		refused := Authorise(p, readScopes[name])
 		switch {

@@ -53,7 +53,13 @@ func (t *Text) String() string { return t.text }
 // Domain returns the domain of a text such as DOMAIN\name, or "" if the text names no domain.
 func (t *Text) Domain() string { return t.domain }
 
-// Spellings returns the text without the domain of a logon name, followed by other ways to write it.
+// Whole returns the text as one that names no domain.
+func (t *Text) Whole() *Text {
+	return &Text{text: t.text, account: t.text, spellings: respelled(t.text)}
+}
+
+// Spellings returns the text without the domain of a logon name, and behind it other
+// ways to write it.
 func (t *Text) Spellings() []string { return append([]string{t.account}, t.spellings...) }
 
 // The directory ignores accents, so it considers Müller equal to Muller, but not to Mueller. Each of these

@@ -24,7 +24,8 @@ const ownerDoc = "The owner name: relative to the zone, or a full name inside it
 
 // recordRows returns the rows of all record types.
 func recordRows() []*Operation {
-	rows := slices.Concat([]*Operation{recordList}, hostRows, []*Operation{controllerRow}, nameServerRows)
+	rows := slices.Concat(
+		[]*Operation{recordList, recordGuard}, hostRows, []*Operation{controllerRow}, nameServerRows)
 	for _, t := range schema.RecordTypes {
 		if t.Resource == "" {
 			continue
@@ -55,6 +56,25 @@ var recordList = &Operation{
 	Lane:    ps.DNS,
 	Reply:   Reply{schema.Record, List},
 	Fails:   []schema.Code{schema.NotFound, schema.Conflict},
+	Subject: "zone '{ZoneName}'",
+	Sample:  Given{"ZoneName": "corp.example"},
+}
+
+// recordGuard is the question whether the records of a name are guarded.
+var recordGuard = &Operation{
+	ID:      "record.guard",
+	Summary: "Shows whether only callers with the scope privileged may change the records of a name.",
+	Method:  http.MethodGet, Path: "/api/DnsRecord/Guard/{ZoneName}",
+	Scope: identity.DNSRead, Effect: Read,
+	Params: []Param{
+		{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
+		{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Doc: "The owner name. Without it: all in the zone."},
+		{Name: "Target", Kind: schema.Names, Example: "dc1.corp.example", Doc: "Where PTR records lead."},
+	},
+	Script:  "Get-GatewayRecordGuard",
+	Lane:    ps.DNS,
+	Reply:   Reply{schema.RecordGuard, Single},
+	Fails:   []schema.Code{schema.NotFound},
 	Subject: "zone '{ZoneName}'",
 	Sample:  Given{"ZoneName": "corp.example"},
 }

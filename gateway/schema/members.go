@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"adgateway/ps"
@@ -49,6 +50,41 @@ func (k membersKind) Decode(raw any) (*Decoded, *FieldError) {
 		}
 	}
 	return &Decoded{Values: []ps.Value{ps.List(members)}, Text: string(TextsOf(members))}, nil
+}
+
+// maxGUIDs is the maximum number of GUIDs in a list.
+const maxGUIDs = 100
+
+// GUIDs is a list of 1 to 100 GUIDs, separated by commas.
+var GUIDs Kind = guidsKind{base{"string[]"}}
+
+type guidsKind struct{ base }
+
+func (guidsKind) Decode(raw any) (*Decoded, *FieldError) {
+	if list, isList := raw.(List); isList {
+		raw = string(list)
+	}
+	s, problem := text(raw, maxGUIDs*len("{00000000-0000-0000-0000-000000000000},"), false)
+	if problem != nil {
+		return nil, problem
+	}
+	var all []string
+	for one := range strings.SplitSeq(s, listSeparator) {
+		guid, problem := GUID.Decode(one)
+		if problem != nil {
+			return nil, problem
+		}
+		all = append(all, guid.Text)
+	}
+	if len(all) > maxGUIDs {
+		return nil, invalid("must be at most %d GUIDs", maxGUIDs)
+	}
+	return &Decoded{Values: []ps.Value{ps.List(all)}, Text: strings.Join(all, listSeparator)}, nil
+}
+
+func (guidsKind) Doc() Doc {
+	return Doc{Type: "string", Text: fmt.Sprintf("Up to %d GUIDs, separated by commas.", maxGUIDs),
+		Example: "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10"}
 }
 
 // memberNames returns the names in a list.

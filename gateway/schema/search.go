@@ -51,7 +51,8 @@ func (k filterKind) Doc() Doc {
 }
 
 // SearchText returns the kind of texts for searching objects of a class. The script receives an
-// LDAP filter.
+// LDAP filter. If the text names a domain, it also receives the domain, and the filter to use if the
+// domain is another one.
 func SearchText(class *filter.Class) Kind { return searchTextKind{base{"string"}, class} }
 
 type searchTextKind struct {
@@ -76,14 +77,22 @@ func (k searchTextKind) Decode(raw any) (*Decoded, *FieldError) {
 	if problem != nil {
 		return nil, problem
 	}
-	return &Decoded{Values: []ps.Value{ps.Text(parsed.Clause(k.class))}, Text: parsed.String()}, nil
+	values := []ps.Value{ps.Text(parsed.Clause(k.class)), ps.Text(parsed.Domain()), ps.Text("")}
+	if parsed.Domain() != "" {
+		values[2] = ps.Text(parsed.Whole().Clause(k.class))
+	}
+	return &Decoded{Values: values, Text: parsed.String()}, nil
+}
+
+func (searchTextKind) Parts() []Part {
+	return []Part{{Type: "string"}, {Suffix: "Domain", Type: "string"}, {Suffix: "Foreign", Type: "string"}}
 }
 
 func (searchTextKind) Doc() Doc {
 	return Doc{Type: "string", Text: fmt.Sprintf(
 		"%d to %d characters, with which a name, account name, mail address or office begins; "+
-			"or a first and a last name, in either order. `DOMAIN\\name` is the account name; ä, ö and ü are ae, oe "+
-			"and ue, too.",
+			"or a first and a last name, in either order. `DOMAIN\\name` is the account name in the domain; "+
+			"ä, ö and ü are ae, oe and ue, too.",
 		filter.MinText, filter.MaxText), Example: "schmidt"}
 }
 

@@ -311,6 +311,17 @@ var (
 		{Name: "distinguishedName"},
 		{Name: "guarded", Type: BoolField, Doc: "only callers with the scope privileged may change it"},
 		{Name: "why", Null: true, Doc: "null if it is not guarded"},
+		{Name: "whyMoved", Null: true, Doc: "why only they may move, rename or remove it: also because of what lies below an OU"},
+		{Name: "whyFilled", Null: true, Doc: "why only they may create something in an OU, or move something into it"},
+	}}
+
+	RecordGuard = &Shape{Name: "RecordGuard", Fields: []Field{
+		{Name: "zoneName"},
+		{Name: "name", Null: true, Doc: "null if no name was given"},
+		{Name: "guarded", Type: BoolField, Doc: "only callers with the scope privileged may change the records"},
+		{Name: "why", Null: true, Doc: "null if they are not guarded"},
+		{Name: "guardedTargets", Type: TextListField, Doc: "the targets whose PTR records only they may change"},
+		{Name: "whyAging", Doc: "why only they may set the aging of a zone"},
 	}}
 
 	LastLogon = &Shape{Name: "LastLogon", Fields: []Field{

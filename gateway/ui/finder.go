@@ -55,8 +55,17 @@ func hitOf(r say.Record) hitRow {
 // because the search recognises the gateway's own domain.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// hits searches all kinds of objects, or only the kind hitType if that is not empty. It calls started when
-// the search begins. started may be nil.
+// accountIn returns a typed text without the domain in front of a logon name.
+func accountIn(text string) string {
+	text = oneLine(text)
+	if domain, account, has := strings.Cut(text, `\`); has && domain != "" && account != "" {
+		return account
+	}
+	return text
+}
+
+// hits searches all kinds of objects, or only one if hitType is not empty.
+// started is called when the search begins; it may be nil.
 func hits(c *frame.Visit, text, hitType, most string, started func()) *frame.Answer {
 	values := call.Values{"Text": text, "Limit": most}
 	if hitType != "" {
@@ -64,7 +73,7 @@ func hits(c *frame.Visit, text, hitType, most string, started func()) *frame.Ans
 	}
 	return c.Listed(
 		frame.List{
-			Operation: "search.find", Key: "guid", Before: frame.BestFor(table.Typed(text)), Values: values,
+			Operation: "search.find", Key: "guid", Before: frame.BestFor(accountIn(text)), Values: values,
 			Started: started,
 		},
 	)

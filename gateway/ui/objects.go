@@ -54,9 +54,8 @@ type object struct {
 	AllChanges string       // address of all changes
 	Unread     []texts.Text // parts that could not be read, and why
 
-	inline   map[string]*action
-	guard    string // reason why only privileged people may change the object; empty if it is not guarded
-	withheld bool   // the guard keeps an action from being offered
+	inline map[string]*action
+	guarding
 }
 
 // besides holds the data that the page of a person or computer shows in addition to the facts.
@@ -138,6 +137,7 @@ type relatedRow struct {
 	Kind                    texts.Text
 	Words                   []say.Word
 	Remove                  *actionForm
+	Guard                   texts.Text // why the group's guard withholds the action; nil if it does not
 }
 
 // madeRow is a change in the history.
@@ -161,7 +161,7 @@ func madeRows(all []say.Record) []madeRow {
 func showObject(c *frame.Visit, k *frame.Kind) {
 	o := &object{Kind: k, GUID: c.R.PathValue("guid"), inline: map[string]*action{}}
 	var read *frame.Answer
-	frame.SideBySide(func() { read = c.Read(k, o.GUID) }, func() { o.guard = readGuard(c, o.GUID) })
+	frame.SideBySide(func() { read = c.Read(k, o.GUID) }, func() { o.guarding = readGuard(c, o.GUID) })
 	if !read.Ok() {
 		c.Failed(read)
 		return
@@ -203,8 +203,7 @@ func offerActions(c *frame.Visit, o *object) {
 		a := &actions[o.Kind.HitType][i]
 		switch {
 		case !work.MayDo(c, a.row()) || a.fits != nil && !a.Inline && !a.fits(o.record):
-		case !a.free && o.guards(c, a.row()):
-			o.withheld = true
+		case !a.free && o.guards(c, cmp.Or(a.guard, whyChanged), a.row()):
 		case !reaches(c, o.Kind, o.GUID, a.row().Scope):
 			if !a.Inline {
 				o.Denied = append(o.Denied, *a)
@@ -219,9 +218,9 @@ func offerActions(c *frame.Visit, o *object) {
 	}
 }
 
-// related returns the row of a group or member. The row includes the action remove if it applies and the
-// person may use it.
-func related(c *frame.Visit, o *object, r say.Record, remove string) relatedRow {
+// related returns the row of a group or member, including the action that removes the group or member if it
+// applies and the person may use it. Why is the reason why the group is guarded, or empty.
+func related(c *frame.Visit, o *object, r say.Record, remove, why string) relatedRow {
 	row := relatedRow{
 		Name: r.Text("name"), Description: r.Text("description"), Kind: say.WordOf("type", r["type"]).Text,
 		Words: say.Said(r, "enabled", "primary"),
@@ -234,7 +233,11 @@ func related(c *frame.Visit, o *object, r say.Record, remove string) relatedRow 
 		row.Link = k.At(r.Text("guid"))
 	}
 	if a := o.inline[remove]; a != nil && a.fits(r) {
-		row.Remove = inlineForm(c, o, a, a.input, r)
+		if keeps(c, why, a.row()) {
+			row.Guard = protected("group.protected", why)
+		} else {
+			row.Remove = inlineForm(c, o, a, a.input, r)
+		}
 	}
 	return row
 }
@@ -289,6 +292,7 @@ func fillUser(c *frame.Visit, o *object) {
 	o.setLead("username", "jobTitle", "department")
 	o.Photo = o.Kind.At(o.GUID, "photo")
 	var logon, policy, groups, reports, seen *frame.Answer
+	var guards map[string]say.Record
 	ask := func(into **frame.Answer, operation string) func() {
 		return func() { *into = c.Get(operation, o.Kind.Object, o.GUID) }
 	}
@@ -300,6 +304,7 @@ func fillUser(c *frame.Visit, o *object) {
 					Operation: "membership.list", Key: "guid", Before: frame.ByName,
 					Values: call.Values{o.Kind.Object: o.GUID},
 				})
+				guards = guardsOfGroups(c, o, groups)
 			}
 		},
 		func() {
@@ -346,7 +351,7 @@ func fillUser(c *frame.Visit, o *object) {
 		o.Compare = o.Kind.At(o.GUID, "compare")
 		found, _ := noted[say.Record](o, "groups", groups)
 		for _, r := range found {
-			o.Groups = append(o.Groups, related(c, o, r, "leave"))
+			o.Groups = append(o.Groups, related(c, o, r, "leave", guards[r.Text("guid")].Text(whyChanged)))
 		}
 	}
 }
@@ -416,7 +421,7 @@ func fillGroup(c *frame.Visit, o *object) {
 	}
 	o.Members = &membersPart{Acts: o.inline["remove"] != nil}
 	for _, r := range members {
-		o.Members.Rows = append(o.Members.Rows, related(c, o, r, "remove"))
+		o.Members.Rows = append(o.Members.Rows, related(c, o, r, "remove", ""))
 	}
 	if a.Next != "" {
 		o.Members.Next = say.Asking(o.Kind.At(o.GUID), "after", a.Next)

@@ -19,6 +19,7 @@ type action struct {
 	// set, of the row's object. If fits is nil, the action always makes sense.
 	fits   func(say.Record) bool
 	free   bool   // the guard of the page's object does not apply, because the action changes another object
+	guard  string // field with the reason why the object is guarded from the action; empty for [whyChanged]
 	Inline bool   // offered in the rows of a table
 	input  string // parameter that names the object of the row
 }
@@ -91,14 +92,14 @@ var actions = map[string][]action{
 		{ID: "delete", operation: "computer.delete"},
 	},
 	"ou": {
-		{ID: "person", operation: "user.create", target: "OUPath", whole: true},
-		{ID: "group", operation: "group.createSecurity", target: "OUPath", whole: true},
-		{ID: "computer", operation: "computer.register", target: "OUPath", whole: true},
-		{ID: "unit", operation: "ou.create", target: "OUDestinationPath", whole: true},
+		{ID: "person", operation: "user.create", target: "OUPath", whole: true, guard: whyFilled},
+		{ID: "group", operation: "group.createSecurity", target: "OUPath", whole: true, guard: whyFilled},
+		{ID: "computer", operation: "computer.register", target: "OUPath", whole: true, guard: whyFilled},
+		{ID: "unit", operation: "ou.create", target: "OUDestinationPath", whole: true, guard: whyFilled},
 		{ID: "edit", operation: "ou.update", whole: true, fits: unit},
-		{ID: "rename", operation: "ou.rename", whole: true, fits: unit},
-		{ID: "move", operation: "ou.move", whole: true, fits: unit},
-		{ID: "delete", operation: "ou.delete", fits: unit},
+		{ID: "rename", operation: "ou.rename", whole: true, fits: unit, guard: whyMoved},
+		{ID: "move", operation: "ou.move", whole: true, fits: unit, guard: whyMoved},
+		{ID: "delete", operation: "ou.delete", fits: unit, guard: whyMoved},
 	},
 	"zone": {
 		{ID: "a", operation: "a.create", whole: true, fits: forward},
@@ -107,7 +108,7 @@ var actions = map[string][]action{
 		{ID: "mx", operation: "mx.create", whole: true, fits: forward},
 		{ID: "srv", operation: "srv.create", whole: true, fits: forward},
 		{ID: "ptr", operation: "ptr.create", whole: true, fits: reverse},
-		{ID: "aging", operation: "zone.setAging", whole: true, fits: writable},
+		{ID: "aging", operation: "zone.setAging", whole: true, fits: writable, guard: whyAging},
 	},
 }
 

@@ -95,10 +95,15 @@ func showTree(c *frame.Visit) {
 // showOU shows an organizational unit and the objects in it.
 func showOU(c *frame.Visit) {
 	dn := c.R.PathValue("path")
-	one, all := &frame.Answer{}, &frame.Answer{}
+	one, all, guard := &frame.Answer{}, &frame.Answer{}, guarding{}
 	parts := make([]*frame.Answer, len(partsOfOU))
 	reads := []func(){
-		func() { one = c.Get("ou.get", "OUPath", dn) },
+		func() {
+			one = c.Get("ou.get", "OUPath", dn)
+			for _, r := range frame.Records[say.Record](one) {
+				guard = guardOfUnit(c, r.Text("guid"))
+			}
+		},
 		func() { all = readTree(c) },
 	}
 	for i, path := range partsOfOU {
@@ -119,7 +124,7 @@ func showOU(c *frame.Visit) {
 	body := treePage{
 		Tree: treeOf(frame.Records[say.Record](all), dn), Name: r.Text("name"), Facts: say.FactsOf(r, ouFacts),
 	}
-	body.acts = actsOn(c, frame.KindAt("ous"), dn, r)
+	body.acts = actsOn(c, frame.KindAt("ous"), dn, r, guard)
 	levels := say.SplitDN(dn)
 	for i := 1; i < len(levels); i++ {
 		above := strings.Join(levels[i:], ",")
@@ -190,9 +195,10 @@ type zonePage struct {
 // showZone shows a zone and its records.
 func showZone(c *frame.Visit) {
 	name := c.R.PathValue("zone")
-	zone, found := &frame.Answer{}, &frame.Answer{}
+	zone, found, guard := &frame.Answer{}, &frame.Answer{}, guarding{}
 	frame.SideBySide(
 		func() { zone = c.Get("zone.get", "ZoneName", name) },
+		func() { guard = guardOfRecords(c, name, "") },
 		func() {
 			found, _ = table.ReadListing(c, table.Asked{List: recordsOf(name)})
 		},
@@ -203,7 +209,7 @@ func showZone(c *frame.Visit) {
 		return
 	}
 	body := zonePage{Facts: say.FactsOf(all[0], zoneFacts)}
-	body.acts = actsOn(c, frame.KindAt("zones"), name, all[0])
+	body.acts = actsOn(c, frame.KindAt("zones"), name, all[0], guard)
 	shown := frame.Page{Title: texts.Raw(all[0].Text("zoneName")), Section: "zones"}
 	status := http.StatusOK
 	if shown.Alert = frame.AlertOf(found); shown.Alert != nil {

@@ -70,8 +70,7 @@ func revealing(c *frame.Visit, o *object, scope identity.Scope, what, keyID stri
 	switch {
 	case !c.May(scope), !reaches(c, o.Kind, o.GUID, scope):
 		return nil
-	case o.guards(c, ops.Find(ops.Table(), work.RevealRow(what))):
-		o.withheld = true
+	case o.guards(c, whyChanged, ops.Find(ops.Table(), work.RevealRow(what))):
 		return nil
 	}
 	return work.NewReveal(o.Kind.At(o.GUID), what, keyID)

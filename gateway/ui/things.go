@@ -19,14 +19,15 @@ import (
 // acts contains the actions of a page.
 type acts struct {
 	offers
+	guarding
 }
 
-// actsOn returns the actions that the person may use on an object of a kind.
-func actsOn(c *frame.Visit, k *frame.Kind, id string, r say.Record) acts {
-	o := &object{Kind: k, GUID: id, record: r, inline: map[string]*action{}}
+// actsOn returns the actions that the person may use on an object of a kind, given its guard.
+func actsOn(c *frame.Visit, k *frame.Kind, id string, r say.Record, guard guarding) acts {
+	o := &object{Kind: k, GUID: id, record: r, inline: map[string]*action{}, guarding: guard}
 	offerActions(c, o)
 	o.sortOut()
-	return acts{o.offers}
+	return acts{o.offers, o.guarding}
 }
 
 // thingPage is the page of an object other than an account, such as a deleted object or the records of a
@@ -47,6 +48,7 @@ type valueRow struct {
 	Data, TTL, Stamped string
 	Edit               string // address of the form; empty if the person may not edit the record
 	Remove             *actionForm
+	Guard              texts.Text // why this record's guard withholds the actions; nil if it does not
 }
 
 // showDeleted shows a deleted object.
@@ -135,6 +137,7 @@ func showRecordSet(c *frame.Visit) {
 	zone, name, kind := c.R.PathValue("zone"), c.R.PathValue("name"), c.R.PathValue("type")
 	of := schema.RecordTypeNamed(strings.ToUpper(kind))
 	var in, found, made *frame.Answer
+	var guard guarding
 	fqdn := strings.TrimPrefix(name+"."+zone, "@.")
 	frame.SideBySide(
 		func() { in = c.Get("zone.get", "ZoneName", zone) },
@@ -142,6 +145,7 @@ func showRecordSet(c *frame.Visit) {
 			found = c.Listed(frame.List{Operation: "record.listZone", Before: byRecord, Values: call.Values{
 				"ZoneName": zone, "DNS_HostName": name, "Type": kind,
 			}})
+			guard = guardOfRecords(c, zone, name, targetsOf(of, frame.Records[say.Record](found))...)
 		},
 		func() {
 			if c.May(identity.ChangeRead) {
@@ -164,14 +168,21 @@ func showRecordSet(c *frame.Visit) {
 	body := thingPage{Crumbs: []frame.Link{
 		{Path: say.Address("zones"), Text: texts.Of("page.zones")},
 		{Path: say.Address("zones", zone), Text: texts.Raw(zone)},
-	}}
+	}, acts: acts{guarding: guard}}
 	row := strings.ToLower(kind)
 	add, edit, remove := form.Of(row+".create"), form.Of(row+".change"), form.Of(row+".delete")
-	may := func(f *form.Form) bool { return f != nil && writable(zones[0]) && work.MayDo(c, f.Op) }
+	may := func(f *form.Form) bool {
+		return f != nil && writable(zones[0]) && work.MayDo(c, f.Op) && !body.guards(c, whyChanged, f.Op)
+	}
 	for _, r := range frame.Records[say.Record](found) {
 		shown := valueRow{Data: r.Text("data"), Stamped: r.Text("timestamp")}
 		if n, is := r.Number("ttl"); is {
 			shown.TTL = strconv.Itoa(n)
+		}
+		if may(remove) && guard.leadsTo(c, strings.ToLower(r.Text("data")), remove.Op) {
+			shown.Guard = texts.Of("record.guarded")
+			body.Rows = append(body.Rows, shown)
+			continue
 		}
 		if may(edit) {
 			if pairs := identityOf(edit, of, r); pairs != nil {
@@ -199,6 +210,19 @@ func showRecordSet(c *frame.Visit) {
 		shown.Empty = &frame.Empty{Text: texts.Of("record.none")}
 	}
 	c.Page(http.StatusOK, "thing", shown)
+}
+
+// targetsOf returns the names to which PTR records lead, in lower case. It returns nil for other records.
+func targetsOf(of *schema.RecordType, all []say.Record) (targets []string) {
+	if of == nil || of.Name != "PTR" {
+		return nil
+	}
+	for _, r := range all {
+		if name := strings.ToLower(r.Text("data")); name != "" && !strings.Contains(name, ",") {
+			targets = append(targets, name)
+		}
+	}
+	return targets
 }
 
 // removeRecord returns the action that deletes a record, or nil if the record cannot be identified.

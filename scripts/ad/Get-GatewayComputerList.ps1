@@ -5,6 +5,8 @@ param(
     [AllowNull()] [string] $OUPath,
     [bool] $Recursive = $true,
     [AllowNull()] [string] $Text,
+    [AllowNull()] [string] $TextDomain,
+    [AllowNull()] [string] $TextForeign,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Filter,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $FilterCheck,
     [AllowNull()] [string] $FilterSlow,
@@ -18,23 +20,25 @@ param(
 )
 
 $base = (Get-GatewayDomain -Server $Server).dn
+$sought = $Text
+if ($TextDomain -and -not (Test-GatewayOwnDomain -Name $TextDomain -Server $Server)) { $sought = $TextForeign }
 if ($OUPath) {
     $base = Find-GatewaySearchBase -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 }
 $scope = 'Subtree'
 if (-not $Recursive) { $scope = 'OneLevel' }
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
-$where = [string](Resolve-GatewayFilter -Text $Text -Segment $Filter -StaleSince $StaleSince @limits)
+$where = [string](Resolve-GatewayFilter -Text $sought -Segment $Filter -StaleSince $StaleSince @limits)
 
 Set-GatewayStep -Label 'list computers'
-Add-GatewaySlowFilter -Field $FilterSlow -Text $Text
+Add-GatewaySlowFilter -Field $FilterSlow -Text $sought
 $search = @{
     Class    = 'computer'
     Property = $GatewayComputerProperties + @(Get-GatewayCheckProperty -Check $FilterCheck)
     Place    = Get-GatewaySearchPlace -Base $base -Scope $scope -AllowedOU $AllowedOU -Server $Server
     Scope    = $scope
     Check    = $FilterCheck
-    Text     = $Text
+    Text     = $sought
     AllowedOU = $AllowedOU
     Server   = $Server
 }

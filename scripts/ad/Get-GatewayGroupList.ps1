@@ -6,6 +6,8 @@ param(
     [bool] $Recursive = $true,
     [AllowNull()] [string] $Category,
     [AllowNull()] [string] $Text,
+    [AllowNull()] [string] $TextDomain,
+    [AllowNull()] [string] $TextForeign,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Filter,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $FilterCheck,
     [AllowNull()] [string] $FilterSlow,
@@ -19,27 +21,29 @@ param(
 )
 
 $base = (Get-GatewayDomain -Server $Server).dn
+$sought = $Text
+if ($TextDomain -and -not (Test-GatewayOwnDomain -Name $TextDomain -Server $Server)) { $sought = $TextForeign }
 if ($OUPath) {
     $base = Find-GatewaySearchBase -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 }
 $scope = 'Subtree'
 if (-not $Recursive) { $scope = 'OneLevel' }
 $limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
-$where = [string](Resolve-GatewayFilter -Text $Text -Segment $Filter -GroupsOnly @limits)
+$where = [string](Resolve-GatewayFilter -Text $sought -Segment $Filter -GroupsOnly @limits)
 
 # The security bit of groupType (facts E34).
 if ($Category -eq 'Security') { $where += '(groupType:1.2.840.113556.1.4.803:=2147483648)' }
 if ($Category -eq 'Distribution') { $where += '(!(groupType:1.2.840.113556.1.4.803:=2147483648))' }
 
 Set-GatewayStep -Label 'list groups'
-Add-GatewaySlowFilter -Field $FilterSlow -Text $Text
+Add-GatewaySlowFilter -Field $FilterSlow -Text $sought
 $search = @{
     Class    = 'group'
     Property = $GatewayGroupProperties + @(Get-GatewayCheckProperty -Check $FilterCheck)
     Place    = Get-GatewaySearchPlace -Base $base -Scope $scope @limits
     Scope    = $scope
     Check    = $FilterCheck
-    Text     = $Text
+    Text     = $sought
     AllowedGroup = $AllowedGroup
     AllowedOU = $AllowedOU
     Server   = $Server

@@ -6,6 +6,8 @@ param(
     [bool] $Recursive = $true,
     [Parameter(Mandatory)] [string[]] $Field,
     [AllowNull()] [string] $Text,
+    [AllowNull()] [string] $TextDomain,
+    [AllowNull()] [string] $TextForeign,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Filter,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $FilterCheck,
     [AllowNull()] [string] $FilterSlow,
@@ -18,23 +20,25 @@ param(
 )
 
 $base = (Get-GatewayDomain -Server $Server).dn
+$sought = $Text
+if ($TextDomain -and -not (Test-GatewayOwnDomain -Name $TextDomain -Server $Server)) { $sought = $TextForeign }
 if ($OUPath) {
     $base = Find-GatewaySearchBase -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 }
 $scope = 'Subtree'
 if (-not $Recursive) { $scope = 'OneLevel' }
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
-$where = [string](Resolve-GatewayFilter -Text $Text -Segment $Filter @limits)
+$where = [string](Resolve-GatewayFilter -Text $sought -Segment $Filter @limits)
 
 Set-GatewayStep -Label 'list users'
-Add-GatewaySlowFilter -Field $FilterSlow -Text $Text
+Add-GatewaySlowFilter -Field $FilterSlow -Text $sought
 $search = @{
     Class    = 'user'
     Property = (Get-GatewayUserProperty -Field $Field -Server $Server) + @(Get-GatewayCheckProperty -Check $FilterCheck)
     Place    = Get-GatewaySearchPlace -Base $base -Scope $scope -AllowedOU $AllowedOU -Server $Server
     Scope    = $scope
     Check    = $FilterCheck
-    Text     = $Text
+    Text     = $sought
     Field    = $Field
     AllowedOU = $AllowedOU
     Server   = $Server

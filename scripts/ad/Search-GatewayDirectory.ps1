@@ -28,11 +28,7 @@ $base = $domain.dn
 # DOMAIN\name with another domain does not mean an account of the same name in this domain. Only a name that begins
 # with the whole text matches.
 $whole = ''
-if ($TextDomain) {
-    $same = [System.StringComparison]::OrdinalIgnoreCase
-    $own = $TextDomain.Equals($domain.netBios, $same) -or $TextDomain.Equals($domain.dns, $same)
-    if (-not $own) { $whole = $TextDomain + '\' + $Text }
-}
+if ($TextDomain -and -not (Test-GatewayOwnDomain -Name $TextDomain -Server $Server)) { $whole = $TextDomain + '\' + $Text }
 if ($OUPath) {
     $base = Find-GatewaySearchBase -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 }

@@ -362,6 +362,30 @@ function Assert-GatewayPlace {
     }
 }
 
+# Returns why only privileged callers may move, rename or remove an OU, because of what lies below it; '' if others
+# may.
+function Get-GatewayTreeReason {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Dn,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $guard = Get-GatewayGuard -GuardedGroup $GuardedGroup -Server $Server
+    $objects = @(foreach ($guid in $guard.objects) { '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$guid)) + ')' }) -join ''
+    $members = @(foreach ($name in $guard.members) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
+    $nested = @(foreach ($name in $guard.nested) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
+    $filter = '(|(adminCount=1)(isCriticalSystemObject=TRUE)(primaryGroupID=516)(primaryGroupID=521)' +
+        '(sAMAccountName=krbtgt_*)(msDS-SecondaryKrbTgtNumber=*)(msDS-KrbTgtLinkBl=*)' +
+        '(userAccountControl:1.2.840.113556.1.4.803:=8192)' + $objects + $members + '(&(objectCategory=group)(|' + $nested + ')))'
+    $found = @(Get-ADObject -LDAPFilter $filter -SearchBase $Dn -SearchScope Subtree -ResultSetSize 1 -Server $Server)
+    if ($found.Length -eq 0) { return '' }
+    $why = $GatewayGuards.tree.why
+    # A group may lie outside the groups that the caller is limited to.
+    if ([string]$found[0].ObjectClass -ne 'group') { $why += ", '" + [string]$found[0].DistinguishedName + "' for one" }
+    $why
+}
+
 # Refuses to move, rename or remove an OU with guarded objects below it unless the caller is privileged.
 function Assert-GatewayTree {
     [CmdletBinding()]
@@ -374,20 +398,8 @@ function Assert-GatewayTree {
     )
     if ($Privileged) { return }
     Set-GatewayStep -Label 'check privilege below' -Arg $Arg
-    $guard = Get-GatewayGuard -GuardedGroup $GuardedGroup -Server $Server
-    $objects = @(foreach ($guid in $guard.objects) { '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$guid)) + ')' }) -join ''
-    $members = @(foreach ($name in $guard.members) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
-    $nested = @(foreach ($name in $guard.nested) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
-    $filter = '(|(adminCount=1)(isCriticalSystemObject=TRUE)(primaryGroupID=516)(primaryGroupID=521)' +
-        '(sAMAccountName=krbtgt_*)(msDS-SecondaryKrbTgtNumber=*)(msDS-KrbTgtLinkBl=*)' +
-        '(userAccountControl:1.2.840.113556.1.4.803:=8192)' + $objects + $members + '(&(objectCategory=group)(|' + $nested + ')))'
-    $found = @(Get-ADObject -LDAPFilter $filter -SearchBase $Dn -SearchScope Subtree -ResultSetSize 1 -Server $Server)
-    if ($found.Length -gt 0) {
-        $why = $GatewayGuards.tree.why
-        # A group may be outside the groups to which the caller is limited.
-        if ([string]$found[0].ObjectClass -ne 'group') { $why += ", '" + [string]$found[0].DistinguishedName + "' for one" }
-        Stop-GatewayGuarded -Target $Dn -Why $why -Arg $Arg
-    }
+    $why = [string](Get-GatewayTreeReason -Dn $Dn -GuardedGroup $GuardedGroup -Server $Server)
+    if ($why -ne '') { Stop-GatewayGuarded -Target $Dn -Why $why -Arg $Arg }
 }
 
 # Refuses a user's name that looks like that of another account. This is a computer's name without its $ (the first

@@ -156,8 +156,18 @@ function Resolve-GatewaySegment {
     }
 }
 
-# Returns the filter of a list. It consists of the parts that the gateway derived from a text and from a filter, and
-# of the groups to which the caller is limited. The gateway escapes the values (RFC 4515).
+# Returns whether a name, as in DOMAIN\name, is that of the gateway's domain. An account of another domain is none of
+# this one that has the same name.
+function Test-GatewayOwnDomain {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $Server)
+    $domain = Get-GatewayDomain -Server $Server
+    $same = [System.StringComparison]::OrdinalIgnoreCase
+    $Name.Equals($domain.netBios, $same) -or $Name.Equals($domain.dns, $same)
+}
+
+# The filter of a list: what the gateway made of a text and of a filter, and the groups that the caller is
+# limited to. The gateway escapes the values (RFC 4515), so that they stay values.
 function Resolve-GatewayFilter {
     [CmdletBinding()]
     param(

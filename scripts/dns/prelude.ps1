@@ -155,6 +155,22 @@ function Get-GatewayListedReason {
     ''
 }
 
+# Returns why only privileged callers may change PTR records that lead to a name; '' if others may.
+function Get-GatewayTargetReason {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Target,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName
+    )
+    $bare = $Target.TrimEnd([char]'.')
+    foreach ($controller in @($KnownController)) {
+        if (-not $controller) { continue }
+        if ([string]::Equals($bare, $controller.TrimEnd([char]'.'), [System.StringComparison]::OrdinalIgnoreCase)) { return $GatewayGuards.host.why }
+    }
+    Get-GatewayListedReason -Name $bare.ToLowerInvariant() -GuardedName $GuardedName
+}
+
 # Refuses to change the records of a guarded name unless the caller is privileged.
 function Assert-GatewayName {
     [CmdletBinding()]

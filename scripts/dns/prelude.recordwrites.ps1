@@ -24,14 +24,8 @@ function Assert-GatewayReverseTarget {
     )
     if ($Privileged) { return }
     foreach ($target in @($Data)) {
-        foreach ($controller in @($KnownController)) {
-            if (-not $controller -or -not $target) { continue }
-            if ([string]::Equals($target.TrimEnd([char]'.'), $controller.TrimEnd([char]'.'), [System.StringComparison]::OrdinalIgnoreCase)) {
-                Stop-GatewayGuarded -Target $target -Arg 'Data' -Why $GatewayGuards.host.why
-            }
-        }
         if (-not $target) { continue }
-        $why = Get-GatewayListedReason -Name $target.TrimEnd([char]'.').ToLowerInvariant() -GuardedName $GuardedName
+        $why = Get-GatewayTargetReason -Target $target -KnownController $KnownController -GuardedName $GuardedName
         if ($why -ne '') { Stop-GatewayGuarded -Target $target -Arg 'Data' -Why $why }
     }
 }

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"html"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/identity"
+	"adgateway/test/systemtest"
 )
 
 var offeredOn = regexp.MustCompile(`(?:action|href)="/ui/do/([a-zA-Z]+\.[a-zA-Z]+)["?]`)
@@ -93,4 +95,92 @@ func TestNothingIsOfferedThatAGuardRefuses(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPagesOfGuardedPlacesSayWhy: on the pages of units, zones and records, an action is offered if and
+// only if no guard keeps the person from it. The page says why.
+func TestPagesOfGuardedPlacesSayWhy(t *testing.T) {
+	every := identity.Scopes()
+	but := slices.DeleteFunc(slices.Clone(every), func(s identity.Scope) bool {
+		return s == identity.Privileged || s == identity.All
+	})
+	s := startWith(t, func(p *app.People) {
+		p.Roles = []signin.Role{
+			{Group: "group of operator", Name: "Not privileged", Scopes: but},
+			{Group: "group of berlin", Name: "Privileged", Scopes: every},
+		}
+	})
+	const says, domain = "Your role may not change this: ", "DC=corp,DC=example"
+	const corp, controllers = "/ui/ous/OU=Corp," + domain, "/ui/ous/OU=Domain Controllers," + domain
+	record := func(zone, name, kind string) string {
+		return "/ui/zones/" + zone + "/records/" + name + "/" + kind
+	}
+	pages := map[string]struct {
+		offers, withholds []string
+		why               string // empty if nothing is withheld
+	}{
+		corp: {[]string{"user.create", "ou.create", "ou.update"}, []string{"ou.rename", "ou.move", "ou.delete"},
+			"guarded objects lie below it"},
+		"/ui/ous/" + formerStaff: {[]string{"user.create", "ou.update", "ou.rename", "ou.delete"}, nil, ""},
+		controllers: {nil, []string{"user.create", "ou.create", "ou.update", "ou.rename", "ou.delete"},
+			"the policies of domain controllers apply there"},
+		"/ui/zones/corp.example": {[]string{"a.create", "cname.create"}, []string{"zone.setAging"},
+			"records that are not refreshed in time are removed"},
+		"/ui/zones/_msdcs.corp.example": {nil, []string{"a.create", "cname.create", "zone.setAging"},
+			"domain controllers find each other by the names in it"},
+		record("corp.example", "web1", "A"): {[]string{"a.create", "a.change", "a.delete"}, nil, ""},
+		record("corp.example", "dc1", "A"): {nil, []string{"a.create", "a.change", "a.delete"},
+			"it is the name of a domain controller"},
+		record("10.in-addr.arpa", "10.0.0", "PTR"): {[]string{"ptr.create"}, []string{"ptr.delete"},
+			"it leads to a guarded name"},
+	}
+	for _, who := range []string{"operator", "berlin"} {
+		b := s.browser(t)
+		b.signIn(who)
+		for page, of := range pages {
+			require.Equal(t, 200, b.get(strings.ReplaceAll(page, " ", "%20")), "%s %s", who, page)
+			shown, offered := html.UnescapeString(b.page), map[string]bool{}
+			for _, m := range offeredOn.FindAllStringSubmatch(shown, -1) {
+				offered[m[1]] = true
+			}
+			for _, operation := range of.offers {
+				assert.True(t, offered[operation], "%s %s %s", who, page, operation)
+			}
+			for _, operation := range of.withholds {
+				assert.Equal(t, who == "berlin", offered[operation], "%s %s %s", who, page, operation)
+			}
+			if who == "berlin" || of.why == "" {
+				assert.NotContains(t, shown, "Your role may not", "%s %s", who, page)
+			} else {
+				assert.Contains(t, shown, says+of.why, "%s %s", who, page)
+			}
+		}
+	}
+}
+
+// TestGuardedGroupsOfAPersonSayWhy: in the list of a person's groups, Remove stands beside those groups whose
+// members the reader may change. Beside guarded ones the reason stands.
+func TestGuardedGroupsOfAPersonSayWhy(t *testing.T) {
+	scopes := slices.DeleteFunc(identity.Scopes(), func(s identity.Scope) bool {
+		return s == identity.Privileged || s == identity.All
+	})
+	s := startWith(t, func(p *app.People) {
+		p.Roles = []signin.Role{{Group: "group of operator", Name: "Not privileged", Scopes: scopes}}
+	})
+	s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupPath("Backup Operators", "/Members"),
+		Params: map[string]any{"Members": "lweber"}}, http.StatusCreated)
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/people/"+lea))
+	rows := map[string]string{}
+	for _, row := range strings.Split(b.between(`id="groups"`, "</section>"), "<tr>") {
+		for _, name := range []string{"Backup Operators", "Sales"} {
+			if strings.Contains(row, ">"+name+"</a>") {
+				rows[name] = html.UnescapeString(row)
+			}
+		}
+	}
+	assert.NotContains(t, rows["Backup Operators"], "membership.remove")
+	assert.Contains(t, rows["Backup Operators"], "Guarded: it is a critical system object.")
+	assert.Contains(t, b.page, "/ui/do/membership.remove", "beside other groups")
 }

@@ -5,6 +5,7 @@ import (
 	"html"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -182,4 +183,16 @@ func TestAListThatIsTooLong(t *testing.T) {
 	assert.Contains(t, before, "20000 items")
 	assert.Contains(t, after, `value="everybody"`)
 	assert.True(t, strings.Contains(after, "person20000,Rome"))
+}
+
+// TestListsKeepTheDomainOfALogonName: a list searches for DOMAIN\name as typed, and shows the text again.
+func TestListsKeepTheDomainOfALogonName(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	for typed, found := range map[string]bool{"lweber": true, `CORP\lweber`: true, `EUROPE\lweber`: false} {
+		require.Equal(t, 200, b.get("/ui/people?q="+url.QueryEscape(typed)))
+		assert.Equal(t, found, strings.Contains(b.page, "/ui/people/"+lea), typed)
+		assert.Contains(t, b.page, `value="`+typed+`"`)
+	}
 }

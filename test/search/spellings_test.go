@@ -104,3 +104,21 @@ func TestSearchKnowsSpellings(t *testing.T) {
 	assert.Equal(t, "Zebra Group", all[0], "what begins with the text comes first")
 	assert.ElementsMatch(t, []any{"sp.plain", "sp.quote"}, all[1:])
 }
+
+// TestListsKnowTheDomainOfALogonName: DOMAIN\name finds accounts of this domain only if the domain is its
+// own. Another domain's account of the same name is not in the list.
+func TestListsKnowTheDomainOfALogonName(t *testing.T) {
+	s := newSystem(t, 0)
+	for path, name := range map[string]string{
+		"/api/ADUser/ListUsers/All": "aschmidt", "/api/ADGroups/All": "VPN Users", "/api/Computers/All": "PC01",
+	} {
+		for domain, some := range map[string]bool{
+			"": true, `CORP\`: true, `corp\`: true, `corp.example\`: true, `EUROPE\`: false, `CORP2\`: false,
+		} {
+			text := map[string]any{"Text": domain + name}
+			a := s.Do(systemtest.Call{Method: http.MethodGet, Path: path, Params: text})
+			require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+			assert.Equal(t, some, len(a.Envelope.Result) > 0, "%s %s%s", path, domain, name)
+		}
+	}
+}

@@ -50,8 +50,8 @@ func askedOf(c *frame.Visit, l *Listing) Asked { return askedIn(c.R.URL.Query(),
 // askedIn parses the query of a list's address.
 func askedIn(q url.Values, l *Listing) Asked {
 	a := Asked{
-		List: l, text: Typed(q.Get("q")), sort: q.Get("sort"), after: q.Get("after"), back: q["back"],
-		Object: q.Get("object"),
+		List: l, text: strings.Join(strings.Fields(q.Get("q")), " "), sort: q.Get("sort"),
+		after: q.Get("after"), back: q["back"], Object: q.Get("object"),
 	}
 	if len(l.Filters) > 0 {
 		a.Chips = q["f"]
@@ -564,14 +564,4 @@ func (f Cell) plain(lang texts.Lang) string {
 		return strings.Join(append(slices.Clone(f.Path), f.Last), " › ")
 	}
 	return f.Text.In(lang)
-}
-
-// Typed returns the text in a search box in the form that the directory knows, which is without the domain in
-// front of a logon name.
-func Typed(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if domain, account, has := strings.Cut(text, `\`); has && domain != "" && account != "" {
-		return account
-	}
-	return text
 }

@@ -57,6 +57,10 @@ var home = table{
 		"Your role may not change this.",
 		"Ihre Rolle darf das nicht ändern: Es ist geschützt, weil von ihm die Sicherheit der Domäne abhängt.",
 	},
+	"group.protected": {"Guarded: {why}.", "Geschützt: {why}."},
+	"group.protected.german": {
+		"Guarded.", "Geschützt: Von der Gruppe hängt die Sicherheit der Domäne ab.",
+	},
 	"object.seldom":      {"More actions", "Weitere Aktionen"},
 	"object.more":        {"more", "weitere"},
 	"object.groups":      {"Groups", "Gruppen"},

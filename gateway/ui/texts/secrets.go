@@ -32,9 +32,13 @@ var secrets = table{
 		"Es wird nicht mehr gezeigt. Fragen Sie es erneut ab, wenn Sie es brauchen.",
 	},
 
-	"record.title":    {"{type} records of {name}", "{type}-Einträge von {name}"},
-	"record.none":     {"There are no such records.", "Es gibt keine solchen Einträge."},
-	"record.edit":     {"Edit", "Bearbeiten"},
+	"record.title": {"{type} records of {name}", "{type}-Einträge von {name}"},
+	"record.none":  {"There are no such records.", "Es gibt keine solchen Einträge."},
+	"record.edit":  {"Edit", "Bearbeiten"},
+	"record.guarded": {
+		"Your role may not change this: it leads to a guarded name.",
+		"Ihre Rolle darf das nicht ändern: Der Eintrag führt zu einem geschützten Namen.",
+	},
 	"fact.deleted":    {"Deleted", "Gelöscht"},
 	"fact.until":      {"Can be restored until", "Wiederherstellbar bis"},
 	"fact.restorable": {"Restore", "Wiederherstellung"},
