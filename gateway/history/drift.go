@@ -22,7 +22,7 @@ type asRecorded struct {
 	row     *ops.Operation // row of the call
 	record  *changes.Record
 	call    *ops.Undoing
-	created bool                           // whether the change is a creation, whose object must be unchanged since
+	created bool                           // whether it is a creation, whose object must be unchanged since
 	accept  []string                       // fields that may have changed since
 	from    change.Announcement            // the recorded change, in the form for plans
 	sight   change.Sight                   // of the caller
