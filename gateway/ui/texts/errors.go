@@ -280,9 +280,9 @@ var errors = table{
 }
 
 // ofTheAPI matches messages with words that only callers of the API know: calls, parameters, headers, scopes,
-// and the ids of plans, changes, jobs and operations.
+// and plans, which people know as previews.
 var ofTheAPI = regexp.MustCompile(`\b(?:GET|POST|PUT|PATCH|DELETE) /|/readyz|/openapi|\bscope\b|'[a-z]+:[a-z]+'|` +
-	`\b(?:pl|ch|jb)_[0-9a-f]|\b(?:DryRun|PlanId|If-Match|ResultKey|AcceptDrift|operationId)\b`)
+	`\bpl_[0-9a-f]|\b(?:DryRun|PlanId|If-Match|ResultKey|AcceptDrift|operationId)\b`)
 
 // Error returns the API's message for an error. It returns the table's text for the code in German, and if the
 // message speaks of the API. A message without a code is already in the language of the page.
