@@ -50,7 +50,8 @@ func TestARowOfAListIsGuardedAgainstOthers(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
 	b.signIn("operator")
-	job := checked(b, "UserName,City,Office\nlweber,Ulm,\nlweber,,B1\nlweber,Bonn,\n", "operation", "user.update")
+	list := "UserName,City,Office\nlweber,Ulm,\nlweber,,B1\nlweber,Bonn,\n"
+	job := checked(b, list, "operation", "user.update")
 	s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/lweber?Office=Z9"}, 200)
 	require.Equal(t, 303, b.submit(job+"/start"))
 	shows(b, job, `<span class="st ok">done</span>`)
@@ -59,4 +60,18 @@ func TestARowOfAListIsGuardedAgainstOthers(t *testing.T) {
 	assert.NotRegexp(t, `pl_|DryRun|\bplan\b`, text)
 	now := s.Get("/api/ADUser/lweber/Details").Envelope.Result[0]
 	assert.Equal(t, []any{"Bonn", "Z9"}, []any{now["city"], now["office"]})
+}
+
+// failed runs a list with rows that fail: somebody else has changed what the first one would overwrite, the
+// second comes after it, one names nobody, and one a guarded account. It returns the page of the list.
+func (b *browser) failed(s *system) (job string) {
+	b.t.Helper()
+	job = checked(b, "Operation,id,after,UserName,City\n"+
+		"user.update,one,,ahoffmann,Ulm\nuser.update,two,one,alee,Bonn\n"+
+		"user.update,,,nobody.here,Bonn\nuser.update,,,Administrator,Bonn\nuser.update,,,mweber,Bonn\n")
+	elsewhere := "/api/ADUser/ahoffmann?City=Oslo-" + job[len(job)-12:] // another city for each list
+	s.OK(systemtest.Call{Method: http.MethodPut, Path: elsewhere}, 200)
+	require.Equal(b.t, 303, b.submit(job+"/start"))
+	shows(b, job, `/retry"`)
+	return job
 }
