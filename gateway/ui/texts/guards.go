@@ -100,11 +100,15 @@ var guards = table{
 
 var unkeyed = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// Guarded returns the text for a reason that a script gives. It returns nil if the script has made the reason
-// of several parts, such as names of groups.
-func Guarded(why string) Text {
-	if key := "guard." + unkeyed.ReplaceAllString(why, "-"); Has(key) {
-		return Of(key)
+// Guarded returns the text of a key for the reason why an object is guarded, as a script gives it. A script may
+// make a reason of several parts, such as names of groups. The table lacks such a reason, so a page in German
+// has a general text for it.
+func Guarded(key, why string) Text {
+	if of := "guard." + unkeyed.ReplaceAllString(why, "-"); Has(of) {
+		return Of(key, "why", Of(of))
 	}
-	return nil
+	return Each([2]string{Of(key, "why", why).In(English), Of(key + ".german").In(German)})
 }
+
+// refusedByGuard matches the message of a call that a guard refuses. Its group is the reason.
+var refusedByGuard = regexp.MustCompile(`needs the scope 'privileged': (.+)\.$`)
