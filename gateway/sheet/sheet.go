@@ -40,7 +40,7 @@ type Writer struct {
 	cells []string // of the row that is being written
 }
 
-// NewWriter returns a writer whose rows have a separator.
+// NewWriter returns a Writer that separates cells with separator.
 func NewWriter(to io.Writer, separator rune) *Writer {
 	w := &Writer{to: to, rows: csv.NewWriter(to)}
 	w.rows.Comma, w.rows.UseCRLF = separator, true

@@ -12,8 +12,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestAListWithoutNamesOfColumns: the first row of a list is data if no name of a column is known. The person
-// may say otherwise, also without a script. Lines keep their numbers.
+// TestAListWithoutNamesOfColumns: the first row of a list is data if it contains no known column name. The
+// person can change this, even without JavaScript. Lines keep their numbers.
 func TestAListWithoutNamesOfColumns(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)

@@ -22,7 +22,7 @@ type Refusal struct {
 	Call   systemtest.Call
 	Plan   bool // the call applies the plan of the calls before
 	Change bool // the call undoes the change of the call before
-	Next   bool // the call continues the list of the call before
+	Next   bool // the call continues the list of the previous call
 }
 
 func call(method, path string, pairs ...string) systemtest.Call {

@@ -84,8 +84,8 @@ func TestAMigrationMakesTheLog(t *testing.T) {
 	}
 }
 
-// TestAMigrationDoesNotTakeAnotherLog: a migration refuses to use a different log that has
-// the cluster's name in the NATS.
+// TestAMigrationDoesNotTakeAnotherLog: a migration refuses to use a different log of the same name on the
+// NATS servers.
 func TestAMigrationDoesNotTakeAnotherLog(t *testing.T) {
 	n := enginetest.Keys(t, ownCluster, "gw1", "gw2")
 	n.Start(t, "")

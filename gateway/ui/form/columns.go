@@ -224,7 +224,7 @@ func MayHaveSecrets(list []byte) bool {
 		slices.ContainsFunc(f.Columns(sheet.WithoutNames()), secret)
 }
 
-// soundsSecret reports whether a column with a name may contain secrets.
+// soundsSecret reports whether a column of this name may contain secrets.
 func soundsSecret(called string) bool {
 	name := simple(called)
 	within := func(word string) bool { return strings.Contains(name, word) }

@@ -324,8 +324,8 @@ func SubmitSheet(c *frame.Visit) {
 	c.GoTo(say.Address("jobs", job))
 }
 
-// choose takes the chosen fields from the form. If the person has only said what the first row has, the
-// fields are suggested again.
+// choose takes the chosen fields from the form. If the person has only changed what the first row contains,
+// the fields are suggested again.
 func (k *keptSheet) choose(c *frame.Visit, document []byte) {
 	if k.Media != ops.MediaCSV {
 		return
