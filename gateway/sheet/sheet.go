@@ -32,8 +32,8 @@ func OneBreak(cell string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(cell, "\r\n", "\n"), "\r", "\n")
 }
 
-// Writer writes rows of cells. Each line break, also in a cell, becomes CR LF. A Writer is not safe
-// for concurrent use.
+// Writer writes rows of cells. Each line break, even in a cell, becomes CR LF. A Writer is not safe for
+// concurrent use.
 type Writer struct {
 	to    io.Writer
 	rows  *csv.Writer

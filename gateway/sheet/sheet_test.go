@@ -43,7 +43,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestCellsAsTheyAre: Write does not defuse.
+// TestCellsAsTheyAre: Write leaves formulas unchanged.
 func TestCellsAsTheyAre(t *testing.T) {
 	var out bytes.Buffer
 	w := sheet.NewWriter(&out, '\t')

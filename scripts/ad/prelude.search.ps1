@@ -481,7 +481,7 @@ function Read-GatewayPage {
         if ($missing -le 0) { break }
         $start = $last + 1
         $first = (Get-GatewayThreeOctets -Number $start) + '00000000000000000000000000'
-        if ($read -eq 0) { # nothing to judge by
+        if ($read -eq 0) { # no objects from which to derive a width
             $width = $widest
             continue
         }

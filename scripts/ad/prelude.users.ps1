@@ -106,7 +106,7 @@ function ConvertTo-GatewayUser {
     $wantPacked = @($Field -like 'rds*').Length -gt 0
     $further = @(ConvertFrom-GatewayAttribute -Line $Field)
     $tagged = @(ConvertFrom-GatewayAttribute -Line $Field -Tagged)
-    $wantAll = $Field.Length -eq 46 -and $further.Length + $tagged.Length -eq 0 # every field that is always there
+    $wantAll = $Field.Length -eq 46 -and $further.Length + $tagged.Length -eq 0 # all fields that exist in every installation
     foreach ($item in $User) {
         $dn = [string]$item.DistinguishedName
         $manager = [string]$item.manager

@@ -18,7 +18,7 @@ import (
 
 // Nodes locates the nodes of the log: on the hosts of the cluster, or in an external NATS.
 type Nodes struct {
-	Servers   []string // URLs of an external NATS; empty to use the nodes of the cluster
+	Servers   []string // URLs of external NATS servers; empty to use the nodes of the cluster
 	CA        string   // file with the certificates of the authorities; empty means the system's authorities
 	NKeyFile  string   // file with the seed of a key; empty if none
 	CredsFile string   // file with a JWT and its key; empty if none

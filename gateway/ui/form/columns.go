@@ -14,7 +14,7 @@ type Sheet struct {
 	begin     int // offset of the first row
 	separator byte
 	heads     int  // number of the first row that is not blank; -1 if there is none
-	data      bool // that row is data already; otherwise it has the names of the columns
+	data      bool // that row contains data; otherwise it contains the column names
 }
 
 // Column is a column of a list.

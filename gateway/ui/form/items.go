@@ -11,7 +11,7 @@ import (
 
 // Forms are the forms of the operations in a list.
 type Forms struct {
-	All    *Form // the fields of all of them; nil if there are none
+	All    *Form // the fields of all operations; nil if there are none
 	common *Form
 	named  map[int]string
 }
@@ -77,7 +77,7 @@ type Item struct {
 // itemText is a text in the parameters of an item.
 type itemText struct {
 	name, text string
-	begin, end int // its place in the list, with its quotes
+	begin, end int // offsets in the list, including the quotes
 }
 
 // ReadItems returns the items of a list in JSON, with one object per line if lines is set. It ignores what is
