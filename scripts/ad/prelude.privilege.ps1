@@ -154,10 +154,11 @@ function Find-GatewayGuardedGroup {
     }
 }
 
-# Returns the facts about the domain that the guards need, which are read again after a minute. groups has the
-# reasons of the guarded groups whose members are guarded, by GUID, alone those of the other guarded groups, and own
-# those of the gateway's accounts. members has the names of the groups in groups, nested those of the groups whose
-# nested groups are guarded, and objects the GUIDs of groups and accounts.
+# Returns the facts about the domain that the guards need. They are read again after a minute. By GUID, groups
+# contains the reasons of the guarded groups whose members are guarded, alone the reasons of the other guarded
+# groups, and own the reasons of the gateway's accounts. members contains the names of the groups in groups,
+# nested the names of the groups whose nested groups are guarded, and objects the GUIDs of groups and
+# accounts.
 function Get-GatewayGuard {
     [CmdletBinding()]
     param(

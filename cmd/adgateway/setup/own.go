@@ -30,7 +30,7 @@ const (
 	streamFile = "log-stream.json"
 )
 
-// OwnLog contains the next steps for the administrator of an external NATS, who prepares it for a new
+// OwnLog contains the next steps for the administrator of external NATS servers, who prepares them for a new
 // cluster.
 type OwnLog struct {
 	Account string // the account for the gateways, in nats-server syntax
@@ -45,7 +45,7 @@ func nodesOf(s *config.Settings) peer.Nodes {
 	return peer.Nodes{Servers: c.Servers, CA: c.CA, NKeyFile: c.NKeyFile, CredsFile: c.CredsFile}
 }
 
-// own is an external NATS that stores a cluster's log.
+// own describes external NATS servers that store a cluster's log.
 type own struct {
 	nodes    peer.Nodes
 	cluster  string
@@ -243,7 +243,7 @@ func (o Options) resume(ctx context.Context, folder trust.Folder) (*Made, error)
 }
 
 // joins returns an error if a gateway with these settings cannot join a cluster whose log is
-// in an external NATS.
+// on external NATS servers.
 func (n own) joins(ctx context.Context) error {
 	if len(n.nodes.Servers) == 0 {
 		return nil

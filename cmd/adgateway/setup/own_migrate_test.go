@@ -17,8 +17,8 @@ import (
 	"adgateway/gateway/engine/stock"
 )
 
-// formerOptions returns the options of a gateway in a cluster of an earlier version. Its new log will be in
-// an external NATS.
+// formerOptions returns the options of a gateway in a cluster of an earlier version. Its new log will be on
+// external NATS servers.
 func formerOptions(t *testing.T, n *enginetest.OwnNATS) Options {
 	t.Helper()
 	zipped, err := zip.OpenReader(filepath.FromSlash("../../../gateway/cluster/migrate/testdata/old.zip"))

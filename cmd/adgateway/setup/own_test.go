@@ -22,7 +22,7 @@ import (
 
 const ownCluster = "corp"
 
-// ownOptions returns the options of a gateway whose log is in an external NATS.
+// ownOptions returns the options of a gateway whose log is on external NATS servers.
 func ownOptions(t *testing.T, n *enginetest.OwnNATS, gateway string) Options {
 	t.Helper()
 	o := options(t, freeport.Addresses(t, 1)[0])
