@@ -60,8 +60,9 @@ build: go-version ## both programs, in bin
 test: go-version ## what to run before a commit: what lint does but for dead code, and the plain tests once
 	@$(MAKE) --no-print-directory -j3 checks plain
 
-# Tests that start whole clusters, or a gateway again and again, and tests of few that link the whole
-# product: `make thorough` or `make race` runs them. TestTheLeaderIsKilled is left for clusters.
+# Tests that start whole clusters, that start a gateway again and again, or that link the whole product for
+# only a few tests. `make thorough` and `make race` run them. For clusters, TestTheLeaderIsKilled stays in
+# `make test`.
 LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestTheNodesMakeTheLog|TestForHowLongNothingIsAcknowledged|TestNothingIsLostWhateverFails|TestTheScriptsOfALeaderThatIsCutOff|TestALeaderThatStoodStillMakesWhatWasInFlightAtMost|TestAChangeOfALeaderThatIsKilledIsJudgedOnce|TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore|TestAnEndThatNoLeaderTakesIsUnknown|TestAJobGoesOnAtTheNextLeader|TestAJobHasTheRightsOfTheNextLeader|TestWhatIsSpentCountsAtTheNextLeader|TestANameStaysWithItsControllerOverATakeover|TestWithoutALeader|TestAnAnswerThatDoesNotCome|TestTheRecordOfTheCluster|TestKilledInAJob|TestKilledAtTheAnswer|TestAGatewayOfACluster|TestWrongStoresAndListsAreRefused|TestOverThreeNodes|TestAsADriver|TestSoak|TestALongListIsNotHeldInMemory|TestAClientLeavesDuringALongList|TestAFailedTestShowsTheLogOfItsServerErrors
 
 # Tests with programs of MIT Kerberos, Samba and Chromium, which `make kerberos-test` runs.
@@ -74,21 +75,21 @@ OVERLAP := -p 4 -parallel 4
 # Packages whose tests take minutes, most of them waiting: they start before the others.
 FIRST := ./test/story,./gateway,./gateway/store,./cmd/adgateway/internal/cli,./test/pages,./gateway/cluster/replica,./test/processes,./test/hostile,./test/contract,./test/fleet,./cmd/adgateway/setup,./gateway/cluster/relay
 
-# Packages of which all tests are LONG.
+# Packages whose tests are all LONG.
 LATER := ./gateway/journal/jetstream ./test/kill ./test/load ./test/replicas ./test/soak ./test/systemtest
 
-# Packages whose tests need what only other targets give them: `make conformance` and `make upgrade-test`.
+# Packages whose tests need what only other targets provide: `make conformance` and `make upgrade-test`.
 APART := ./test/conformance ./test/upgrade
 
-# Without symbols and the tables of debuggers the hundred test binaries take a third less time to link.
-# Packages without tests are left out, as are those of LATER and APART.
+# Without symbols and debug tables, the hundred test binaries take a third less time to link. Packages without
+# tests are left out, as are LATER and APART.
 plain: go-version ## the tests but for those that only the parts of `make deep` run
 	@echo "testing; each package says so when it has passed"; \
 	packages=$$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...) && \
 	packages=$$(echo "$$packages" | grep -vxF $(patsubst ./%,-e adgateway/%,$(LATER) $(APART))) && \
 	$(GO) run ./test/gotest -first $(FIRST) $(HANG) -vet=off -ldflags='-s -w' $(OVERLAP) -skip '^($(LONG)|$(KERBEROS))$$' $$packages
 
-# Tests that compare derived files with their sources, and rewrite these files with -update.
+# Tests that compare derived files with their sources, and rewrite the files with -update.
 DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestTheRowsAreAsListed|TestPagesOfOperationsAreUpToDate)$$' \
 	./gateway/openapi ./cmd/release/clients ./cmd/adgateway/internal/cli ./ps/sandbox/engine/dotnet ./gateway/ops ./test/reference
 
@@ -149,7 +150,7 @@ race: ## the race detector where goroutines meet
 	$(GO) test -race -vet=off $(HANG) -skip '^($(SEQUENTIAL))$$' $(RACE)
 	$(GO) test $(HANG) -race -vet=off -run '^(TestCancel|TestHeapOfOthers|TestNoGoroutineIsLeft|TestConcurrency)$$' ./ps/sandbox/engine ./ps/sandbox/directory
 
-# Packages with tests that try a share of their cases in `make test`.
+# Packages with tests that try only some of their cases in `make test`.
 SHARES := ./cmd/adgateway/internal/cli ./gateway ./gateway/history ./gateway/openapi ./test/contract ./test/faults ./test/fleet ./test/hostile ./test/odd ./test/pages ./test/processes ./test/protocols ./test/realengine ./test/replicas ./test/search ./test/secrets ./test/story
 
 thorough: ## the long tests, and all cases of tests that try a share of them in `make test`: values, faults, takeovers

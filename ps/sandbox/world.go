@@ -46,8 +46,8 @@ type Options struct {
 
 	// Service is the account whose connections the directory counts, see Modules. Empty means svc-adgateway$.
 	Service string
-	// Replicas gives every controller its own directory even without a lag, which Network and
-	// directory.Domain.SetReplicationLag need.
+	// Replicas gives every controller its own directory even without a replication lag. Network and
+	// directory.Domain.SetReplicationLag require this.
 	Replicas bool
 	// Writes records all writes. Nil records none.
 	Writes *WriteLog

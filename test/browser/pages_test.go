@@ -309,7 +309,7 @@ func (b *browser) press(text string) {
 	b.follow(chromedp.KeyEvent("\r"))
 }
 
-// waits waits until a condition on the page is true. The condition is checked before each frame.
+// waits waits until a condition on the page is true. It checks the condition before each frame.
 func (b *browser) waits(condition string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)

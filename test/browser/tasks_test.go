@@ -81,7 +81,7 @@ func (d *desk) find(text string) {
 	d.follow(chromedp.KeyEvent("\r"))
 }
 
-// until reloads the page until it contains a text and an element.
+// until reloads the page until the page contains a text and an element.
 func (d *desk) until(text, element string) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.ctx, patience)
