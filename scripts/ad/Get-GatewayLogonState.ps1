@@ -82,7 +82,7 @@ if ($stations -ne '') {
     $verdicts.Add((New-GatewayVerdict -Code 'workstations' -Text "The account may only log on at: $stations."))
 }
 if ($card) { $verdicts.Add((New-GatewayVerdict -Code 'smartcard_required' -Text 'The account may only log on with a smart card.')) }
-if ($verdicts.Count -eq 0) { $verdicts.Add((New-GatewayVerdict -Code 'ok' -Text 'Nothing is known that keeps the account from logging on.')) }
+if ($verdicts.Count -eq 0) { $verdicts.Add((New-GatewayVerdict -Code 'ok' -Text 'Nothing blocks this account.')) }
 
 [ordered]@{
     username        = [string]$user.SamAccountName

@@ -3,17 +3,13 @@
 
 $GatewayAttributeMark = [string][char]29
 
-# Returns the parts of the lines, and skips other texts. Lines that begin with + concern the entity tag of a record.
-# Tagged selects these lines.
+# Returns the parts of the lines, and skips other texts.
 function ConvertFrom-GatewayAttribute {
     [CmdletBinding()]
-    param([AllowNull()] [AllowEmptyCollection()] [string[]] $Line, [switch] $Tagged)
+    param([AllowNull()] [AllowEmptyCollection()] [string[]] $Line)
     foreach ($text in $Line) {
         if (-not $text.Contains($GatewayAttributeMark)) { continue }
-        if ($text.StartsWith('+', [System.StringComparison]::Ordinal) -ne [bool]$Tagged) { continue }
-        $bare = $text
-        if ($Tagged) { $bare = $text.Substring(1) }
-        $part = $bare.Split([char]29)
+        $part = $text.Split([char]29)
         $values = [System.Collections.Generic.List[string]]::new()
         for ($i = 4; $i -lt $part.Length; $i++) { $values.Add([string]$part[$i]) }
         @{

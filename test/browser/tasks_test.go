@@ -258,7 +258,7 @@ func doTasks(t *testing.T, plain bool) {
 	b.press("Sign in")
 	for _, one := range tasks {
 		t.Run(one.name, func(t *testing.T) {
-			d := &desk{browser: &browser{t: t, ctx: b.ctx, axe: b.axe}, address: address, plain: plain}
+			d := &desk{browser: &browser{t: t, ctx: b.ctx, axe: b.axe, routes: b.routes}, address: address, plain: plain}
 			d.follow(chromedp.Navigate(address + "/ui/"))
 			one.do(d)
 			t.Logf("%d clicks", d.clicks)

@@ -115,7 +115,9 @@ type listForm struct {
 	Once                        string // idempotency key of the submission
 	Name, Operation, Mode, List string
 	Changes, Modes              []frame.Choice
-	Open                        bool // open the form, because the list was not accepted
+	// Mistakes at the fields. A list is a file or a text, so only one of them is set.
+	FileError, TextError texts.Text
+	Open                 bool // open the form, because the list was not accepted
 }
 
 // listModes contains the modes in which a list can be submitted.
@@ -208,6 +210,16 @@ func SubmitList(c *frame.Visit) {
 		refused := &frame.Answer{Status: http.StatusBadRequest, Error: &frame.Failure{
 			Message: texts.Of("list.missing").In(c.LookOf(c.R).Lang),
 		}}
+		table.Refuse(c, &Lists, listFormOf(c, asked), refused)
+		return
+	}
+	if len(document) >= frame.ListLimit {
+		if asked.FileError = texts.Of("list.tooLong"); file == "" {
+			asked.FileError, asked.TextError = nil, asked.FileError
+		}
+		refused := &frame.Answer{
+			Status: http.StatusRequestEntityTooLarge, Error: &frame.Failure{Message: c.Say("list.tooLong")},
+		}
 		table.Refuse(c, &Lists, listFormOf(c, asked), refused)
 		return
 	}
