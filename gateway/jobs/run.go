@@ -42,7 +42,7 @@ type run struct {
 	waiting   []int   // number of items that each item still waits for
 	followers [][]int // items that wait for each item
 	needs     [][]int // items that must have succeeded
-	before    [][]int // items that each item waited for at first
+	before    [][]int // items for which each item waited at first
 	ready     map[ps.Lane][]int
 	changed   map[int]bool // results that are not saved yet
 	unsaved   bool         // the job has changes that are not saved yet
@@ -309,12 +309,12 @@ func (r *run) call(ctx context.Context, i int, slot chan struct{}) {
 	r.m.released()
 }
 
-// mostBefore is how many items, at most, are searched for the changes that precede an item. An item that
-// follows more of them may be refused because of a change that the job itself has made.
+// mostBefore is the maximum number of items that are searched for the changes before an item. If more items
+// precede it, the item may be refused because of a change by its own job.
 const mostBefore = 1000
 
-// doneBefore returns the changes made by the items that an item has waited for, directly or not, the latest
-// first. The caller holds r.mu.
+// doneBefore returns the changes made by the items for which an item has waited, directly or indirectly, the
+// latest first. The caller holds r.mu.
 func (r *run) doneBefore(i int) (changes []string) {
 	seen, next := map[int]bool{i: true}, []int{i}
 	for at := 0; at < len(next) && len(seen) <= mostBefore; at++ {
@@ -328,7 +328,7 @@ func (r *run) doneBefore(i int) (changes []string) {
 			}
 		}
 	}
-	slices.SortFunc(changes, func(a, b string) int { return strings.Compare(b, a) }) // ids are in order of time
+	slices.SortFunc(changes, func(a, b string) int { return strings.Compare(b, a) }) // ids sort by time
 	return changes
 }
 
