@@ -42,7 +42,6 @@ type run struct {
 	waiting   []int   // number of items that each item still waits for
 	followers [][]int // items that wait for each item
 	needs     [][]int // items that must have succeeded
-	before    [][]int // items that each item waited for at first
 	ready     map[ps.Lane][]int
 	changed   map[int]bool // results that are not saved yet
 	unsaved   bool         // the job has changes that are not saved yet
@@ -59,7 +58,8 @@ type run struct {
 type subject struct {
 	id      string // id of the job
 	caller  Caller
-	resumed bool // an earlier process may have begun the job
+	resumed bool    // an earlier process may have begun the job
+	before  [][]int // items that each item waits for; complete once the run is loaded
 }
 
 func newRun(m *Manager, job *Job) *run {
@@ -68,10 +68,11 @@ func newRun(m *Manager, job *Job) *run {
 		limit, burst = rate.Limit(m.Rate), max(1, m.Rate/4)
 	}
 	return &run{
-		m: m, subject: subject{id: job.ID, caller: job.Caller}, job: *job, limiter: rate.NewLimiter(limit, burst),
+		subject: subject{id: job.ID, caller: job.Caller, before: make([][]int, job.Total)},
+		m:       m, job: *job, limiter: rate.NewLimiter(limit, burst),
 		wake: make(chan struct{}, 1), ready: map[ps.Lane][]int{},
 		lanes: make([]ps.Lane, job.Total), waiting: make([]int, job.Total), followers: make([][]int, job.Total),
-		needs: make([][]int, job.Total), before: make([][]int, job.Total),
+		needs:   make([][]int, job.Total),
 		changed: map[int]bool{}, watchers: map[chan struct{}]bool{}, later: map[int]time.Time{},
 	}
 }

@@ -284,8 +284,8 @@ var errors = table{
 var ofTheAPI = regexp.MustCompile(`\b(?:GET|POST|PUT|PATCH|DELETE) /|/readyz|/openapi|\bscope\b|'[a-z]+:[a-z]+'|` +
 	`\bpl_[0-9a-f]|\b(?:DryRun|PlanId|If-Match|ResultKey|AcceptDrift|operationId)\b`)
 
-// Error returns the API's message for an error. It returns the table's text for the code in German, and if the
-// message speaks of the API. A message without a code is already in the language of the page.
+// Error returns the API's message for an error. In German, and if the message speaks of the API, it
+// returns the table's text for the code. A message without a code is already in the language of the page.
 func Error(code, message string) Text {
 	if Has("error."+code) && ofTheAPI.MatchString(message) {
 		return Of("error." + code)
