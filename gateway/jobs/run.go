@@ -310,12 +310,12 @@ func (r *run) call(ctx context.Context, i int, slot chan struct{}) {
 	r.m.released()
 }
 
-// mostBefore is how many items, at most, are searched for the changes that precede an item. An item that
-// follows more of them may be refused because of a change that the job itself has made.
+// mostBefore is the maximum number of items that are searched for the changes before an item. If more items
+// precede it, the item may be refused because of a change by its own job.
 const mostBefore = 1000
 
-// doneBefore returns the changes made by the items that an item has waited for, directly or not, the latest
-// first. The caller holds r.mu.
+// doneBefore returns the changes made by the items for which an item has waited, directly or indirectly, the
+// latest first. The caller holds r.mu.
 func (r *run) doneBefore(i int) (changes []string) {
 	seen, next := map[int]bool{i: true}, []int{i}
 	for at := 0; at < len(next) && len(seen) <= mostBefore; at++ {

@@ -2,7 +2,7 @@ package spec
 
 import "encoding/json"
 
-// Schema describes a value. Fields that are zero demand nothing.
+// Schema describes a value. A zero field is not encoded and restricts nothing.
 type Schema struct {
 	Ref                  string    `json:"$ref,omitempty"` // refers to another schema
 	AdditionalProperties *bool     `json:"additionalProperties,omitempty"`
@@ -26,7 +26,7 @@ type Schema struct {
 	Extensions
 }
 
-// Bounds limit a value. They are encoded among the members of their schema.
+// Bounds limit a value. They are encoded as members of the schema itself.
 type Bounds struct {
 	MaxItems  *int64 `json:"maxItems,omitempty"`
 	MaxLength int    `json:"maxLength,omitempty"`
@@ -36,16 +36,16 @@ type Bounds struct {
 	Minimum   *int64 `json:"minimum,omitempty"`
 }
 
-// Extensions are what the specification does not know. They are encoded after the other members.
+// Extensions are members that the specification does not define. They are encoded after the others.
 type Extensions struct {
 	EventData string `json:"x-event-data,omitempty"` // refers to the schema of an event's data
-	Scope     any    `json:"x-scope,omitempty"`      // nil for none
+	Scope     any    `json:"x-scope,omitempty"`      // nil if there is none
 }
 
-// Types are the types that a value may have.
+// Types lists the types that a value may have.
 type Types []string
 
-// MarshalJSON encodes one type as a text, and several as a list.
+// MarshalJSON encodes a single type as a string, and several types as an array.
 func (t Types) MarshalJSON() ([]byte, error) {
 	if len(t) == 1 {
 		return json.Marshal(t[0])
@@ -65,10 +65,10 @@ func Integer() *Schema { return &Schema{Type: Types{"integer"}} }
 // List returns the schema of a list of items.
 func List(items *Schema) *Schema { return &Schema{Type: Types{"array"}, Items: items} }
 
-// Open returns the schema of an object of which the members are not described.
+// Open returns the schema of an object whose members are not described.
 func Open() *Schema { return &Schema{Type: Types{"object"}} }
 
-// Closed returns the schema of an object that has no other members than its properties.
+// Closed returns the schema of an object that has no members other than its properties.
 func Closed() *Schema { return &Schema{Type: Types{"object"}, AdditionalProperties: new(bool)} }
 
 // With adds a property to the schema of an object, and returns that schema.

@@ -1,9 +1,8 @@
-// Package spec has the objects of an OpenAPI document, as far as the API needs them.
+// Package spec contains the objects of an OpenAPI document, as far as the API needs them.
 //
-// Each type is encoded as the specification names its members. The members of an object are in the order
-// of their names, so the same document yields the same bytes. A member that is empty is left out unless its
-// comment says otherwise. Programs that check or read documents need a complete library; this package only
-// writes them.
+// Each object is encoded with the member names of the specification. The members are sorted by name, so the
+// same document results in the same bytes. Empty members are omitted unless their comment says otherwise. The
+// package only writes documents. Programs that check or read documents need a complete library.
 package spec
 
 import (
@@ -22,7 +21,7 @@ type Document struct {
 	Tags       []Tag                 `json:"tags"`
 }
 
-// Info says what the document is about.
+// Info describes the document.
 type Info struct {
 	Description string  `json:"description"`
 	License     License `json:"license"`
@@ -30,7 +29,7 @@ type Info struct {
 	Version     string  `json:"version"`
 }
 
-// License is the license of the program. Only version 3.1 has identifiers.
+// License is the license of the program. Identifiers exist only in version 3.1.
 type License struct {
 	Identifier string `json:"identifier,omitempty"`
 	Name       string `json:"name"`
@@ -48,11 +47,11 @@ type Tag struct {
 	Name        string `json:"name"`
 }
 
-// SecurityRequirement has the scopes that each of some security schemes asks for. All schemes of one
-// requirement are needed; of several requirements, one is.
+// SecurityRequirement maps the name of each required security scheme to the required scopes. All schemes of
+// one requirement are needed. If there are several requirements, one is enough.
 type SecurityRequirement map[string][]string
 
-// SecurityScheme is a way in which callers say who they are.
+// SecurityScheme is a way in which callers identify themselves.
 type SecurityScheme struct {
 	Description string `json:"description"`
 	In          string `json:"in,omitempty"`
@@ -61,7 +60,7 @@ type SecurityScheme struct {
 	Type        string `json:"type"`
 }
 
-// Components are what the operations refer to, by name.
+// Components contains the objects to which operations refer, by name.
 type Components struct {
 	Headers         map[string]*Header         `json:"headers"`
 	Responses       map[string]*Response       `json:"responses"`
@@ -69,7 +68,7 @@ type Components struct {
 	SecuritySchemes map[string]*SecurityScheme `json:"securitySchemes"`
 }
 
-// PathItem has the operations of a path.
+// PathItem contains the operations of a path.
 type PathItem struct {
 	Delete *Operation `json:"delete,omitempty"`
 	Get    *Operation `json:"get,omitempty"`
@@ -96,7 +95,7 @@ func (p *PathItem) Set(method string, o *Operation) {
 	}
 }
 
-// Operation is what a method of a path does. The extensions may be nil.
+// Operation describes the call of a path with a method. The extensions may be nil.
 type Operation struct {
 	Description string                `json:"description,omitempty"`
 	OperationID string                `json:"operationId"`
@@ -118,7 +117,7 @@ const (
 	InQuery  = "query"
 )
 
-// Parameter is a parameter outside the body. Its examples are nil for none.
+// Parameter is a parameter outside the body. Examples is nil if there are none.
 type Parameter struct {
 	Description string  `json:"description,omitempty"`
 	Example     any     `json:"example,omitempty"`
@@ -135,14 +134,14 @@ type RequestBody struct {
 	Required bool                  `json:"required,omitempty"`
 }
 
-// MediaType is a body of one media type. Its examples are nil for none.
+// MediaType describes a body in one media type. Examples is nil if there are none.
 type MediaType struct {
 	Example any     `json:"example,omitempty"`
 	Schema  *Schema `json:"schema"`
 	Shown   any     `json:"x-example,omitempty"` // an example that pages do not fill in
 }
 
-// Of returns content with a schema for each of some media types.
+// Of returns content with one schema for each of the given media types.
 func Of(s *Schema, media ...string) map[string]*MediaType {
 	content := make(map[string]*MediaType, len(media))
 	for _, one := range media {
@@ -151,10 +150,10 @@ func Of(s *Schema, media ...string) map[string]*MediaType {
 	return content
 }
 
-// JSON returns content with a schema for JSON.
+// JSON returns content in JSON with a schema.
 func JSON(s *Schema) map[string]*MediaType { return Of(s, "application/json") }
 
-// Response is an answer. If Ref is set, it refers to another one, and all else is left out.
+// Response is an answer. If Ref is set, it refers to another answer, and the other fields are ignored.
 type Response struct {
 	Ref         string
 	Content     map[string]*MediaType
@@ -174,7 +173,7 @@ func (r *Response) MarshalJSON() ([]byte, error) {
 	}{r.Content, r.Description, r.Headers})
 }
 
-// Header is a header of an answer. Ref refers to another one.
+// Header is a header of an answer. If Ref is set, it refers to another header.
 type Header struct {
 	Ref         string  `json:"$ref,omitempty"`
 	Description string  `json:"description,omitempty"`
