@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -53,9 +52,8 @@ func addManual(all map[string]file, newline string) error {
 	return nil
 }
 
-// packedPages compresses each page into a folder. It returns the path of a file for go
-// build's option -overlay, which embeds the compressed pages instead of the originals.
-func packedPages(dir string) (string, error) {
+// packedPages compresses each page into a folder. It returns the paths by those of the originals.
+func packedPages(dir string) (map[string]string, error) {
 	replaced := map[string]string{}
 	root := filepath.FromSlash(manualFolder)
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
@@ -77,14 +75,9 @@ func packedPages(dir string) (string, error) {
 		return os.WriteFile(replaced[page], text, 0o600)
 	})
 	if err != nil {
-		return "", fmt.Errorf("%w (run in the module's root)", err)
+		return nil, fmt.Errorf("%w (run in the module's root)", err)
 	}
-	text, err := json.Marshal(map[string]any{"Replace": replaced})
-	if err != nil {
-		return "", err
-	}
-	overlay := filepath.Join(dir, "overlay.json")
-	return overlay, os.WriteFile(overlay, text, 0o600)
+	return replaced, nil
 }
 
 // manualFiles returns the paths of the files that addManual added, except the front page.
