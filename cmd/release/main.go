@@ -317,10 +317,10 @@ func build(ctx context.Context, p program, t target, version string) ([]byte, er
 	return os.ReadFile(path)
 }
 
-// overlaid returns the path of a file for go build's option -overlay. A release embeds compressed pages, and
+// overlaid returns the path of a file for go build's option -overlay. A release embeds compressed files, and
 // its templates find their methods by constant names. The files are written into a folder.
 func overlaid(ctx context.Context, t target, dir string) (string, error) {
-	replaced, err := packedPages(dir)
+	replaced, err := packedFiles(dir)
 	if err != nil {
 		return "", err
 	}

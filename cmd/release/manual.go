@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"adgateway/gateway/manual"
+	"adgateway/ps/packed"
 )
 
 // front is the page that links to the others, which are in manualFolder.
@@ -52,30 +52,37 @@ func addManual(all map[string]file, newline string) error {
 	return nil
 }
 
-// packedPages compresses each page into a folder. It returns the paths by those of the originals.
-func packedPages(dir string) (map[string]string, error) {
+// packable are the files that a program reads with [packed.Text], as folder and extension.
+var packable = map[string]string{
+	manualFolder: ".md", "scripts": ".ps1", "ps/cmdlets/data": ".ndjson", "ps/sandbox/internal/data": ".ldif",
+}
+
+// packedFiles compresses each packable file into a folder. It returns the paths by those of the originals.
+func packedFiles(dir string) (map[string]string, error) {
 	replaced := map[string]string{}
-	root := filepath.FromSlash(manualFolder)
-	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(name) != ".md" {
-			return err
-		}
-		text, err := os.ReadFile(name)
+	for root, extension := range packable {
+		err := filepath.WalkDir(filepath.FromSlash(root), func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(name) != extension ||
+				strings.Contains(filepath.ToSlash(name), "/testdata/") {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			original, err := filepath.Abs(name)
+			if err != nil {
+				return err
+			}
+			if text, err = packed.Pack(text); err != nil {
+				return err
+			}
+			replaced[original] = filepath.Join(dir, strconv.Itoa(len(replaced))+".gz")
+			return os.WriteFile(replaced[original], text, 0o600)
+		})
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("%w (run in the module's root)", err)
 		}
-		page, err := filepath.Abs(name)
-		if err != nil {
-			return err
-		}
-		if text, err = manual.Packed(text); err != nil {
-			return err
-		}
-		replaced[page] = filepath.Join(dir, strconv.Itoa(len(replaced))+".gz")
-		return os.WriteFile(replaced[page], text, 0o600)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%w (run in the module's root)", err)
 	}
 	return replaced, nil
 }

@@ -116,6 +116,7 @@ func TestPagesOfARelease(t *testing.T) {
 	overlay, err := overlaid(t.Context(), host, t.TempDir())
 	require.NoError(t, err)
 	said, err := goTool(t.Context(), host, "test", "-count=1", "-vet=off", "-ldflags=-s -w", "-overlay", overlay,
-		"./gateway/ui/...", "./gateway/manual/site", "./test/pages")
+		"./gateway/ui/...", "./gateway/manual/site", "./test/pages",
+		"./scripts", "./ps/cmdlets", "./ps/sandbox/directory")
 	require.NoError(t, err, "%s", said)
 }
