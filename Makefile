@@ -198,7 +198,7 @@ kerberos-test: ## people with tickets of MIT Kerberos and of a domain of Samba; 
 
 release-check: RELEASE_URL ?= https://downloads.corp.example/adgateway
 release-check: ## all files of a release are equal byte for byte when they are made twice, and run
-	$(GO) test -count=1 $(HANG) ./cmd/release -run '^TestTheZipOfTheEngine$$' -builds
+	$(GO) test -count=1 $(HANG) ./cmd/release -run '^(TestTheZipOfTheEngine|TestPagesOfARelease)$$' -builds
 	rm -rf dist/first dist/second
 	$(RELEASE) -out dist/first
 	$(RELEASE) -out dist/second

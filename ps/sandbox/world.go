@@ -258,10 +258,10 @@ func (w *World) loadZones(o Options, entries []zones.Entry) error {
 }
 
 func builtInZones() ([]zones.Source, error) {
-	names, err := fs.Glob(data.Files, "*.zone")
+	names, err := fs.Glob(data.Zones, "*.zone")
 	var sources []zones.Source
 	for _, name := range names {
-		text, readErr := fs.ReadFile(data.Files, name)
+		text, readErr := fs.ReadFile(data.Zones, name)
 		err = errors.Join(err, readErr)
 		sources = append(sources, zones.Source{Name: name, Text: text})
 	}
