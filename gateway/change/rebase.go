@@ -75,7 +75,7 @@ func Rebased(planned, found, left []Object) []Object {
 		if at := slices.IndexFunc(found, func(o Object) bool { return same(o, *p) }); at >= 0 {
 			announced = found[at].Changes
 		}
-		var latest []Change // one per property
+		var latest []Change // the last change of each property, and all changes of records
 		named := false
 		for _, l := range left {
 			if !same(l, *p) {
@@ -85,7 +85,7 @@ func Rebased(planned, found, left []Object) []Object {
 				p.DistinguishedName, named = l.DistinguishedName, true
 			}
 			for _, c := range l.Changes {
-				if !slices.ContainsFunc(latest, c.follows) {
+				if c.Field == recordsField || !slices.ContainsFunc(latest, c.sets) {
 					latest = append(latest, c)
 				}
 			}
@@ -95,24 +95,22 @@ func Rebased(planned, found, left []Object) []Object {
 	return planned
 }
 
-// rebased returns the planned changes of an object after other changes were made. latest contains one change
-// per property.
+// rebased returns the planned changes of an object after others, of which the latest is the first. announced
+// are the changes that are still needed.
 func rebased(planned, announced, latest []Change) []Change {
 	planned = slices.Clone(planned)
-	for _, l := range latest {
+	for _, l := range slices.Backward(latest) {
 		if bytes.Equal(l.Before, l.After) {
 			continue // the server chose the value, or the value is secret
 		}
-		if at := slices.IndexFunc(planned, l.follows); at >= 0 {
+		if at := slices.IndexFunc(planned, l.sets); at >= 0 {
 			want := &planned[at]
 			if want.Before = l.After; bytes.Equal(want.Before, want.After) {
 				planned = slices.Delete(planned, at, at+1)
 			}
 			continue
 		}
-		at := slices.IndexFunc(announced, func(c Change) bool {
-			return l.follows(c) && bytes.Equal(c.Before, l.After)
-		})
+		at := slices.IndexFunc(announced, l.precedes)
 		if at >= 0 {
 			planned = slices.Insert(planned, min(at, len(planned)), announced[at])
 		}
@@ -120,16 +118,28 @@ func rebased(planned, announced, latest []Change) []Change {
 	return planned
 }
 
-// follows reports whether both changes set the same property. A membership counts as a property of its
-// member, and a record as one of its former text.
-func (c Change) follows(other Change) bool {
+// sets reports whether both changes set the same property from their starting point. A membership is the
+// property of its member, and a record that of its former text.
+func (c Change) sets(other Change) bool {
 	switch {
 	case c.Field != other.Field || c.Attribute != other.Attribute:
 		return false
 	case c.Kind == schema.SetsMember || other.Kind == schema.SetsMember:
 		return c.Kind == other.Kind && bytes.Equal(c.value(), other.value())
 	case c.Field == recordsField:
-		return c.like(other) || !bytes.Equal(c.After, null) && bytes.Equal(c.After, other.Before)
+		return c.like(other) || !bytes.Equal(c.Before, null) && bytes.Equal(c.Before, other.Before)
 	}
 	return true
+}
+
+// precedes reports whether the other change sets the same property, and begins with what this one has left. A
+// record that this change has removed can only come back.
+func (c Change) precedes(other Change) bool {
+	if !bytes.Equal(c.After, other.Before) || c.Field != other.Field || c.Attribute != other.Attribute {
+		return false
+	}
+	if c.Field == recordsField {
+		return !bytes.Equal(c.After, null) || bytes.Equal(c.Before, other.After)
+	}
+	return c.sets(other)
 }

@@ -61,3 +61,17 @@ func TestARowOfAListIsGuardedAgainstOthers(t *testing.T) {
 	now := s.Get("/api/ADUser/lweber/Details").Envelope.Result[0]
 	assert.Equal(t, []any{"Bonn", "Z9"}, []any{now["city"], now["office"]})
 }
+
+// failed runs a list with rows that fail: somebody else has changed what the first one would overwrite, the
+// second comes after it, one names nobody, and one a guarded account. It returns the page of the list.
+func (b *browser) failed(s *system) (job string) {
+	b.t.Helper()
+	job = checked(b, "Operation,id,after,UserName,City\n"+
+		"user.update,one,,ahoffmann,Ulm\nuser.update,two,one,alee,Bonn\n"+
+		"user.update,,,nobody.here,Bonn\nuser.update,,,Administrator,Bonn\nuser.update,,,mweber,Bonn\n")
+	elsewhere := "/api/ADUser/ahoffmann?City=Oslo-" + job[len(job)-12:] // another city for each list
+	s.OK(systemtest.Call{Method: http.MethodPut, Path: elsewhere}, 200)
+	require.Equal(b.t, 303, b.submit(job+"/start"))
+	shows(b, job, `/retry"`)
+	return job
+}

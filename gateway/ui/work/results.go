@@ -54,6 +54,9 @@ func itemRowOf(j Job, item jobItem, made int) itemRow {
 	if f := form.Of(item.Operation); f != nil {
 		row.What = actionIn(f)
 	}
+	if item.Code == "" && item.State == string(jobstate.NotRun) && item.Message != "" {
+		row.Message = texts.Of("job.after")
+	}
 	follows := made > 0 && made < item.Line && item.Code == string(schema.NotFound)
 	if follows && jobstate.Mode(j.Mode) == jobstate.DryRun {
 		row.Message, row.Code, row.State = texts.Of("job.follows"), "", say.WordOf("item.state", "waiting")
