@@ -174,7 +174,7 @@ func (t *Table) stateOf(a Accepted, args ps.Args, supply func(name string) (ps.V
 	state := &ps.State{Script: reader.Script, Identity: a.Op.Guard.Identity, Args: ps.Args{}}
 	for i := range reader.Params {
 		if p := &reader.Params[i]; schema.ChoosesFields(p.Kind) {
-			state.Args[cmp.Or(p.Arg, p.Name)] = ps.List(reader.Reply.Shape.All().ReadingAll().Names())
+			state.Args[cmp.Or(p.Arg, p.Name)] = reader.Reply.Shape.All().ReadingAll().Read()
 		}
 	}
 	maps.Copy(state.Args, reader.Fixed)

@@ -54,8 +54,8 @@ func findPlan(ctx context.Context, r *request) (err error) {
 	return err
 }
 
-// leftBy returns the objects of changes, as each change has left them, in the order of the ids. It omits
-// changes that are not in the history: whatever differs because of them counts as made by others.
+// leftBy returns the objects that changes have changed, as each change has left them, in the order of
+// the ids. It omits changes that are not in the history, so their effects count as changes by others.
 func leftBy(ctx context.Context, s *Service, ids []string) (left []change.Object) {
 	if s.History == nil {
 		return nil

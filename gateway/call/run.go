@@ -32,7 +32,7 @@ func (s *Service) Request(c *Collector, p *Policy, left allowance) ps.Request {
 	if a.Fields != a.Bound.Fields {
 		for i := range a.Op.Params {
 			if param := &a.Op.Params[i]; schema.ChoosesFields(param.Kind) {
-				req.Args[cmp.Or(param.Arg, param.Name)] = ps.List(a.Fields.Names())
+				req.Args[cmp.Or(param.Arg, param.Name)] = a.Fields.Read()
 			}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// Left returns the objects of a change as the change has left them, under their new names. It omits the
-// objects whose GUIDs are in failed.
+// Left returns the objects of a change in the state in which the change left them, under their new names. It
+// omits the objects whose GUIDs are in failed.
 func Left(a Announcement, failed []string) []Object {
 	left := Of(a)
 	for i := range a.Intent.Objects {
@@ -54,10 +54,11 @@ func NameAfter(object *ps.Intended) string {
 	return kind + "=" + leaf + "," + above
 }
 
-// Rebased returns the objects of a plan as they must be announced if the changes in left were made after the
-// plan. left has the objects of these changes, the latest change first, see [Left]. found are the announced
-// objects, which tell what a call still changes although the plan had no reason to. A value that neither the
-// plan nor left explains stays a difference. The plan is not changed.
+// Rebased returns the objects of a plan in the form in which a script must announce them if the changes in
+// left were made after the plan. left contains the objects of these changes, those of the latest change
+// first, see [Left]. found contains the announced objects, because a call may now have to write a value that
+// already had the planned value before. Values that neither the plan nor left explains remain differences.
+// The plan is not changed.
 func Rebased(planned, found, left []Object) []Object {
 	planned = slices.Clone(planned)
 	for i, o := range found {
@@ -100,7 +101,7 @@ func rebased(planned, announced, latest []Change) []Change {
 	planned = slices.Clone(planned)
 	for _, l := range slices.Backward(latest) {
 		if bytes.Equal(l.Before, l.After) {
-			continue // the server has chosen the value, or it is secret
+			continue // the server chose the value, or the value is secret
 		}
 		if at := slices.IndexFunc(planned, l.sets); at >= 0 {
 			want := &planned[at]

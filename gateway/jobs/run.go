@@ -41,6 +41,7 @@ type run struct {
 	lanes     []ps.Lane
 	waiting   []int   // number of items that each item still waits for
 	followers [][]int // items that wait for each item
+	needs     [][]int // items that must have succeeded
 	ready     map[ps.Lane][]int
 	changed   map[int]bool // results that are not saved yet
 	unsaved   bool         // the job has changes that are not saved yet
@@ -57,10 +58,8 @@ type run struct {
 type subject struct {
 	id      string // id of the job
 	caller  Caller
-	resumed bool // an earlier process may have begun the job
-
-	before [][]int // items that each item comes after
-	needs  [][]int // those of them that must have succeeded
+	resumed bool    // an earlier process may have begun the job
+	before  [][]int // items that each item waits for; complete once the run is loaded
 }
 
 func newRun(m *Manager, job *Job) *run {
@@ -69,12 +68,11 @@ func newRun(m *Manager, job *Job) *run {
 		limit, burst = rate.Limit(m.Rate), max(1, m.Rate/4)
 	}
 	return &run{
-		m: m, job: *job, limiter: rate.NewLimiter(limit, burst),
-		subject: subject{
-			id: job.ID, caller: job.Caller, before: make([][]int, job.Total), needs: make([][]int, job.Total),
-		},
+		subject: subject{id: job.ID, caller: job.Caller, before: make([][]int, job.Total)},
+		m:       m, job: *job, limiter: rate.NewLimiter(limit, burst),
 		wake: make(chan struct{}, 1), ready: map[ps.Lane][]int{},
 		lanes: make([]ps.Lane, job.Total), waiting: make([]int, job.Total), followers: make([][]int, job.Total),
+		needs:   make([][]int, job.Total),
 		changed: map[int]bool{}, watchers: map[chan struct{}]bool{}, later: map[int]time.Time{},
 	}
 }
@@ -312,12 +310,12 @@ func (r *run) call(ctx context.Context, i int, slot chan struct{}) {
 	r.m.released()
 }
 
-// mostBefore is how many items, at most, are searched for the changes that precede an item. An item that
-// follows more of them may be refused because of a change that the job itself has made.
+// mostBefore is the maximum number of items that are searched for the changes before an item. If more items
+// precede it, the item may be refused because of a change by its own job.
 const mostBefore = 1000
 
-// doneBefore returns the changes made by the items that an item has waited for, directly or not, the latest
-// first. The caller holds r.mu.
+// doneBefore returns the changes made by the items for which an item has waited, directly or indirectly, the
+// latest first. The caller holds r.mu.
 func (r *run) doneBefore(i int) (changes []string) {
 	seen, next := map[int]bool{i: true}, []int{i}
 	for at := 0; at < len(next) && len(seen) <= mostBefore; at++ {

@@ -68,7 +68,7 @@ var binRows = []*Operation{
 			{Name: "Protect", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Protect it from accidental deletion."},
 		},
 		Script:  "Restore-GatewayObject",
-		Fixed:   ps.Args{"UserField": ps.List(schema.User.All().Names())},
+		Fixed:   ps.Args{"UserField": schema.User.All().Read()},
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.RestoredObject, List},
 		Settle:  Settle{Script: "Confirm-GatewayRestore"},

@@ -144,7 +144,7 @@ func (b *Bound) Classic() {
 	for i := range b.Op.Params {
 		if p := &b.Op.Params[i]; schema.ChoosesFields(p.Kind) {
 			b.Fields = b.Fields.Classic()
-			b.Args[p.arg()] = ps.List(b.Fields.Names())
+			b.Args[p.arg()] = b.Fields.Read()
 		}
 	}
 }

@@ -156,9 +156,9 @@ type Applying struct {
 	Bound     *ops.Bound
 	// Parameters are the accepted parameters of the call, except secrets.
 	Parameters map[string]string
-	// Left returns the objects of the changes since the plan that do not count as drift, as these changes have
-	// left them, the latest first. It is called only if something differs from the plan. Nil means that there
-	// are none.
+	// Left returns the objects of those changes since the plan that do not count as drift, in the state in which
+	// these changes left them, the latest change first. It is called only if something differs from the plan.
+	// Nil means that there are no such changes.
 	Left func() []change.Object
 	Announcing
 }

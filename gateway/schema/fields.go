@@ -19,7 +19,7 @@ func FieldList(shape *Shape) Kind {
 		k.names = append(k.names, field.Name)
 	}
 	all := shape.All()
-	k.whole = &Decoded{Values: []ps.Value{ps.List(all.Names())}, Text: "*", Fields: all}
+	k.whole = &Decoded{Values: []ps.Value{all.Read()}, Text: "*", Fields: all}
 	return k
 }
 
@@ -54,7 +54,7 @@ func (k fieldListKind) Decode(raw any) (*Decoded, *FieldError) {
 			return nil, problem
 		}
 	}
-	return &Decoded{Values: []ps.Value{ps.List(selection.Names())}, Text: s, Fields: selection}, nil
+	return &Decoded{Values: []ps.Value{selection.Read()}, Text: s, Fields: selection}, nil
 }
 
 func (k fieldListKind) choose(list string) (*Selection, *FieldError) {

@@ -100,7 +100,9 @@ type Shape struct {
 
 	once    sync.Once
 	all     *Selection
-	covered []string // members that tags cover
+	tagged  *Selection // shows the same as all, and reads everything that tags cover
+	covered []string   // members that tags cover
+	further []string   // lines of the additional attributes that tags cover
 }
 
 // All returns the selection of all fields that are always shown.
@@ -114,6 +116,11 @@ func (s *Shape) All() *Selection {
 		}
 		s.all.complete()
 		s.covered = s.cover()
+		s.tagged = s.all
+		if s.Tag != nil && s.Tag.Further {
+			s.further = s.tagLines()
+			s.tagged = s.all.extended()
+		}
 	})
 	return s.all
 }
@@ -130,6 +137,7 @@ type Selection struct {
 	// further reports whether additional attributes are read for the tag.
 	further bool
 	index   map[string]int // by member name: index in fields, or -1-index in packed, then beside
+	read    ps.Value       // names of the fields, for scripts; set by complete
 }
 
 func (s *Selection) add(field int) {
@@ -147,6 +155,7 @@ func (s *Selection) add(field int) {
 
 // complete finishes the construction, after all fields have been added.
 func (s *Selection) complete() {
+	s.read = s.names()
 	if s.Shape.Tag == nil {
 		return
 	}
@@ -187,22 +196,22 @@ func (s *Selection) Classic() *Selection {
 	return classic
 }
 
-// Names returns the names of the fields that are read. A field for an attribute of the table is
-// represented by the attribute's line.
-func (s *Selection) Names() []string {
-	names := make([]string, len(s.fields))
+// Read returns the names of the fields that are read, as an argument of scripts. A field for an attribute of
+// the table is represented by the attribute's line.
+func (s *Selection) Read() ps.Value { return s.read }
+
+func (s *Selection) names() ps.Value {
+	names := make([]string, len(s.fields), len(s.fields)+len(s.Shape.further))
 	for i, field := range s.fields {
 		names[i] = field.Name
 		if field.Extra != nil {
 			names[i] = field.Extra.Line()
 		}
 	}
-	for i := range s.Shape.Fields {
-		if extra := s.Shape.Fields[i].Extra; extra != nil && s.further {
-			names = append(names, TagLine+extra.Line())
-		}
+	if s.further {
+		names = append(names, s.Shape.further...)
 	}
-	return names
+	return ps.List(names)
 }
 
 // Shown returns the names of the fields that records show, in order.
@@ -213,9 +222,6 @@ func (s *Selection) Shown() []string {
 	}
 	return names
 }
-
-// TagLine is the prefix of an attribute's line if it is only read for the tag.
-const TagLine = "+"
 
 // Added returns the attributes of selected fields that not every forest has.
 func (s *Selection) Added() (names []string) {

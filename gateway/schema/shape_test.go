@@ -181,7 +181,7 @@ func TestShapesHaveTheContractsFields(t *testing.T) {
 		ConditionalForwarder:           "zoneName masterServers forwarderTimeout useRecursion replicationScope directoryPartition",
 		Delegation:                     "zoneName childName nameServer ipAddresses",
 	} {
-		assert.Equal(t, want, strings.Join(shape.All().Names(), " "), shape.Name)
+		assert.Equal(t, want, strings.Join(shape.All().Read().Items(), " "), shape.Name)
 	}
 }
 

@@ -72,10 +72,17 @@ func (s *Selection) Whole() bool {
 // ReadingAll returns a selection that shows the same fields, but reads every field that is always
 // shown and everything else that the tag covers.
 func (s *Selection) ReadingAll() *Selection {
-	further := s.Shape.Tag != nil && s.Shape.Tag.Further
-	if s.Whole() && s.further == further {
+	switch {
+	case s == s.Shape.All():
+		return s.Shape.tagged
+	case s.Whole() && s.further == s.Shape.tagged.further:
 		return s
 	}
+	return s.extended()
+}
+
+// extended builds the selection that ReadingAll returns.
+func (s *Selection) extended() *Selection {
 	all := &Selection{Shape: s.Shape, index: map[string]int{}}
 	for _, field := range s.fields {
 		all.add(s.Shape.place(field))
@@ -85,10 +92,24 @@ func (s *Selection) ReadingAll() *Selection {
 			all.add(i)
 		}
 	}
-	all.further = further
+	all.further = s.Shape.Tag != nil && s.Shape.Tag.Further
 	all.hidden = len(all.fields) - (len(s.fields) - s.hidden)
 	all.complete()
 	return all
+}
+
+// tagLine is the prefix of an attribute's line if it is only read for the tag.
+const tagLine = "+"
+
+// tagLines returns the lines of the additional attributes, as scripts get them if only the tag needs them.
+func (s *Shape) tagLines() []string {
+	var lines []string
+	for i := range s.Fields {
+		if extra := s.Fields[i].Extra; extra != nil {
+			lines = append(lines, tagLine+extra.Line())
+		}
+	}
+	return lines
 }
 
 // place returns the index of a field in the shape.

@@ -129,3 +129,13 @@ func TestATagDoesNotDependOnSpelling(t *testing.T) {
 	_, err := schema.ReverseZone.TagOf(json.RawMessage(`{"distinguishedName":"","zoneName":"z","zoneType":"Primary","type":"DS"}`))
 	assert.Error(t, err, "without the serial number")
 }
+
+func TestWhatIsReadForTagsIsMadeOnce(t *testing.T) {
+	for _, shape := range []*schema.Shape{schema.User, schema.Group, schema.Computer, schema.OU} {
+		all := shape.All()
+		tagged := all.ReadingAll()
+		assert.Same(t, tagged, tagged.ReadingAll(), shape.Name)
+		assert.Equal(t, all.Shown(), tagged.Shown(), shape.Name)
+		assert.Zero(t, testing.AllocsPerRun(100, func() { all.ReadingAll().Read() }), shape.Name)
+	}
+}

@@ -19,7 +19,7 @@ import (
 // guarding contains the reasons why the object of a page is guarded.
 type guarding struct {
 	reasons  say.Record // answer about the guard; empty if the object is not guarded, or does not matter
-	withheld string     // why an action is not offered; empty if all are
+	withheld string     // why some actions are not offered; empty if all are offered
 }
 
 // Fields of [guarding.reasons]. Each applies to some actions.

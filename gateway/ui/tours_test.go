@@ -14,7 +14,7 @@ import (
 	"adgateway/gateway/ui/frame"
 )
 
-// pageRoutes returns the routes that answer GET, from the files that register them.
+// pageRoutes returns the routes that answer GET, read from the files that register them.
 func pageRoutes(t *testing.T) (all []string) {
 	t.Helper()
 	literal := regexp.MustCompile(`(?:"GET |p\.(?:Get|Anybody)\(")(/ui/[^"]*)"(\+)?`)
@@ -45,8 +45,8 @@ func pageRoutes(t *testing.T) (all []string) {
 	return append(all, frame.TicketPath)
 }
 
-// TestEveryPageIsOnATour: the tests in a browser look at a page of every route. They check that the route is
-// the one that their list names.
+// TestEveryPageIsOnATour: the browser tests look at a page of every route, and check that the page belongs to
+// the route in their list.
 func TestEveryPageIsOnATour(t *testing.T) {
 	const folder = "../../test/browser"
 	list, err := os.ReadFile(filepath.Join(folder, "testdata", "routes.txt"))

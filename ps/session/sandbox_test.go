@@ -48,12 +48,13 @@ Stop-Gateway -Code 'conflict' -Arg 'Name' -Message 'taken'`},
 	{Name: "Get-TestUnread", Text: `[CmdletBinding()]
 param()
 $fields = @('guid', 'enabled', 'passwordLastSet', 'accountExpires', 'created', 'modified')
+$shown = ConvertFrom-GatewayUserField -Field $fields
 $bare = @(@{ ObjectGUID = 'g-1' })
-ConvertTo-GatewayUser -User $bare -Field $fields
+ConvertTo-GatewayUser -User $bare -Field $shown
 ConvertTo-GatewayGroup -Group $bare
 ConvertTo-GatewayComputer -Computer $bare
 ConvertTo-GatewayContainer -Container $bare
-ConvertTo-GatewayUser -User @(@{ accountExpires = [long]9223372036854775806 }) -Field $fields`},
+ConvertTo-GatewayUser -User @(@{ accountExpires = [long]9223372036854775806 }) -Field $shown`},
 	{Name: "Wait-TestForever", Text: `[CmdletBinding()]
 param()
 while ($true) { $x = 1 }`},

@@ -23,7 +23,7 @@ if ($Class -eq 'group') { $properties = $GatewayGroupProperties + @('displayName
 if ($Class -eq 'computer') { $properties = $GatewayComputerProperties }
 if ($Class -eq 'user') {
     $names = @(foreach ($name in (@($Field) + @($Kept) + @($Attribute))) { if ($name) { $name } }) # none for $null
-    $properties = $GatewayUserWritten + (Get-GatewayUserProperty -Field $names -Server $Server)
+    $properties = $GatewayUserWritten + (Get-GatewayUserProperty -Field (ConvertFrom-GatewayUserField -Field $names -Server $Server))
     $properties += @('userAccountControl', 'pwdLastSet', 'accountExpires', 'LockedOut', 'whenCreated')
 }
 $properties += @('ProtectedFromAccidentalDeletion', 'primaryGroupID')
@@ -52,7 +52,10 @@ if ($UserParameters) {
     $state['userParameters'] = [string][Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($packed))
 }
 switch ($Class) {
-    'user' { $record = ConvertTo-GatewayUser -User @($found) -Field $Field -AllowedOU $AllowedOU -Server $Server }
+    'user' {
+        $shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
+        $record = ConvertTo-GatewayUser -User @($found) -Field $shown -AllowedOU $AllowedOU -Server $Server
+    }
     'group' { $record = ConvertTo-GatewayGroup -Group @($found) -AllowedOU $AllowedOU -Server $Server }
     'computer' { $record = ConvertTo-GatewayComputer -Computer @($found) }
     'ou' { $record = ConvertTo-GatewayContainer -Container @($found) }

@@ -54,7 +54,7 @@ if ($null -eq $computed) {
     }
     $text = 'The account is locked out after wrong passwords, until it is unlocked.'
     if ($lockoutEnds -ne '') { $text = 'The account is locked out after wrong passwords.' }
-    $lockouts = $null # the gateway asks for them
+    $lockouts = $null # the gateway reads them with another script
     $verdicts.Add((New-GatewayVerdict -Code 'locked' -Since $since -Until $lockoutEnds -Text $text))
     $blocked = $true
 }

@@ -9,7 +9,8 @@ param(
 )
 
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$properties = Get-GatewayUserProperty -Field $Field -Server $Server
+$shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
+$properties = Get-GatewayUserProperty -Field $shown
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write:$OnlyGuid
 
-ConvertTo-GatewayUser -User @($user) -Field $Field -AllowedOU $AllowedOU -Server $Server
+ConvertTo-GatewayUser -User @($user) -Field $shown -AllowedOU $AllowedOU -Server $Server

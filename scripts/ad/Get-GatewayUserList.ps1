@@ -32,14 +32,15 @@ $where = [string](Resolve-GatewayFilter -Text $sought -Segment $Filter @limits)
 
 Set-GatewayStep -Label 'list users'
 Add-GatewaySlowFilter -Field $FilterSlow -Text $sought
+$shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
 $search = @{
     Class    = 'user'
-    Property = (Get-GatewayUserProperty -Field $Field -Server $Server) + @(Get-GatewayCheckProperty -Check $FilterCheck)
+    Property = (Get-GatewayUserProperty -Field $shown) + @(Get-GatewayCheckProperty -Check $FilterCheck)
     Place    = Get-GatewaySearchPlace -Base $base -Scope $scope -AllowedOU $AllowedOU -Server $Server
     Scope    = $scope
     Check    = $FilterCheck
     Text     = $sought
-    Field    = $Field
+    Field    = $shown
     AllowedOU = $AllowedOU
     Server   = $Server
 }

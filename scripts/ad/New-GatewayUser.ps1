@@ -160,9 +160,10 @@ Complete-GatewayChange -Effect 'created'
 
 # Report.
 $names = @(foreach ($name in ($Field + @($Kept))) { if ($name) { $name } }) # none for $null
-$properties = (Get-GatewayUserProperty -Field $names -Server $Server) + $GatewayUserImaged
+$properties = (Get-GatewayUserProperty -Field (ConvertFrom-GatewayUserField -Field $names -Server $Server)) + $GatewayUserImaged
 $created = Find-GatewayAccount -Class 'user' -Identity $guid -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
-$record = ConvertTo-GatewayUser -User @($created) -Field $Field -AllowedOU $AllowedOU -Server $Server
+$shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
+$record = ConvertTo-GatewayUser -User @($created) -Field $shown -AllowedOU $AllowedOU -Server $Server
 Add-GatewayChange -Guid $guid -Dn ([string]$created.DistinguishedName) -Before $null -After $record
 Add-GatewayCreated -Guid $guid -Of $created -Image (Get-GatewayImage -Class 'user' -Object $created -Attribute $Kept -New -Server $Server)
 $record

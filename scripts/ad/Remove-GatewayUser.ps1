@@ -1,5 +1,5 @@
-# Removes a user, with Recursive also all objects below it, and returns its last record. Force lifts protections
-# first.
+# Removes a user, and returns its last record. With Recursive, it also removes all objects below the user.
+# With Force, it first lifts protections.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
@@ -18,7 +18,7 @@ param(
 # Resolve.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
 $names = @(foreach ($name in ($Field + @($Kept))) { if ($name) { $name } }) # none for $null
-$properties = (Get-GatewayUserProperty -Field $names -Server $Server) + $GatewayGuardProperties + $GatewayUserImaged
+$properties = (Get-GatewayUserProperty -Field (ConvertFrom-GatewayUserField -Field $names -Server $Server)) + $GatewayGuardProperties + $GatewayUserImaged
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
@@ -40,7 +40,8 @@ if (-not $empty) {
     $limits = @{ BulkLimit = $BulkLimit; AllowedOU = $AllowedOU; AllowedGroup = $AllowedGroup; Server = $Server; Arg = 'UserName' }
     $below = @(Get-GatewayBelow -Object $user -What "the user '$dn'" -Noun 'user' -Force $Force @limits)
 }
-$record = ConvertTo-GatewayUser -User @($user) -Field $Field -AllowedOU $AllowedOU -Server $Server
+$shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
+$record = ConvertTo-GatewayUser -User @($user) -Field $shown -AllowedOU $AllowedOU -Server $Server
 $restorable = Get-GatewayRestorable -Server $Server
 $image = Get-GatewayImage -Class 'user' -Object $user -Attribute $Kept -Restorable $restorable -Server $Server
 

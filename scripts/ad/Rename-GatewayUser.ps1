@@ -89,6 +89,7 @@ if ($renameCn) {
 if ($changed) { Complete-GatewayChange -Effect 'changed' }
 
 # Report.
-$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field -Server $Server) -Arg 'UserName' -Write @limits
+$shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $shown) -Arg 'UserName' -Write @limits
 if ($changed) { Add-GatewayChange -Guid $guid -Dn ([string]$read.DistinguishedName) -Before $old -After $new }
-ConvertTo-GatewayUser -User @($read) -Field $Field -AllowedOU $AllowedOU -Server $Server
+ConvertTo-GatewayUser -User @($read) -Field $shown -AllowedOU $AllowedOU -Server $Server

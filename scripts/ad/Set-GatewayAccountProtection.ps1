@@ -20,7 +20,10 @@ if ($Class -eq 'group') {
     $properties = $GatewayGroupProperties
     $limits['AllowedGroup'] = $AllowedGroup
 }
-if ($Class -eq 'user') { $properties = $GatewayGuardProperties + (Get-GatewayUserProperty -Field $Field -Server $Server) }
+if ($Class -eq 'user') {
+    $shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
+    $properties = $GatewayGuardProperties + (Get-GatewayUserProperty -Field $shown)
+}
 $properties += @('ProtectedFromAccidentalDeletion')
 $object = Find-GatewayAccount -Class $Class -Identity $Identity -Property $properties -Arg 'Identity' -Write @limits
 $guid = [string]$object.ObjectGUID
@@ -45,7 +48,7 @@ if ($now -ne $IsProtected) {
 # Report.
 $read = Find-GatewayAccount -Class $Class -Identity $guid -Property $properties -Arg 'Identity' -Write @limits
 switch ($Class) {
-    'user' { ConvertTo-GatewayUser -User @($read) -Field $Field -AllowedOU $AllowedOU -Server $Server }
+    'user' { ConvertTo-GatewayUser -User @($read) -Field $shown -AllowedOU $AllowedOU -Server $Server }
     'group' { ConvertTo-GatewayGroup -Group @($read) -AllowedOU $AllowedOU -Server $Server }
     'computer' { ConvertTo-GatewayComputer -Computer @($read) }
 }

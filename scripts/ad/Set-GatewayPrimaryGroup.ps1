@@ -17,7 +17,10 @@ param(
 Set-GatewayStep -Label 'find object' -Arg 'Identity'
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
 $properties = $GatewayComputerProperties
-if ($Class -eq 'user') { $properties = $GatewayGuardProperties + (Get-GatewayUserProperty -Field $Field -Server $Server) + @('primaryGroupID') }
+if ($Class -eq 'user') {
+    $shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
+    $properties = $GatewayGuardProperties + (Get-GatewayUserProperty -Field $shown) + @('primaryGroupID')
+}
 $object = Find-GatewayAccount -Class $Class -Identity $Identity -Property $properties -Arg 'Identity' -Write @limits
 $guid = [string]$object.ObjectGUID
 $dn = [string]$object.DistinguishedName
@@ -59,6 +62,6 @@ if (-not $kind.primary) {
 # Report.
 $read = Find-GatewayAccount -Class $Class -Identity $guid -Property $properties -Arg 'Identity' -Write @limits
 switch ($Class) {
-    'user' { ConvertTo-GatewayUser -User @($read) -Field $Field -AllowedOU $AllowedOU -Server $Server }
+    'user' { ConvertTo-GatewayUser -User @($read) -Field $shown -AllowedOU $AllowedOU -Server $Server }
     'computer' { ConvertTo-GatewayComputer -Computer @($read) }
 }

@@ -232,6 +232,7 @@ if ($steps -gt 0) { Complete-GatewayChange -Effect 'changed' }
 
 # Report.
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
-$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field -Server $Server) -Arg 'UserName' -Write @limits
+$shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $shown) -Arg 'UserName' -Write @limits
 if ($steps -gt 0) { Add-GatewayChange -Guid $guid -Dn ([string]$read.DistinguishedName) -Before $before -After $after }
-ConvertTo-GatewayUser -User @($read) -Field $Field -AllowedOU $AllowedOU -Server $Server
+ConvertTo-GatewayUser -User @($read) -Field $shown -AllowedOU $AllowedOU -Server $Server

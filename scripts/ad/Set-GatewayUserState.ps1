@@ -56,9 +56,10 @@ if ($State -eq 'Unlocked' -and [bool]$user.LockedOut) {
 if ($changed) { Complete-GatewayChange -Effect 'changed' }
 
 # Report.
-$properties = (Get-GatewayUserProperty -Field $Field -Server $Server) + @('LockedOut')
+$shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
+$properties = (Get-GatewayUserProperty -Field $shown) + @('LockedOut')
 $read = Find-GatewayAccount -Class 'user' -Identity $guid -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 if ($changed) {
     Add-GatewayChange -Guid $guid -Dn $dn -Before $before -After @{ enabled = [bool]$read.Enabled; lockedOut = [bool]$read.LockedOut }
 }
-ConvertTo-GatewayUser -User @($read) -Field $Field -AllowedOU $AllowedOU -Server $Server
+ConvertTo-GatewayUser -User @($read) -Field $shown -AllowedOU $AllowedOU -Server $Server

@@ -3,17 +3,13 @@
 
 $GatewayAttributeMark = [string][char]29
 
-# Returns the parts of the lines, and skips other texts. Lines that begin with + concern the entity tag of a record.
-# Tagged selects these lines.
+# Returns the parts of the lines, and skips other texts.
 function ConvertFrom-GatewayAttribute {
     [CmdletBinding()]
-    param([AllowNull()] [AllowEmptyCollection()] [string[]] $Line, [switch] $Tagged)
+    param([AllowNull()] [AllowEmptyCollection()] [string[]] $Line)
     foreach ($text in $Line) {
         if (-not $text.Contains($GatewayAttributeMark)) { continue }
-        if ($text.StartsWith('+', [System.StringComparison]::Ordinal) -ne [bool]$Tagged) { continue }
-        $bare = $text
-        if ($Tagged) { $bare = $text.Substring(1) }
-        $part = $bare.Split([char]29)
+        $part = $text.Split([char]29)
         $values = [System.Collections.Generic.List[string]]::new()
         for ($i = 4; $i -lt $part.Length; $i++) { $values.Add([string]$part[$i]) }
         @{
@@ -59,8 +55,8 @@ function ConvertTo-GatewayAttributeValue {
     , $Value
 }
 
-# Refuses a value that only one object may have if another object has it. Except is the GUID of an object that may
-# have it.
+# Refuses a value that must be unique if another object has it. Except is the GUID of an object that may have
+# it.
 function Assert-GatewayAttribute {
     [CmdletBinding()]
     param(
@@ -127,9 +123,9 @@ function Get-GatewaySuffix {
     foreach ($domain in @(Get-GatewayOtherDomain -Server $Server)) { [string]$domain.dns }
 }
 
-# Refuses a UPN whose suffix the forest lacks, and one that is the implicit UPN of another account. An implicit UPN
-# consists of the account name, with or without a final $, and the DNS name of the domain. Certificates are mapped
-# by it. A UPN that was stored before may be restored with any suffix.
+# Refuses a UPN whose suffix does not exist in the forest, and a UPN that is the implicit UPN of another
+# account. An implicit UPN consists of the account name, with or without a final $, and the DNS name of the
+# domain. Certificates are mapped by it. A UPN that was stored before may be restored with any suffix.
 function Assert-GatewayPrincipal {
     [CmdletBinding()]
     param(

@@ -70,8 +70,8 @@ function Get-GatewayDeleted {
     Get-ADObject -IncludeDeletedObjects @search
 }
 
-# Returns the name that a deleted object had. Its present name may be truncated (facts R10). A tombstone has no
-# other (facts R18).
+# Returns the name that a deleted object had. Its present name may be truncated (facts R10). For a tombstone,
+# only the present name exists (facts R18).
 function Get-GatewayFormerName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object)
@@ -326,14 +326,15 @@ function ConvertTo-GatewayRestored {
         [Parameter(Mandatory)] [string] $Server
     )
     $base = (Get-GatewayDomain -Server $Server).dn
+    $shown = ConvertFrom-GatewayUserField -Field $UserField -Server $Server
     foreach ($one in $Guid) {
         $search = @{ Filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$one)) + ')'; Base = $base; Server = $Server }
         foreach ($object in @(Get-GatewayObject -Class 'any' -Property @('sAMAccountName', 'objectSid', 'ProtectedFromAccidentalDeletion') @search)) {
             $type = [string]$GatewayDeletedTypes[[string]$object.ObjectClass]
             $record = $null
             if ($type -eq 'user') {
-                $found = @(Get-GatewayObject -Class 'user' -Property (Get-GatewayUserProperty -Field $UserField -Server $Server) @search)
-                $record = ConvertTo-GatewayUser -User $found -Field $UserField -AllowedOU $AllowedOU -Server $Server
+                $found = @(Get-GatewayObject -Class 'user' -Property (Get-GatewayUserProperty -Field $shown) @search)
+                $record = ConvertTo-GatewayUser -User $found -Field $shown -AllowedOU $AllowedOU -Server $Server
             }
             if ($type -eq 'group') {
                 $found = @(Get-GatewayObject -Class 'group' -Property $GatewayGroupProperties @search)

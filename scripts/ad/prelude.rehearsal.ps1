@@ -27,10 +27,11 @@ function Test-GatewayRehearsal {
     $fields = @(
         'guid', 'username', 'samUsername', 'name', 'userPrincipalName', 'sid', 'distinguishedName', 'ouPath', 'enabled'
     ) + @($GatewayUserProperties.Keys)
-    $properties = Get-GatewayUserProperty -Field $fields
+    $shown = ConvertFrom-GatewayUserField -Field $fields
+    $properties = Get-GatewayUserProperty -Field $shown
     if ($properties.Length -eq 0) { return }
-    ConvertTo-GatewayUser -User @($item, $item) -Field $fields
-    ConvertTo-GatewayUser -User @($item, $item) -Field @('username', 'displayName')
+    ConvertTo-GatewayUser -User @($item, $item) -Field $shown
+    ConvertTo-GatewayUser -User @($item, $item) -Field (ConvertFrom-GatewayUserField -Field @('username', 'displayName'))
     ConvertTo-GatewayGroup -Group @($item)
     ConvertTo-GatewayComputer -Computer @($item)
     ConvertTo-GatewayContainer -Container @($item)

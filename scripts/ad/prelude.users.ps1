@@ -41,20 +41,44 @@ $GatewayUserProperties = @{
     modified               = @('whenChanged')
 }
 
+# Returns the fields of records, parsed once for all records of a request. Lines are attributes: those that begin
+# with + are only read for the entity tag, and only those that users of this forest may have.
+function ConvertFrom-GatewayUserField {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string[]] $Field, [string] $Server)
+    $want = @{}
+    $lines = [System.Collections.Generic.List[string]]::new()
+    $covered = [System.Collections.Generic.List[string]]::new()
+    $known = $null
+    foreach ($text in $Field) {
+        if (-not $text.Contains($GatewayAttributeMark)) { $want[$text] = $true; continue }
+        if (-not $text.StartsWith('+', [System.StringComparison]::Ordinal)) { $lines.Add($text); continue }
+        if ($null -eq $known) { $known = Get-GatewayUserSchema -Server $Server }
+        $name = $text.Substring(1, $text.IndexOf([char]29) - 1)
+        if ($known.ContainsKey($name.ToLowerInvariant())) { $covered.Add($name) }
+    }
+    $further = @()
+    if ($lines.Count -gt 0) { $further = @(ConvertFrom-GatewayAttribute -Line $lines.ToArray()) }
+    @{
+        want    = $want
+        packed  = @($Field -like 'rds*').Length -gt 0
+        all     = $want.Count -eq 46 -and $further.Length -eq 0 # every field that is always there
+        further = $further
+        tagged  = $null -ne $known
+        covered = $covered.ToArray()
+    }
+}
+
 # Returns the properties to read for the given fields.
 function Get-GatewayUserProperty {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string[]] $Field, [string] $Server)
+    param([Parameter(Mandatory)] [hashtable] $Field)
     $needed = @{}
-    foreach ($name in $Field) {
+    foreach ($name in @($Field.want.Keys)) {
         foreach ($property in $GatewayUserProperties[$name]) { $needed[$property] = $true } # none for $null
     }
-    foreach ($one in @(ConvertFrom-GatewayAttribute -Line $Field)) { $needed[$one.name] = $true }
-    $tagged = @(ConvertFrom-GatewayAttribute -Line $Field -Tagged)
-    if ($tagged.Length -gt 0) {
-        $known = Get-GatewayUserSchema -Server $Server
-        foreach ($one in $tagged) { if ($known.ContainsKey($one.name.ToLowerInvariant())) { $needed[$one.name] = $true } }
-    }
+    foreach ($one in $Field.further) { $needed[$one.name] = $true }
+    foreach ($name in $Field.covered) { $needed[$name] = $true }
     , [string[]]@($needed.Keys)
 }
 
@@ -75,38 +99,25 @@ function Get-GatewayUserSchema {
     $domain.userSchema
 }
 
-# Returns the values of further attributes as one text, for the entity tag of a record.
-function Get-GatewayTaggedText {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [object] $User, [Parameter(Mandatory)] [object[]] $Attribute)
-    $parts = [System.Collections.Generic.List[string]]::new()
-    foreach ($one in $Attribute) {
-        if ($null -eq $User.PSObject.Properties[$one.name].Value) { continue }
-        $values = [string[]]@(Get-GatewayAttributeValue -Object $User -Name $one.name -Form $one.form)
-        if ($values.Length -gt 0) { $parts.Add($one.name + '=' + (Get-GatewayAttributeText -Value $values)) }
-    }
-    $parts.ToArray() -join $GatewayAttributeMark
-}
-
 # Writes the records of users, with the requested fields only. It takes many users at once, because a function call
 # per user costs more than the conversion. Managers outside the caller's limits are left out.
 function ConvertTo-GatewayUser {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $User,
-        [Parameter(Mandatory)] [string[]] $Field,
+        [Parameter(Mandatory)] [hashtable] $Field,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
         [string] $Server
     )
     $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
-    $want = @{}
-    foreach ($name in $Field) { $want[$name] = $true }
+    $want = $Field.want
     # The five Remote Desktop fields are sent as one member. The gateway decodes it, because decoding it here
     # would cost milliseconds per user.
-    $wantPacked = @($Field -like 'rds*').Length -gt 0
-    $further = @(ConvertFrom-GatewayAttribute -Line $Field)
-    $tagged = @(ConvertFrom-GatewayAttribute -Line $Field -Tagged)
-    $wantAll = $Field.Length -eq 46 -and $further.Length + $tagged.Length -eq 0 # every field that is always there
+    $wantPacked = $Field.packed
+    $further = $Field.further
+    $tagged = $Field.tagged
+    $covered = $Field.covered
+    $wantAll = $Field.all
     foreach ($item in $User) {
         $dn = [string]$item.DistinguishedName
         $manager = [string]$item.manager
@@ -132,9 +143,20 @@ function ConvertTo-GatewayUser {
         if ($packed.Length -gt 0) {
             $packed = [string]$item.ObjectGUID + ' ' + [Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($packed))
         }
+        if ($tagged) {
+            $parts = [System.Collections.Generic.List[string]]::new()
+            foreach ($name in $covered) {
+                $value = $item.PSObject.Properties[$name].Value
+                if ($null -eq $value) { continue }
+                $values = [string[]]@(foreach ($one in @($value)) { if ($null -ne $one) { [string]$one } })
+                if ($values.Length -eq 1) { $parts.Add($name + '=' + $values[0]) }
+                if ($values.Length -gt 1) { $parts.Add($name + '=' + (Get-GatewayAttributeText -Value $values)) }
+            }
+            $tag = $parts.ToArray() -join $GatewayAttributeMark
+        }
         if ($wantAll) {
             # A literal costs half as much as the conditions below.
-            [ordered]@{
+            $record = [ordered]@{
                 guid                    = [string]$item.ObjectGUID
                 username                = [string]$item.SamAccountName
                 samUsername             = [string]$item.SamAccountName
@@ -178,6 +200,8 @@ function ConvertTo-GatewayUser {
                 modified                = [string]$modified
                 userParameters          = [string]$packed
             }
+            if ($tagged) { $record['further'] = [string]$tag }
+            $record
             continue
         }
         $record = [ordered]@{}
@@ -230,7 +254,7 @@ function ConvertTo-GatewayUser {
             elseif ($values.Length -gt 0) { $record[$one.field] = [long]$values[0] }
             else { $record[$one.field] = $null }
         }
-        if ($tagged.Length -gt 0) { $record['further'] = [string](Get-GatewayTaggedText -User $item -Attribute $tagged) }
+        if ($tagged) { $record['further'] = [string]$tag }
         $record
     }
 }

@@ -96,17 +96,17 @@ type browser struct {
 	t      *testing.T
 	ctx    context.Context
 	axe    string
-	routes map[string][]route // by the name of a look
+	routes map[string][]route // routes that each look covers, by its name
 }
 
 // route is a route of the console.
 type route struct {
 	pattern string
 	path    *regexp.Regexp
-	part    bool // a script asks for it as a part of another page
+	part    bool // a script requests it as part of another page
 }
 
-// routesOf reads the routes that have a look.
+// routesOf reads the list of routes. It omits routes without a look.
 func routesOf(t *testing.T) map[string][]route {
 	t.Helper()
 	list, err := os.ReadFile("testdata/routes.txt")
@@ -126,7 +126,7 @@ func routesOf(t *testing.T) map[string][]route {
 	return all
 }
 
-// isAt checks that a look is at the pages of which it is the look.
+// isAt checks that the current page belongs to the routes of the look with the given name.
 func (b *browser) isAt(name string) {
 	b.t.Helper()
 	for _, r := range b.routes[name] {
@@ -309,7 +309,7 @@ func (b *browser) press(text string) {
 	b.follow(chromedp.KeyEvent("\r"))
 }
 
-// waits waits until a condition on the page is true. The condition is checked before each frame.
+// waits waits until a condition on the page is true. It checks the condition before each frame.
 func (b *browser) waits(condition string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -378,11 +378,11 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// rowsOfActions is a JavaScript expression for the number of rows that the actions of an object take.
+// rowsOfActions is a JavaScript expression for the number of rows that an object's actions take up.
 const rowsOfActions = `new Set([...document.querySelectorAll("main .acts:has(.part) :is(.b, button)")]
 	.filter(e => e.checkVisibility()).map(e => Math.round(e.getBoundingClientRect().top))).size`
 
-// buttonEdges is a JavaScript expression for the left edges of the buttons in the last row of buttons.
+// buttonEdges is a JavaScript expression for the left edges of the buttons in the last group of actions.
 const buttonEdges = `[...[...document.querySelectorAll("main .acts")].at(-1).querySelectorAll("button")]
 	.filter(e => e.checkVisibility()).map(e => Math.round(e.getBoundingClientRect().left))`
 

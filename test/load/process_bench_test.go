@@ -52,7 +52,7 @@ func perProcess(b *testing.B, connections int) {
 			Module: scripts.Modules[ps.Directory]},
 	}
 	request := ps.Request{Script: "Get-GatewayUser", Args: ps.Args{
-		"UserName": ps.Text("aschmidt"), "Field": ps.List(schema.User.All().Names()),
+		"UserName": ps.Text("aschmidt"), "Field": schema.User.All().ReadingAll().Read(),
 		"Server": ps.Text("dc1.corp.example"),
 	}}
 	read := func(ctx context.Context) error {

@@ -50,7 +50,7 @@ func TestARowOfAListIsGuardedAgainstOthers(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
 	b.signIn("operator")
-	list := "UserName,City,Office\nlweber,Ulm,\nlweber,,B1\nlweber,Bonn,\n"
+	const list = "UserName,City,Office\nlweber,Ulm,\nlweber,,B1\nlweber,Bonn,\n"
 	job := checked(b, list, "operation", "user.update")
 	s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/lweber?Office=Z9"}, 200)
 	require.Equal(t, 303, b.submit(job+"/start"))

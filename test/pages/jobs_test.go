@@ -106,8 +106,8 @@ func uploading(b *browser, file, list string, pairs ...string) *http.Request {
 	return r
 }
 
-// TestInvisibleCharactersInTheNameOfAJob: a typed name is refused with them, and stays on the page. The
-// name of a file loses them.
+// TestInvisibleCharactersInTheNameOfAJob: a typed name with such characters is refused, and stays on the
+// page. They are removed from the name of a file.
 func TestInvisibleCharactersInTheNameOfAJob(t *testing.T) {
 	s := startWith(t, func(p *app.People) {
 		p.Roles[0].Scopes = append(p.Roles[0].Scopes, identity.JobRead, identity.JobSubmit)

@@ -409,8 +409,8 @@ type Change struct {
 
 // Limits of lists, in bytes. Larger lists must be sent to the API.
 const (
-	ListLimit   = 1 << 20 // size of a list
-	uploadLimit = 4 << 20 // size of a form with a list; a larger one is not read, so what was typed is lost
+	ListLimit   = 1 << 20 // maximum size of a list
+	uploadLimit = 4 << 20 // maximum size of a form with a list; the values typed into a larger form are lost
 )
 
 func (p *Pages) Visit(w http.ResponseWriter, r *http.Request, session *signin.Session) (*Visit, error) {

@@ -2,8 +2,8 @@ package texts
 
 import "regexp"
 
-// errors contains the texts for errors and warnings by code. English pages use them only in place of an API's
-// message that speaks of the API. Other messages also name the object.
+// errors contains the texts for errors and warnings by code. German pages always use them. English pages show
+// the API's message, which also names the object, unless it contains terms of the API.
 var errors = table{
 	"error.partial":         {"Not everything was done.", "Nicht alles wurde ausgeführt."},
 	"error.invalid_request": {"A value is not allowed.", "Ein Wert ist nicht zulässig."},
@@ -279,13 +279,13 @@ var errors = table{
 	"check.failed":        {"A check failed: {name}", "Eine Prüfung ist fehlgeschlagen: {name}"},
 }
 
-// ofTheAPI matches messages with words that only callers of the API know: calls, parameters, headers, scopes,
-// and plans, which people know as previews.
+// ofTheAPI matches messages with terms that only callers of the API know: calls, parameters, headers, scopes,
+// and plans, which the pages call previews.
 var ofTheAPI = regexp.MustCompile(`\b(?:GET|POST|PUT|PATCH|DELETE) /|/readyz|/openapi|\bscope\b|'[a-z]+:[a-z]+'|` +
 	`\bpl_[0-9a-f]|\b(?:DryRun|PlanId|If-Match|ResultKey|AcceptDrift|operationId)\b`)
 
-// Error returns the API's message for an error. In German, and if the message speaks of the API, it returns
-// the table's text for the code. A message without a code is already in the language of the page.
+// Error returns the API's message for an error. In German, or if the message contains terms of the API, it
+// returns the table's text for the code. A message without a code is already in the language of the page.
 func Error(code, message string) Text {
 	if m := refusedByGuard.FindStringSubmatch(message); m != nil {
 		return Guarded("object.protected", m[1])

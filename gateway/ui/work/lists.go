@@ -277,8 +277,8 @@ func submit(c *frame.Visit, list keptSheet, document []byte) (a *frame.Answer, j
 	return a, submitted[0].ID
 }
 
-// mostWait bounds the wait for an earlier press of the same button, and againAfter is the time between
-// looks at it.
+// mostWait is the longest wait for an earlier press of the same button, and againAfter is the time between
+// two checks.
 const (
 	mostWait   = 15 * time.Second
 	againAfter = 100 * time.Millisecond

@@ -129,7 +129,8 @@ func JobResult(c *frame.Visit) {
 	}
 }
 
-// defused returns a list whose cells spreadsheets do not interpret as formulas. An upload takes them back.
+// defused returns a list whose cells spreadsheets do not interpret as formulas. An upload of the list
+// restores the cells.
 func defused(list []byte) []byte {
 	table := form.ReadSheet(list).WithoutNames()
 	return table.Changed(func(at form.Cell) string { return sheet.Defused(at.Text) })

@@ -286,3 +286,20 @@ func TestTableOfManyKeys(t *testing.T) {
 	}
 	assert.True(t, slices.Equal(h.Keys()[:1], []any{strings.ToUpper(order[0])}))
 }
+
+func TestTheIndexOfPropertiesFindsWhatTheyList(t *testing.T) {
+	custom := &PSObject{}
+	custom.Props.Set("givenName", "Lena")
+	custom.Props.Set("sn", nil)
+	for _, v := range []any{custom, NewInstance(tNoteProperty, "Name", "a", "Value", 1), "text", NewHashtable()} {
+		set := &propertySet{v}
+		for _, listed := range Properties(v) {
+			found, err := set.Invoke("Item", []any{strings.ToUpper(listed.Name)})
+			require.NoError(t, err)
+			assert.Equal(t, listed, found)
+		}
+		found, err := set.Invoke("Item", []any{"missing"})
+		require.NoError(t, err)
+		assert.Nil(t, found)
+	}
+}

@@ -88,12 +88,36 @@ func (p *propertySet) Invoke(name string, args []any) (any, error) {
 	if !ok {
 		return nil, ErrNoMethod
 	}
-	for _, info := range Properties(p.owner) {
-		if EqualFold(info.Name, wanted) {
-			return info, nil
-		}
+	if info := propertyOf(base(p.owner), wanted); info != nil {
+		return info, nil
 	}
 	return nil, nil
+}
+
+// propertyOf returns the first of the properties with a name, or nil. It makes no list of them.
+func propertyOf(v any, wanted string) *PropertyInfo {
+	if props := notes(v); props != nil {
+		if name, has := props.Spelling(wanted); has {
+			_, custom := v.(*PSObject)
+			return &PropertyInfo{name, custom, v}
+		}
+	}
+	if lister, ok := v.(interface{ PropertyNames() []string }); ok {
+		for _, name := range lister.PropertyNames() {
+			if EqualFold(name, wanted) {
+				return &PropertyInfo{name, false, v}
+			}
+		}
+	}
+	for t := TypeOf(v); t != nil; t = t.Base {
+		t.ready()
+		for _, s := range t.instance.order {
+			if s.property != nil && EqualFold(s.name, wanted) {
+				return &PropertyInfo{s.name, false, v}
+			}
+		}
+	}
+	return nil
 }
 
 func (p *propertySet) add(v any) (any, error) {

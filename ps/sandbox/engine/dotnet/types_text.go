@@ -179,6 +179,10 @@ func splitChars(s, chars string) *Array {
 	out := &Array{Elem: TString}
 	if len(chars) == 1 {
 		out.Items = make([]any, 0, strings.Count(s, chars)+1)
+		for part := range strings.SplitSeq(s, chars) {
+			out.Items = append(out.Items, part)
+		}
+		return out
 	}
 	for {
 		i := strings.IndexFunc(s, at)
