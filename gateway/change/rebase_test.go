@@ -13,8 +13,8 @@ import (
 	"adgateway/ps"
 )
 
-// described returns an object with one change, which is described as its name, the field, and the values before
-// and after. An empty text describes no object.
+// described returns an object with one change. The text has the name of the object, the field, and its values
+// before and after. An empty text describes no object.
 func described(text string) []change.Object {
 	if text == "" {
 		return nil

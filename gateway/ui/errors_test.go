@@ -54,11 +54,10 @@ func TestEveryGuardHasAGermanText(t *testing.T) {
 	reasons := regexp.MustCompile(`\bwhy\s+= '([^']+)'`).FindAllStringSubmatch(list, -1)
 	assert.Greater(t, len(reasons), 20)
 	for _, m := range reasons {
-		said := texts.Guarded(m[1])
-		if assert.NotNil(t, said, m[1]) {
-			german := protected("object.protected", m[1]).In(texts.German)
-			assert.Contains(t, german, "Ihre Rolle darf das nicht ändern: "+said.In(texts.German))
-		}
+		refused := texts.Error("forbidden", "Changing 'CN=x' needs the scope 'privileged': "+m[1]+".")
+		assert.Equal(t, texts.Guarded("object.protected", m[1]).In(texts.German), refused.In(texts.German))
+		assert.NotEqual(t, texts.Guarded("object.protected", "x").In(texts.German), refused.In(texts.German), m[1])
+		assert.Contains(t, refused.In(texts.English), "Your role may not change this: ")
 	}
-	assert.Contains(t, protected("group.protected", "it is in a group").In(texts.German), "Geschützt")
+	assert.Contains(t, texts.Guarded("group.protected", "it is in a group").In(texts.German), "Geschützt")
 }

@@ -134,16 +134,5 @@ func (g guarding) Protected() texts.Text {
 	if g.withheld == "" {
 		return nil
 	}
-	return protected("object.protected", g.withheld)
-}
-
-// protected returns the text of a key for a reason. Scripts give reasons in English. A page in German has a
-// general text for a reason that the table lacks.
-func protected(key, why string) texts.Text {
-	if said := texts.Guarded(why); said != nil {
-		return texts.Of(key, "why", said)
-	}
-	return texts.Each([2]string{
-		texts.Of(key, "why", why).In(texts.English), texts.Of(key + ".german").In(texts.German),
-	})
+	return texts.Guarded("object.protected", g.withheld)
 }

@@ -234,7 +234,7 @@ func related(c *frame.Visit, o *object, r say.Record, remove, why string) relate
 	}
 	if a := o.inline[remove]; a != nil && a.fits(r) {
 		if keeps(c, why, a.row()) {
-			row.Guard = protected("group.protected", why)
+			row.Guard = texts.Guarded("group.protected", why)
 		} else {
 			row.Remove = inlineForm(c, o, a, a.input, r)
 		}

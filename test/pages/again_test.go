@@ -62,9 +62,9 @@ func TestARowOfAListIsGuardedAgainstOthers(t *testing.T) {
 	assert.Equal(t, []any{"Bonn", "Z9"}, []any{now["city"], now["office"]})
 }
 
-// failed runs a list with rows that fail: somebody else has changed what the first one would overwrite, the
-// second comes after it, one names nobody, and one a guarded account. It returns the page of the list.
-func (b *browser) failed(s *system) (job string) {
+// failedRows runs a list with rows that fail, and returns the page of its job. Somebody else has changed what
+// the first row would overwrite, the second comes after it, one names nobody, and one a guarded account.
+func failedRows(b *browser, s *system) (job string) {
 	b.t.Helper()
 	job = checked(b, "Operation,id,after,UserName,City\n"+
 		"user.update,one,,ahoffmann,Ulm\nuser.update,two,one,alee,Bonn\n"+

@@ -128,7 +128,7 @@ func (r *reader) work(s *system) {
 		require.Equal(r.t, 200, r.get(job))
 		r.judge(name)
 	}
-	r.get(r.failed(s))
+	r.get(failedRows(r.browser, s))
 	r.judge("failed rows")
 	require.Equal(r.t, 200, r.get("/ui/jobs"))
 	require.Equal(r.t, 303, upload(r.browser, "", "", "operation", "user.update", "list", "Wer,Ort\nx,y\n"))

@@ -222,7 +222,7 @@ func TestExpiryFormHasWhatIs(t *testing.T) {
 	day := input.FindStringSubmatch(b.page)[1]
 	assert.Equal(t, "2100-01-03", day)
 	b.preview("user.expiry", "AccountExpires", day)
-	assert.Contains(t, b.page, "This would change nothing.")
+	assert.Contains(t, b.page, "Nothing to do: it is so already.")
 
 	require.Equal(t, 200, b.get(page))
 	require.Equal(t, 303, b.submit("/ui/do/user.expiry", "AccountExpires", ""))

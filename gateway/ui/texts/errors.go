@@ -287,6 +287,9 @@ var ofTheAPI = regexp.MustCompile(`\b(?:GET|POST|PUT|PATCH|DELETE) /|/readyz|/op
 // Error returns the API's message for an error. In German, or if the message contains terms of the API, it
 // returns the table's text for the code. A message without a code is already in the language of the page.
 func Error(code, message string) Text {
+	if m := refusedByGuard.FindStringSubmatch(message); m != nil {
+		return Guarded("object.protected", m[1])
+	}
 	if Has("error."+code) && ofTheAPI.MatchString(message) {
 		return Of("error." + code)
 	}

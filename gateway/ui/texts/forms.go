@@ -60,8 +60,8 @@ var forms = table{
 		"{what}: Nichts zu tun, es ist schon so.",
 	},
 	"step.noChange": {
-		"This would change nothing. It is so already.",
-		"Das würde nichts ändern. Es ist schon so.",
+		"Nothing to do: it is so already.",
+		"Nichts zu tun: Es ist schon so.",
 	},
 	"step.what":      {"What will change", "Was sich ändert"},
 	"step.was":       {"What was to change", "Was sich ändern sollte"},

@@ -21,7 +21,7 @@ var objects = table{
 	"fact.kind":               {"Kind", "Art"},
 	"fact.managedBy":          {"Managed by", "Verwaltet von"},
 	"fact.system":             {"System", "System"},
-	"fact.lastLogonAbout":     {"Last logon, about", "Letzte Anmeldung, etwa"},
+	"fact.lastLogonAbout":     {"Last logon (approx.)", "Letzte Anmeldung (ca.)"},
 	"fact.length":             {"Length", "Länge"},
 	"fact.notAgain":           {"Not again", "Nicht wieder"},
 	"fact.locksOut":           {"Locks out", "Sperrt"},

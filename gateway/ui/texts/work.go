@@ -178,6 +178,11 @@ var work = table{
 	"check.settings":          {"Settings", "Einstellungen"},
 	"check.log":               {"Log", "Log"},
 	"check.audit":             {"Audit log", "Protokoll"},
+	"check.auditMirror":       {"Copies of the audit log", "Kopien des Protokolls"},
+	"check.clock":             {"Clock", "Uhr"},
+	"check.cluster":           {"Cluster", "Cluster"},
+	"check.webhooks":          {"Webhooks", "Webhooks"},
+	"check.keyRing":           {"Keys of the store", "Schlüssel des Speichers"},
 	"check.certificate":       {"Certificate", "Zertifikat"},
 	"check.credentials":       {"Credentials", "Zugangsdaten"},
 }
