@@ -275,7 +275,7 @@ func TestAGatewayAloneDiesWithoutAKey(t *testing.T) {
 // recorded returns the id of the change in the history, or "" if there is none.
 func (a *lonely) recorded() (id string) {
 	a.T.Helper()
-	require.NoError(a.T, a.History.Newest(a.T.Context(), time.Time{}, "", func(c *changes.Record) bool {
+	require.NoError(a.T, a.History.Newest(a.T.Context(), time.Time{}, "", nil, func(c *changes.Record) bool {
 		if c.ID != a.undoing {
 			require.Empty(a.T, id, "%s: there are two changes", a.during)
 			id = c.ID
