@@ -291,7 +291,7 @@ func (a *lonely) saysTheSame(id string) {
 	t, left := a.T, a.Outcome()
 	assert.LessOrEqual(t, a.Writes, a.Once(), a.during)
 	outcomes := map[string]string{}
-	require.NoError(t, a.History.Newest(t.Context(), time.Time{}, "", func(c *changes.Record) bool {
+	require.NoError(t, a.History.Newest(t.Context(), time.Time{}, "", nil, func(c *changes.Record) bool {
 		assert.False(t, c.Running, a.during)
 		if c.ID != a.undoing {
 			outcomes[c.ID] = string(c.Outcome)
