@@ -118,8 +118,8 @@ func (h *History) removeSurplus(
 // while the batch is written.
 const removedAtOnce = 100
 
-// remove makes changes that remove records or entries. It then waits for as long as that took, so other calls get
-// at least half of the store's time.
+// remove makes changes that remove records or entries. It then waits for as long as that took, so other
+// calls get at least half of the store's time.
 func remove(ctx context.Context, from store.Store, removals ...store.Change) error {
 	began := time.Now()
 	if _, err := from.Apply(ctx, removals...); err != nil {
