@@ -275,7 +275,7 @@ func TestAGatewayAloneDiesWithoutAKey(t *testing.T) {
 // recorded returns the id of the change in the history, or "" if there is none.
 func (a *lonely) recorded() (id string) {
 	a.T.Helper()
-	require.NoError(a.T, a.History.Newest(a.T.Context(), time.Time{}, "", func(c *changes.Record) bool {
+	require.NoError(a.T, a.History.Newest(a.T.Context(), time.Time{}, "", nil, func(c *changes.Record) bool {
 		if c.ID != a.undoing {
 			require.Empty(a.T, id, "%s: there are two changes", a.during)
 			id = c.ID
@@ -291,7 +291,7 @@ func (a *lonely) saysTheSame(id string) {
 	t, left := a.T, a.Outcome()
 	assert.LessOrEqual(t, a.Writes, a.Once(), a.during)
 	outcomes := map[string]string{}
-	require.NoError(t, a.History.Newest(t.Context(), time.Time{}, "", func(c *changes.Record) bool {
+	require.NoError(t, a.History.Newest(t.Context(), time.Time{}, "", nil, func(c *changes.Record) bool {
 		assert.False(t, c.Running, a.during)
 		if c.ID != a.undoing {
 			outcomes[c.ID] = string(c.Outcome)

@@ -409,7 +409,7 @@ func TestEveryChangeHasItsLine(t *testing.T) {
 			outcomes[r.Outcome.Change] = r.Outcome.Outcome
 			return nil
 		}))
-		require.NoError(t, g.History.Newest(t.Context(), time.Time{}, "", func(c *changes.Record) bool {
+		require.NoError(t, g.History.Newest(t.Context(), time.Time{}, "", nil, func(c *changes.Record) bool {
 			assert.Equal(t, string(c.Outcome), outcomes[c.ID], during)
 			return true
 		}))

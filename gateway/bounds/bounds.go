@@ -101,8 +101,8 @@ var (
 		Name: "index of the history", What: "What finds the changes of an object or a caller.",
 		Settings: []string{"changes.maxSize"}, Each: "no part of its own",
 		All:    "2,048 changes for each MiB of `changes.maxSize`, in about 30 bytes each",
-		Answer: "it is built again, without the changes that were removed", Remove: "It expires after `changes.keep`.",
-		Kinds: []string{"changeindex"},
+		Answer: "it is built again, without the changes that were removed",
+		Remove: "It expires after `changes.keep`.", Kinds: []string{"changeindex"},
 	}
 	Sessions = &Row{
 		Name: "sessions of the pages", What: "Sessions of a person or a token.", Own: 5,

@@ -19,9 +19,10 @@ import (
 	"adgateway/ps"
 )
 
-// BenchmarkChangesBesideTrimming measures how long a change waits for its record while the history removes a
-// third of its records, which are scattered over the file. KEPT is the number of records before, 60,000 if
-// it is not set. longest-ms and p99-ms are of the changes meanwhile, alone-ms is the longest without removals.
+// BenchmarkChangesBesideTrimming measures how long a change waits for its record while the history removes
+// a third of its records, which are scattered over the file. KEPT is the number of records before, 60,000
+// if it is not set. longest-ms and p99-ms are of the changes meanwhile, alone-ms is the longest without
+// removals.
 func BenchmarkChangesBesideTrimming(b *testing.B) {
 	number := 60_000
 	if text := os.Getenv("KEPT"); text != "" {

@@ -388,23 +388,16 @@ func (h *History) Update(ctx context.Context, id string, change func(*Record)) e
 
 // Newest calls visit with the records before a time and before an id, newest first, until visit
 // returns false. The zero time and the empty id mean no bound. An id contains its creation time to
-// the millisecond, and is created before its change is announced.
+// the millisecond, and is created before its change is announced. Records for which skip returns true, given
+// their ids and revisions, are neither decoded nor visited; a nil skip skips none.
 func (h *History) Newest(
-	ctx context.Context, until time.Time, before string, visit func(*Record) bool,
-) error {
-	return h.NewestBut(ctx, until, before, func(string, store.Revision) bool { return false }, visit)
-}
-
-// NewestBut is like [History.Newest], but neither decodes nor visits the records for which skip returns true,
-// given their ids and revisions.
-func (h *History) NewestBut(
 	ctx context.Context, until time.Time, before string, skip func(string, store.Revision) bool,
 	visit func(*Record) bool,
 ) error {
 	before = Before(until, before)
 	var wrong error
 	err := h.store.RangeBack(ctx, kind, before, func(e store.Entry) bool {
-		if skip(e.Key, e.Revision) {
+		if skip != nil && skip(e.Key, e.Revision) {
 			return true
 		}
 		var r *Record
@@ -416,8 +409,8 @@ func (h *History) NewestBut(
 	return errors.Join(err, wrong)
 }
 
-// Before returns a bound for ids that includes the changes before a time and before an id. The zero time and the
-// empty id mean no bound.
+// Before returns a bound for ids that includes the changes before a time and before an id. The zero
+// time and the empty id mean no bound.
 func Before(until time.Time, id string) string {
 	if until.IsZero() {
 		return id

@@ -42,7 +42,7 @@ func add(t *testing.T, h *History, n int, text string) (ids []string) {
 // newest returns the ids of changes.
 func newest(t *testing.T, h *History, until time.Time, before string) (ids []string) {
 	t.Helper()
-	require.NoError(t, h.Newest(t.Context(), until, before, func(r *Record) bool {
+	require.NoError(t, h.Newest(t.Context(), until, before, nil, func(r *Record) bool {
 		ids = append(ids, r.ID)
 		return true
 	}))

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/store"
@@ -101,7 +102,7 @@ func (h *History) removeSurplus(
 			changes[i] = store.Change{Kind: kind, Key: record.key, Expect: record.revision}
 			removed += record.bytes
 		}
-		_, err := h.store.Store.Apply(ctx, changes...)
+		err := remove(ctx, h.store.Store, changes...)
 		if errors.Is(err, store.ErrConflict) {
 			return size, nil
 		}
@@ -116,6 +117,21 @@ func (h *History) removeSurplus(
 // removedAtOnce is the number of records, or of entries of [Log], that one batch removes. Changes wait
 // while the batch is written.
 const removedAtOnce = 100
+
+// remove makes changes that remove records or entries. It then waits for as long as that took, so other
+// calls get at least half of the store's time.
+func remove(ctx context.Context, from store.Store, removals ...store.Change) error {
+	began := time.Now()
+	if _, err := from.Apply(ctx, removals...); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(time.Since(began)):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
 
 // byCaller returns the records of each caller, oldest first, and their total size.
 func (h *History) byCaller(ctx context.Context) (callers map[identity.ID][]sized, size int64, err error) {
@@ -229,7 +245,7 @@ func (h *History) trimLog(ctx context.Context, oldest string) error {
 	})
 	for err == nil && first <= through {
 		first += min(removedAtOnce, through-first+1)
-		_, err = h.store.Store.Apply(ctx, store.Change{Log: Log, Through: first - 1})
+		err = remove(ctx, h.store.Store, store.Change{Log: Log, Through: first - 1})
 	}
 	return err
 }

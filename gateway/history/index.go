@@ -67,8 +67,8 @@ type span struct {
 	covered       bool
 }
 
-// The bits of an entry: a sum, and an index in the places of a block. With a million changes, a search for one
-// term reads about two changes in vain.
+// The bits of an entry: a sum, and an index in the places of a block. With a million changes, a search for
+// one term reads about two changes in vain.
 const (
 	placeBits      = 7
 	sumBits        = 22
@@ -199,8 +199,8 @@ func (s set) below(end int) int {
 	return -1
 }
 
-// find returns the index of the first entry of a sum or a greater one. Sums are spread evenly, so a few steps from
-// where the entry would be then need less memory than a binary search.
+// find returns the index of the first entry of a sum or a greater one. Sums are spread evenly, so a few
+// steps from where the entry would be then need less memory than a binary search.
 func (b *block) find(sum uint32) int {
 	n, wanted := len(b.entries), entry(sum, 0)
 	i := int(uint64(sum) * uint64(n) >> sumBits)
@@ -411,8 +411,8 @@ func (b *block) packed() *block {
 	return b
 }
 
-// load sets blocks that the store has, with the terms of changes that ended after the blocks were stored. It may
-// only be called between [index.begin] and [index.end].
+// load sets blocks that the store has, with the terms of changes that ended after the blocks were stored.
+// It may only be called between [index.begin] and [index.end].
 func (x *index) load(blocks []*block, later []terms) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

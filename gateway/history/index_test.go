@@ -177,7 +177,7 @@ func TestTheIndexIsBuiltBesideChanges(t *testing.T) {
 	last := s.index.begin()
 	require.Zero(t, last)
 	var read []terms
-	require.NoError(t, h.Newest(t.Context(), time.Time{}, "", func(c *changes.Record) bool {
+	require.NoError(t, h.Newest(t.Context(), time.Time{}, "", nil, func(c *changes.Record) bool {
 		read = append(read, s.termsOf(c))
 		return true
 	}))

@@ -15,6 +15,7 @@ import (
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -218,4 +219,113 @@ func (s *Service) passes(ctx context.Context, b *ops.Bound, p *past) bool {
 	}
 	want := b.Text("Object")
 	return want == "" || p.isAbout(want)
+}
+
+// RunIndexing maintains an index with which searches for an object or a caller read only a part of the
+// history. It keeps the index in the store, and reads only what is newer when it starts again. It runs until
+// ctx ends, and calls failed with each error. In a cluster only the leader may run it, because the index only
+// gets the changes that this gateway saves.
+func (s *Service) RunIndexing(ctx context.Context, failed func(error)) {
+	if s.History == nil {
+		return
+	}
+	defer s.index.clear()
+	report := func(err error) {
+		if err != nil && ctx.Err() == nil {
+			failed(err)
+		}
+	}
+	x := indexing{Service: s}
+	report(x.load(ctx))
+	for {
+		report(x.extend(ctx))
+		select {
+		case <-s.index.due:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Prefixes that distinguish the terms of objects, of their paths and of callers.
+const (
+	objectTerm = "object "
+	pathTerm   = "path "
+	callerTerm = "caller "
+)
+
+// termsOf returns the terms by which a change can be found.
+func (s *Service) termsOf(c *changes.Record) terms {
+	who := c.Who()
+	texts := []string{callerTerm + who.Name, callerTerm + who.Identity().ID}
+	if p, known := s.pastOf(c); known { // other changes are never found
+		for _, name := range p.names() {
+			if name == "" {
+				continue
+			}
+			texts = append(texts, objectTerm+name)
+			if account, isComputer := strings.CutSuffix(name, "$"); isComputer {
+				texts = append(texts, objectTerm+account)
+			}
+			if path, ok := schema.ParsePath(name); ok {
+				texts = append(texts, pathTerm+strings.Join(path, "\x00"))
+			}
+		}
+	}
+	return terms{placeOf(c.ID), sums(texts)}
+}
+
+// wanted returns the terms for those filters of a call that the index supports. They match every change that
+// [past.isAbout] and [identity.Reference] match.
+func (s *Service) wanted(b *ops.Bound) (w wanted) {
+	if name := b.Text("Object"); name != "" {
+		name = strings.Trim(name, "{}")
+		texts := []string{objectTerm + name, objectTerm + strings.TrimSuffix(name, ".")}
+		for _, text := range []string{name, strings.TrimSuffix(name, ".")} {
+			if path, ok := schema.ParsePath(text); ok {
+				texts = append(texts, pathTerm+strings.Join(path, "\x00"))
+			}
+		}
+		w = append(w, sums(texts))
+	}
+	if caller := b.Text(ops.CallerName); caller != "" {
+		if i := strings.LastIndex(caller, ":"); i >= 0 { // names and ids have no colons
+			caller = caller[i+1:]
+		}
+		w = append(w, sums([]string{callerTerm + caller}))
+	}
+	return w
+}
+
+// newest is like [changes.History.Newest], but only visits changes that may match w.
+func (s *Service) newest(
+	ctx context.Context, until time.Time, before string, w wanted, visit func(*changes.Record) bool,
+) error {
+	if len(w) == 0 {
+		return s.History.Newest(ctx, until, before, nil, visit)
+	}
+	more := true
+	for before = changes.Before(until, before); more; {
+		span, found := s.index.next(before, w)
+		if !found {
+			break
+		}
+		err := s.History.Newest(ctx, until, span.before, func(id string, revision store.Revision) bool {
+			return id > span.after && !span.covered && s.index.excludes(id, revision, w)
+		}, func(c *changes.Record) bool {
+			if c.ID <= span.after {
+				return false
+			}
+			if !span.covered {
+				s.index.learn(c.ID, known{c.Revision(), s.termsOf(c).sums})
+			}
+			more = visit(c)
+			return more
+		})
+		if err != nil {
+			return err
+		}
+		before, more = span.after, more && span.after != ""
+	}
+	return nil
 }

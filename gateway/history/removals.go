@@ -62,7 +62,7 @@ func (m Removals) In(ctx context.Context, batch json.RawMessage) json.RawMessage
 // find finds the latest changes since a time that removed objects, given the GUIDs in lower case.
 func (m Removals) find(ctx context.Context, wanted map[string]string, since time.Time) {
 	left, seen := len(wanted), 0
-	err := m.History.Newest(ctx, time.Time{}, "", func(c *changes.Record) bool {
+	err := m.History.Newest(ctx, time.Time{}, "", nil, func(c *changes.Record) bool {
 		seen++
 		if left == 0 || seen > maxScan || c.Time.Before(since) {
 			return false

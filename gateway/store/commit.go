@@ -40,8 +40,8 @@ type durable struct {
 // the file.
 const idleAfter = 5 * time.Second
 
-// mostRemoved is the number of removed values and log entries after which recent is put into the
-// file. Removals take little space in the commit log, but each may rewrite a page of the file, and other batches
+// mostRemoved is the number of removed values and log entries after which recent is put into the file.
+// Removals take little space in the commit log, but each may rewrite a page of the file, and other batches
 // wait meanwhile.
 const mostRemoved = 300
 

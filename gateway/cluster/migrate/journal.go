@@ -70,7 +70,7 @@ func (m *migration) readJournal(ctx context.Context, j Journal) (all []*changes.
 		return nil, err
 	}
 	history := changes.New(db, m.Life, m.Most)
-	err = history.Newest(ctx, time.Time{}, "", func(c *changes.Record) bool {
+	err = history.Newest(ctx, time.Time{}, "", nil, func(c *changes.Record) bool {
 		all = append(all, c)
 		return true
 	})

@@ -204,7 +204,7 @@ func (o *old) requireChanges(ctx context.Context, t *testing.T, db *store.Sealed
 	t.Helper()
 	history := changes.New(db, life, 1<<30)
 	var all, open []string
-	require.NoError(t, history.Newest(ctx, time.Time{}, "", func(r *changes.Record) bool {
+	require.NoError(t, history.Newest(ctx, time.Time{}, "", nil, func(r *changes.Record) bool {
 		all = append(all, r.ID)
 		return true
 	}))

@@ -111,8 +111,8 @@ func TestASearchReadsOnlyItsChanges(t *testing.T) {
 	i.check(t, x)
 }
 
-// TestAStoredIndexThatIsNoGoodIsBuiltAgain: a gateway that starts does not trust an index that is damaged, has no
-// position, or whose position is not one of the feed. It finds everything anyway.
+// TestAStoredIndexThatIsNoGoodIsBuiltAgain: a gateway that starts does not trust an index that is damaged,
+// has no position, or whose position is not one of the feed. It finds everything anyway.
 func TestAStoredIndexThatIsNoGoodIsBuiltAgain(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, i *indexed, tx *store.Tx, keys []string){
 		"a block is damaged": func(_ *testing.T, _ *indexed, tx *store.Tx, keys []string) {
@@ -121,7 +121,7 @@ func TestAStoredIndexThatIsNoGoodIsBuiltAgain(t *testing.T) {
 		"a block is of a later version": func(_ *testing.T, _ *indexed, tx *store.Tx, keys []string) {
 			tx.Put(indexKind, keys[2], []byte{blockFormat + 1}, time.Time{})
 		},
-		"the process ended before it stored the position": func(_ *testing.T, _ *indexed, tx *store.Tx, _ []string) {
+		"the process ended before the position": func(_ *testing.T, _ *indexed, tx *store.Tx, _ []string) {
 			tx.Delete(indexKind, positionKey)
 		},
 		"the position is of another store": func(_ *testing.T, _ *indexed, tx *store.Tx, _ []string) {
@@ -151,7 +151,8 @@ func TestAStoredIndexThatIsNoGoodIsBuiltAgain(t *testing.T) {
 	}
 }
 
-// TestTheIndexIsForgotten: after [Forget] a gateway that starts finds changes that were added without the feed.
+// TestTheIndexIsForgotten: after [Forget] a gateway that starts finds changes that were added without the
+// feed.
 func TestTheIndexIsForgotten(t *testing.T) {
 	i, x := newIndexed(t)
 	x.index.clear()
@@ -181,7 +182,10 @@ func TestTheIndexIsBuiltAgainWithoutRemovedChanges(t *testing.T) {
 	require.NoError(t, x.extend(t.Context()))
 	assert.Len(t, x.index.blocks, 2)
 	stored := 0
-	require.NoError(t, i.kept.Range(t.Context(), indexKind, "", func(store.Entry) bool { stored++; return true }))
+	require.NoError(t, i.kept.Range(t.Context(), indexKind, "", func(store.Entry) bool {
+		stored++
+		return true
+	}))
 	assert.Equal(t, 3, stored, "two blocks and the position")
 	i.check(t, x)
 }
@@ -200,8 +204,8 @@ func TestTheIndexIsStoredLater(t *testing.T) {
 	assert.Equal(t, x.index.blocks, i.start(t).index.blocks)
 }
 
-// FuzzDecodeBlock: a block that is read can be written again, and no bytes make the reader fail otherwise than
-// with its error.
+// FuzzDecodeBlock: a block that is read can be written again, and no bytes make the reader fail otherwise
+// than with its error.
 func FuzzDecodeBlock(f *testing.F) {
 	b := &block{after: 3, places: []place{4, 9, 1 << 60}, entries: []uint32{0, 7, 1<<29 - 1}}
 	f.Add(b.encode())

@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// indexKind is the kind of the blocks of the index in the store. The key of a block is its last place. What is
-// stored can be derived from the history, so it is built again whenever it cannot be read.
+// indexKind is the kind of the blocks of the index in the store. The key of a block is its last place. The
+// index is built again from the history if it cannot be read.
 const indexKind store.Kind = "changeindex"
 
 // positionKey is the key of the position up to which the feed is in the stored blocks. It is greater than the
@@ -26,6 +26,104 @@ var Kinds = []store.Kind{indexKind}
 
 // storedAtOnce is the number of blocks that are stored together. A block has about four kilobytes.
 const storedAtOnce = 32
+
+// indexing is one run of [Service.RunIndexing].
+type indexing struct {
+	*Service
+	// All changes that ended up to this position are in the index if a block covers them. It is zero if the
+	// index is built from the beginning.
+	position store.Position
+	most     int // number of changes above which the index is built again, without removed changes
+}
+
+// bytesOfChange is less than the size of most records.
+const bytesOfChange = 512
+
+// extend adds the changes that are newer than the indexed ones, and stores what has changed. If the feed
+// does not have all entries after the position, or if most indexed changes may be removed ones, it builds
+// the index again.
+func (x *indexing) extend(ctx context.Context) error {
+	x.most = max(x.most, int(x.History.Most()/bytesOfChange))
+	err := x.read(ctx)
+	if errors.Is(err, store.ErrPosition) || err == nil && x.index.size() > x.most {
+		x.position = store.Position{}
+		x.index.reset()
+		err = x.read(ctx)
+		x.most = max(x.most, 2*x.index.size())
+	}
+	if err == nil {
+		err = x.store(ctx)
+	}
+	return err
+}
+
+// read adds blocks for newer changes to the index, and the changes that ended after the position.
+func (x *indexing) read(ctx context.Context) error {
+	last := x.index.begin()
+	read, oldest, err := x.after(ctx, last)
+	x.index.end(read, oldest)
+	if err != nil {
+		return err
+	}
+	later, reached, err := x.endedAfter(ctx, x.position, x.index.covers)
+	for _, t := range later {
+		x.index.add(t)
+	}
+	if err == nil {
+		x.position = reached
+	}
+	return err
+}
+
+// after returns the terms of the changes after a place, newest first, and the place of the oldest change. It
+// returns neither if it fails.
+func (x *indexing) after(ctx context.Context, last place) (read []terms, oldest place, err error) {
+	if x.position == (store.Position{}) {
+		if x.position, err = x.History.End(ctx); err != nil {
+			return nil, 0, err
+		}
+	}
+	err = x.History.Newest(ctx, time.Time{}, "", nil, func(c *changes.Record) bool {
+		if placeOf(c.ID) <= last || ctx.Err() != nil {
+			return false
+		}
+		read = append(read, x.termsOf(c))
+		return true
+	})
+	if err != nil || ctx.Err() != nil {
+		return nil, 0, errors.Join(err, ctx.Err())
+	}
+	id, err := x.History.Oldest(ctx)
+	return read, placeOf(id), err
+}
+
+// endedAfter returns the terms of the covered changes that ended after a position, and the position after
+// them.
+func (x *indexing) endedAfter(
+	ctx context.Context, position store.Position, covers func(place) bool,
+) (all []terms, reached store.Position, err error) {
+	reached = position
+	var ids []string
+	err = x.History.Store().Log(ctx, changes.Log, position, func(a store.Appended) bool {
+		reached = a.Position
+		if id := string(a.Value); covers(placeOf(id)) {
+			ids = append(ids, id)
+		}
+		return true
+	})
+	for _, id := range ids {
+		if err != nil {
+			break
+		}
+		var c *changes.Record
+		if c, err = x.History.Get(ctx, id); err == nil {
+			all = append(all, x.termsOf(c))
+		} else if errors.Is(err, changes.ErrAbsent) {
+			err = nil // it was removed meanwhile
+		}
+	}
+	return all, reached, err
+}
 
 // load reads the index from the store, with the changes that ended since it was stored.
 func (x *indexing) load(ctx context.Context) error {
@@ -72,8 +170,8 @@ func ignored(err error) error {
 	return err
 }
 
-// Forget removes the index of a history from the store, because changes were added that the feed does not have.
-// The index is built again when a gateway starts.
+// Forget removes the index of a history from the store, because changes were added that the feed does not
+// have. The index is built again when a gateway starts.
 func Forget(ctx context.Context, h *changes.History) error {
 	var keys []string
 	err := h.Store().Store.Range(ctx, indexKind, "", func(e store.Entry) bool {
@@ -100,7 +198,7 @@ func Forget(ctx context.Context, h *changes.History) error {
 func (x *indexing) store(ctx context.Context) error {
 	taken := x.index.take()
 	if len(taken) == 0 {
-		return nil // the position is that of the blocks, or earlier
+		return nil // the stored position may be earlier, so its changes are read again
 	}
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(taken)), storedAtOnce) {
 		err := x.History.Store().Update(ctx, func(tx *store.Tx) error {
