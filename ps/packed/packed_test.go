@@ -23,7 +23,9 @@ func TestFilesAreReadAsTheyAreEmbedded(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, text, string(read), name)
 		}
-		_, err = packed.Text(small[:len(small)-1])
-		assert.Error(t, err, "it is cut off")
+		for _, length := range []int{2, 17, len(small) - 1} {
+			_, err = packed.Text(small[:length])
+			assert.Error(t, err, "it is cut off after %d bytes", length)
+		}
 	}
 }

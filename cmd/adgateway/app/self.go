@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"adgateway/cmd/adgateway/internal/doctor"
@@ -39,22 +40,21 @@ const (
 )
 
 // serveSelf writes the gateway's self-view when its sessions have started, and whenever one is requested.
+// When they have started, it also returns the memory that only the start has needed to the system, because
+// the next collection may be far off.
 func (s *Server) serveSelf(ctx context.Context) {
-	files, ok := SelfFiles(s.live.Now(), s.options.Flags.Path(), s.backend.sandbox)
-	if !ok {
-		return
-	}
 	ready := make(chan struct{})
-	started := make(chan struct{})
 	go func() {
-		defer close(started)
+		defer close(ready)
 		s.awaitSessions(ctx)
-		close(ready)
+		debug.FreeOSMemory()
 	}()
-	files.Serve(ctx, ready, s.takeView, func(err error) {
-		s.log.WithError(err).Warn("how the gateway sees its sessions cannot be left for the doctor")
-	})
-	<-started
+	if files, ok := SelfFiles(s.live.Now(), s.options.Flags.Path(), s.backend.sandbox); ok {
+		files.Serve(ctx, ready, s.takeView, func(err error) {
+			s.log.WithError(err).Warn("how the gateway sees its sessions cannot be left for the doctor")
+		})
+	}
+	<-ready
 }
 
 // awaitSessions returns when every lane has a session, or when the time limit for a start has passed. Until
