@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -70,16 +69,6 @@ type HTTP struct {
 	StreamAbove int // bytes of a list above which it is sent while its script runs; zero means 8 MiB
 }
 
-// Pages serves the pages for people, and decides who may use them.
-type Pages interface {
-	http.Handler
-	// Rights is an [authn.People].
-	Rights(ctx context.Context, sid string) ([]*identity.Principal, error)
-	// Tickets returns an authenticator of people by Kerberos tickets, or nil if tickets are not
-	// accepted.
-	Tickets() authn.Tickets
-}
-
 // Policy is the part of the settings that may change while the server runs, see [Server.Apply].
 type Policy struct {
 	call.Policy
@@ -89,6 +78,7 @@ type Policy struct {
 // The options of the parts of a server, by which callers name them.
 type (
 	Web         = transport.Settings
+	Pages       = transport.Pages
 	WebPolicy   = transport.WebPolicy
 	Version     = transport.Version
 	Connections = transport.Connections

@@ -35,9 +35,6 @@ import (
 	"adgateway/gateway/write"
 )
 
-// sandboxEngine is the engine whose secrets are made up.
-const sandboxEngine = "sandbox"
-
 // Server serves the API. It is safe for concurrent use.
 type Server struct {
 	Options
@@ -45,7 +42,6 @@ type Server struct {
 	calls     *call.Service // makes all calls
 	meters    *meters.Meters
 	here      here.Gateway
-	hour      figures.Hour
 	streams   *call.Streams   // event streams
 	stopping  context.Context // done when the server stops
 	stop      context.CancelFunc
@@ -94,7 +90,7 @@ func (s *Server) openParts() (err error) {
 	s.calls, err = call.New(call.Options{
 		Table:  call.NewTable(s.Operations, s.Scripts),
 		Runner: s.Runner, Log: s.Log, Audit: s.Audit, Storage: s.Storage, Guarded: s.Guarded,
-		Reveals:     call.Reveals{Unaudited: s.Engine == sandboxEngine, Ended: s.meters.Revealed},
+		Reveals:     call.Reveals{Unaudited: s.Sandbox(), Ended: s.meters.Revealed},
 		StreamAbove: s.StreamAbove, Gateways: s.here.Serving, Policy: s.current.Load,
 		Unrecorded: s.meters.Unrecorded,
 		Cluster:    write.Cluster{Member: s.Member, Relay: s.Relay, Load: s.load, Stopping: s.stopping},
@@ -152,7 +148,8 @@ func (s *Server) overHTTP() transport.Options {
 	options := transport.Options{
 		Calls: s.calls, Operations: s.Operations, Log: s.Log,
 		Callers: transport.Callers{Auth: s.Auth, Quotas: s.Quotas},
-		Ready:   s.checks, Features: s.features(), Settings: s.Web, Answered: s.answered,
+		Ready:   s.checks, Features: s.Storage.Features(s.jobs.Manager != nil), Settings: s.Web,
+		Answered: s.meters.Answered,
 		Stopping: func() {
 			s.stop()
 			if s.Stopping != nil {
@@ -163,28 +160,19 @@ func (s *Server) overHTTP() transport.Options {
 	options.Bodies.List = s.Lists.MaxBytes
 	if s.Pages != nil {
 		s.pages = s.Pages(s)
-		options.Pages, options.Tickets = s.pages, s.pages.Tickets()
+		options.Pages = s.pages
 		options.EndPoint = func(r *http.Request) []byte { return forward.EndPointOf(r, s.EndPoint) }
 	}
 	if s.Member != nil {
-		s.forwarder = s.newForwarder()
+		s.forwarder = forward.New(forward.Options{
+			Member: s.Member, Hop: *s.Hop, Count: s.meters.Forwarded, Log: s.Log, Pages: s.pages,
+			Limit:       func(op *ops.Operation) time.Duration { return s.current.Load().Longest(op) + s.MaxWait },
+			SendTimeout: s.Connections.SendTimeout, EndPoint: s.EndPoint,
+		})
 		id := func(r *http.Request) string { return s.web.RequestID(r) }
 		options.Hop = s.forwarder.Hop(id, s.here.Leads)
 	}
 	return options
-}
-
-// newForwarder returns a forwarder that sends calls to the leader.
-func (s *Server) newForwarder() *forward.Forwarder {
-	o := forward.Options{
-		Member: s.Member, Hop: *s.Hop, Count: s.meters.Forwarded, Log: s.Log,
-		Limit:       func(op *ops.Operation) time.Duration { return s.current.Load().Longest(op) + s.MaxWait },
-		SendTimeout: s.Connections.SendTimeout, Pages: s.pages != nil,
-	}
-	if s.pages != nil && s.pages.Tickets() != nil {
-		o.EndPoint = s.EndPoint
-	}
-	return forward.New(o)
 }
 
 // checks checks the server's dependencies.
@@ -199,15 +187,6 @@ func (s *Server) checks(ctx context.Context) (checks []Check) {
 		checks = append(checks, s.Audit.Readiness())
 	}
 	return checks
-}
-
-// features lists the features of this gateway.
-func (s *Server) features() []string {
-	features := append([]string{"dryRun", "etag", "bin"}, s.Storage.Features()...)
-	if s.jobs.Manager != nil {
-		features = append(features, "jobs")
-	}
-	return features
 }
 
 // Handler returns the handler for clients.
@@ -250,23 +229,11 @@ func RequiresReason(s *Server, operation string) bool {
 // Proved implements [frame.API].
 func (s *Server) Proved(r *http.Request) { s.web.Proved(r) }
 
-// answered counts an answered request for an operation.
-func (s *Server) answered(op *ops.Operation, status int, err error) {
-	s.hour.Add(time.Now(), status)
-	s.meters.Answered(op, err)
-}
-
 // LastHour returns the number of answered calls of operations in each minute of the last hour.
-func (s *Server) LastHour() []figures.Minute { return s.hour.Last(time.Now()) }
+func (s *Server) LastHour() []figures.Minute { return s.meters.LastHour() }
 
 // ClientOf returns the address of a request's client, see [transport.ClientOf].
 func ClientOf(r *http.Request) netip.Addr { return transport.ClientOf(r) }
-
-// In a cluster with a single writer, the leading gateway makes all changes, like a gateway without
-// a cluster. A script may begin to write only while its gateway is certain to lead and has just
-// stored the announcement. When the gateway's term ends, running scripts continue to their end. The
-// next leader keeps their objects locked until it learns how they ended, or until they can no
-// longer write.
 
 // Writer returns the server's writer, whose background work the owner of the server runs.
 func (s *Server) Writer() *write.Writer { return s.calls.Writer }

@@ -82,13 +82,18 @@ func (s *Storage) Store() *store.Sealed {
 	return s.Kept
 }
 
-// Features lists the features that need what is stored.
-func (s *Storage) Features() (features []string) {
+// Features lists the features of a gateway with this storage that older gateways would ignore. jobs reports
+// whether it runs jobs.
+func (s *Storage) Features(jobs bool) []string {
+	features := []string{"dryRun", "etag", "bin"}
 	if s.Kept != nil {
 		features = append(features, "plan", "key")
 	}
 	if s.History != nil {
 		features = append(features, "changes", "feed")
+	}
+	if jobs {
+		features = append(features, "jobs")
 	}
 	return features
 }

@@ -21,7 +21,7 @@ import (
 	"adgateway/ps"
 )
 
-// Options configure a [Forwarder]. All except EndPoint are required.
+// Options configure a [Forwarder]. All except Pages and EndPoint are required.
 type Options struct {
 	Member *cluster.Member
 	Hop    hop.Options // New sets its Observe
@@ -30,9 +30,10 @@ type Options struct {
 
 	// Limit returns the maximum time from a call until its answer begins. op is nil for a page.
 	Limit       func(op *ops.Operation) time.Duration
-	SendTimeout time.Duration // time limit for the client to receive a piece of the answer
-	Pages       bool          // whether there are pages for people
-	// EndPoint returns the bindings of connections to this gateway. It may be nil if they are not needed.
+	SendTimeout time.Duration   // time limit for the client to receive a piece of the answer
+	Pages       transport.Pages // the pages for people; nil if there are none
+	// EndPoint returns the bindings of connections to this gateway, which only the tickets of people need.
+	// It may be nil.
 	EndPoint func() []byte
 }
 
@@ -44,6 +45,9 @@ type Forwarder struct {
 
 // New returns a forwarder. The caller must call [Forwarder.Close].
 func New(o Options) *Forwarder {
+	if o.Pages == nil || o.Pages.Tickets() == nil {
+		o.EndPoint = nil
+	}
 	f := &Forwarder{Options: o}
 	o.Hop.Observe = f.observe
 	f.calls = hop.NewForwarder(o.Hop)
@@ -96,7 +100,7 @@ func (f *Forwarder) forward(next http.Handler, requestID func(*http.Request) str
 // operation.
 func (f *Forwarder) forLeader(r *http.Request, op *ops.Operation) bool {
 	if op == nil {
-		return f.Pages && isPage(r.URL.Path)
+		return f.Pages != nil && isPage(r.URL.Path)
 	}
 	return op.Where(r.URL.RawQuery) == ops.Leader
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -19,6 +20,7 @@ import (
 	"adgateway/gateway/plan"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/ui/figures"
 	"adgateway/ps"
 )
 
@@ -31,6 +33,7 @@ type Meters struct {
 	unrecorded  prometheus.Counter
 	reveals     *prometheus.CounterVec
 	manyReveals prometheus.Counter
+	hour        figures.Hour
 }
 
 // New returns meters that have counted nothing. [Meters.Register] publishes them.
@@ -191,13 +194,17 @@ func (m *Meters) Revealed(outcome string, many bool) {
 	}
 }
 
-// Answered counts a change that was made in part, or whose outcome is unknown. err is the error of
-// the call, or nil on success.
-func (m *Meters) Answered(op *ops.Operation, err error) {
+// Answered counts an answered call, and whether it made a change in part or with an unknown outcome. err is
+// the error of the call, or nil on success.
+func (m *Meters) Answered(op *ops.Operation, status int, err error) {
+	m.hour.Add(time.Now(), status)
 	if f := problem.Of(err); f != nil && op.Effect.Writes() && slices.Contains(incompleteOutcomes, f.Outcome) {
 		m.incomplete.WithLabelValues(string(f.Outcome)).Inc()
 	}
 }
+
+// LastHour returns the number of answered calls in each minute of the last hour.
+func (m *Meters) LastHour() []figures.Minute { return m.hour.Last(time.Now()) }
 
 // Forwarded counts a call that was sent to the leading gateway.
 func (m *Meters) Forwarded(outcome hop.Outcome) { m.forwarded.WithLabelValues(string(outcome)).Inc() }

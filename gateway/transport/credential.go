@@ -199,7 +199,7 @@ func (x *exchange) followsLink() bool {
 func (x *exchange) roles() ([]*identity.Principal, error) {
 	s, credential := x.server, credentialIn(x.c.Request)
 	token, ticket := credential.Ticket()
-	if s.Tickets == nil || !ticket {
+	if s.tickets() == nil || !ticket {
 		p, err := s.caller(x.c.Request)
 		if err != nil {
 			return nil, err
@@ -225,13 +225,13 @@ func (x *exchange) roles() ([]*identity.Principal, error) {
 func (x *exchange) rolesOf(token negotiate.Token) ([]*identity.Principal, error) {
 	ctx, s := x.c.Request.Context(), x.server
 	if x.person != "" {
-		all, err := s.Tickets.Rights(ctx, x.person)
+		all, err := s.tickets().Rights(ctx, x.person)
 		if err == nil && len(all) == 0 {
 			err = &authn.Refusal{Code: schema.Unauthenticated, Message: "The person has no role any more."}
 		}
 		return all, err
 	}
-	all, reply, err := s.Tickets.Caller(ctx, token)
+	all, reply, err := s.tickets().Caller(ctx, token)
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +279,7 @@ func (x *exchange) again() (*identity.Principal, error) {
 // ownCall refuses a change with a ticket if, according to the browser, a page of another site may
 // have made it. Browsers attach tickets automatically.
 func (x *exchange) ownCall() error {
-	if x.server.Tickets == nil || !x.changes() {
+	if x.server.tickets() == nil || !x.changes() {
 		return nil
 	}
 	if _, ticket := credentialIn(x.c.Request).Ticket(); !ticket {

@@ -25,8 +25,6 @@ const (
 
 	document30Path = "/openapi-3.0.json"
 	swaggerPath    = "/swagger/v1/swagger.json" // path of the document in the older family of APIs
-
-	sandboxEngine = "sandbox"
 )
 
 // addDocs adds the description of the API and the page that shows it. Both are public, because
@@ -80,7 +78,7 @@ func addManual(engine *gin.Engine, pages *site.Site) {
 }
 
 func manualOf(s *Server) *site.Site {
-	return &site.Site{Version: s.Version.Version, Console: s.Pages != nil, Sandbox: s.Engine == sandboxEngine}
+	return &site.Site{Version: s.Version.Version, Console: s.Pages != nil, Sandbox: s.Sandbox()}
 }
 
 // wantsHome reports whether a browser requests the gateway's root.
@@ -107,8 +105,8 @@ func (s *Server) document(v30, classic bool) func() (*versioned, error) {
 	return sync.OnceValues(func() (*versioned, error) {
 		text, err := openapi.Document(s.Operations, openapi.Options{
 			Version: cmp.Or(s.Version.Version, "development"), V30: v30, Classic: classic,
-			Sandbox: s.Engine == sandboxEngine,
-			Tickets: s.Tickets != nil,
+			Sandbox: s.Sandbox(),
+			Tickets: s.tickets() != nil,
 		})
 		text = append(text, '\n')
 		sum := sha256.Sum256(text)

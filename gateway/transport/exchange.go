@@ -282,7 +282,7 @@ func (x *exchange) tell(err error) {
 	f, header := problem.Of(err), x.c.Writer.Header()
 	x.setHeader(serverHeader, f.Server)
 	x.setHeader(challengeHeader, f.Challenge)
-	if f.Challenge != "" && x.server.Tickets != nil {
+	if f.Challenge != "" && x.server.tickets() != nil {
 		header.Add(challengeHeader, negotiate.Scheme)
 	}
 	x.setHeader(tagHeader, f.Tag)

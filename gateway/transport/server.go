@@ -49,7 +49,7 @@ type Options struct {
 	Log *logrus.Logger
 	Hop *Hop // nil outside of a cluster
 
-	Pages http.Handler // the pages for people, under /ui/; may be nil
+	Pages Pages // the pages for people, under /ui/; may be nil
 
 	Features []string // for /version: features that older gateways would ignore
 	// Ready checks the server's dependencies for /readyz. It may be nil.
@@ -81,6 +81,9 @@ type Settings struct {
 	KeepAlive   time.Duration // how long a stream of events may be silent; zero means 15 s
 }
 
+// Sandbox reports whether the domain and its secrets are simulated.
+func (s *Settings) Sandbox() bool { return s.Engine == "sandbox" }
+
 // Complete sets the defaults of values that have no setting. It returns an error that names missing
 // limits.
 func (s *Settings) Complete() error {
@@ -94,13 +97,30 @@ func (s *Settings) Complete() error {
 	)
 }
 
+// Pages serves the pages for people, and decides who may use them.
+type Pages interface {
+	http.Handler
+	// Rights is an [authn.People].
+	Rights(ctx context.Context, sid string) ([]*identity.Principal, error)
+	// Tickets returns an authenticator of people by Kerberos tickets, or nil if tickets are not
+	// accepted.
+	Tickets() authn.Tickets
+}
+
+// tickets returns what verifies Kerberos tickets, or nil if none are accepted or asked for.
+func (o *Options) tickets() authn.Tickets {
+	if o.Pages == nil {
+		return nil
+	}
+	return o.Pages.Tickets()
+}
+
 // Callers configures authentication and quotas. Auth and Quotas are required.
 type Callers struct {
-	Auth    authn.Authenticator
-	Quotas  *identity.Meters // of all callers
-	Tickets authn.Tickets    // verifies Kerberos tickets; if nil, none are accepted or asked for
+	Auth   authn.Authenticator
+	Quotas *identity.Meters // of all callers
 	// EndPoint returns the bindings of a client's TLS connection, see [negotiate.EndPoint]. It returns
-	// none if they are unknown. It is required with Tickets.
+	// none if they are unknown. It is required if the pages accept tickets.
 	EndPoint func(*http.Request) []byte
 }
 

@@ -129,6 +129,12 @@ func (w *Writer) closeOpen(ctx context.Context) {
 // linesEvery is the interval at which missing audit lines are looked for.
 const linesEvery = time.Minute
 
+// In a cluster with a single writer, the leading gateway makes all changes, like a gateway without
+// a cluster. A script may begin to write only while its gateway is certain to lead and has just
+// stored the announcement. When the gateway's term ends, running scripts continue to their end. The
+// next leader keeps their objects locked until it learns how they ended, or until they can no
+// longer write.
+
 // RunMember does the background work of a cluster member until ctx ends. In each term of this
 // gateway it also calls the leading functions, with a context that ends with the term. It waits
 // until all of them have returned before the next term.

@@ -291,7 +291,8 @@ func TestTheIndexOfPropertiesFindsWhatTheyList(t *testing.T) {
 	custom := &PSObject{}
 	custom.Props.Set("givenName", "Lena")
 	custom.Props.Set("sn", nil)
-	for _, v := range []any{custom, NewInstance(tNoteProperty, "Name", "a", "Value", 1), "text", NewHashtable()} {
+	note := NewInstance(tNoteProperty, "Name", "a", "Value", 1)
+	for _, v := range []any{custom, note, "text", NewHashtable()} {
 		set := &propertySet{v}
 		for _, listed := range Properties(v) {
 			found, err := set.Invoke("Item", []any{strings.ToUpper(listed.Name)})
