@@ -225,9 +225,6 @@ func (b *builder) operation(op *ops.Operation) *spec.Operation {
 	return o
 }
 
-// xExample is the extension that holds the example of a change. Pages do not fill it in.
-const xExample = "x-example"
-
 // placeholder returns the name of a parameter in the document's path.
 func (b *builder) placeholder(op *ops.Operation, p *ops.Param) string {
 	if strings.Contains(b.paths[op.Path], "{"+p.Name+"}") {
