@@ -18,8 +18,9 @@ HANG := -timeout 60m
 export GOFLAGS := -tags=nomsgpack -trimpath
 
 # The enabled checks of staticcheck: correctness (SA*), simplifications (S1*), unused code (U1*),
-# and the style rules that find defects. ST1000 requires a comment on every package.
-LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
+# and the style rules that find defects. ST1000 requires a comment on every package. QF1003 finds
+# chains of if that should be a switch; staticcheck runs it only with -debug.run-quickfix-analyzers.
+LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1003
 
 .PHONY: help run run-three build test plain generate deep lint vet-windows deadcode tidy thorough race fuzz cover trace bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak upgrade-test release release-check ansible-test kerberos-test wine-test sign-check clean
 
@@ -60,8 +61,9 @@ build: go-version ## both programs, in bin
 test: go-version ## what to run before a commit: what lint does but for dead code, and the plain tests once
 	@$(MAKE) --no-print-directory -j3 checks plain
 
-# Tests that start whole clusters, or a gateway again and again, and tests of few that link the whole
-# product: `make thorough` or `make race` runs them. TestTheLeaderIsKilled is left for clusters.
+# Tests that start whole clusters, that start a gateway again and again, or that link the whole product for
+# only a few tests. `make thorough` and `make race` run them. For clusters, TestTheLeaderIsKilled stays in
+# `make test`.
 LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestTheNodesMakeTheLog|TestForHowLongNothingIsAcknowledged|TestNothingIsLostWhateverFails|TestTheScriptsOfALeaderThatIsCutOff|TestALeaderThatStoodStillMakesWhatWasInFlightAtMost|TestAChangeOfALeaderThatIsKilledIsJudgedOnce|TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore|TestAnEndThatNoLeaderTakesIsUnknown|TestAJobGoesOnAtTheNextLeader|TestAJobHasTheRightsOfTheNextLeader|TestWhatIsSpentCountsAtTheNextLeader|TestANameStaysWithItsControllerOverATakeover|TestWithoutALeader|TestAnAnswerThatDoesNotCome|TestTheRecordOfTheCluster|TestKilledInAJob|TestKilledAtTheAnswer|TestAGatewayOfACluster|TestWrongStoresAndListsAreRefused|TestOverThreeNodes|TestAsADriver|TestSoak|TestALongListIsNotHeldInMemory|TestAClientLeavesDuringALongList|TestAFailedTestShowsTheLogOfItsServerErrors
 
 # Tests with programs of MIT Kerberos, Samba and Chromium, which `make kerberos-test` runs.
@@ -74,21 +76,21 @@ OVERLAP := -p 4 -parallel 4
 # Packages whose tests take minutes, most of them waiting: they start before the others.
 FIRST := ./test/story,./gateway,./gateway/store,./cmd/adgateway/internal/cli,./test/pages,./gateway/cluster/replica,./test/processes,./test/hostile,./test/contract,./test/fleet,./cmd/adgateway/setup,./gateway/cluster/relay
 
-# Packages of which all tests are LONG.
+# Packages whose tests are all LONG.
 LATER := ./gateway/journal/jetstream ./test/kill ./test/load ./test/replicas ./test/soak ./test/systemtest
 
-# Packages whose tests need what only other targets give them: `make conformance` and `make upgrade-test`.
+# Packages whose tests need what only other targets provide: `make conformance` and `make upgrade-test`.
 APART := ./test/conformance ./test/upgrade
 
-# Without symbols and the tables of debuggers the hundred test binaries take a third less time to link.
-# Packages without tests are left out, as are those of LATER and APART.
+# Without symbols and debug tables, the hundred test binaries take a third less time to link. Packages without
+# tests are left out, as are LATER and APART.
 plain: go-version ## the tests but for those that only the parts of `make deep` run
 	@echo "testing; each package says so when it has passed"; \
 	packages=$$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...) && \
 	packages=$$(echo "$$packages" | grep -vxF $(patsubst ./%,-e adgateway/%,$(LATER) $(APART))) && \
 	$(GO) run ./test/gotest -first $(FIRST) $(HANG) -vet=off -ldflags='-s -w' $(OVERLAP) -skip '^($(LONG)|$(KERBEROS))$$' $$packages
 
-# Tests that compare derived files with their sources, and rewrite these files with -update.
+# Tests that compare derived files with their sources, and rewrite the files with -update.
 DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestTheRowsAreAsListed|TestPagesOfOperationsAreUpToDate)$$' \
 	./gateway/openapi ./cmd/release/clients ./cmd/adgateway/internal/cli ./ps/sandbox/engine/dotnet ./gateway/ops ./test/reference
 
@@ -123,7 +125,7 @@ vet:
 
 # staticcheck uses the packages that vet has compiled.
 staticcheck: vet
-	$(GO) tool staticcheck -checks '$(LINTS)' ./...
+	$(GO) tool staticcheck -debug.run-quickfix-analyzers -checks '$(LINTS)' ./...
 
 vet-windows: ## vet on every system that a release is built for
 	GOOS=windows $(GO) vet ./...
@@ -149,7 +151,7 @@ race: ## the race detector where goroutines meet
 	$(GO) test -race -vet=off $(HANG) -skip '^($(SEQUENTIAL))$$' $(RACE)
 	$(GO) test $(HANG) -race -vet=off -run '^(TestCancel|TestHeapOfOthers|TestNoGoroutineIsLeft|TestConcurrency)$$' ./ps/sandbox/engine ./ps/sandbox/directory
 
-# Packages with tests that try a share of their cases in `make test`.
+# Packages with tests that try only some of their cases in `make test`.
 SHARES := ./cmd/adgateway/internal/cli ./gateway ./gateway/history ./gateway/openapi ./test/contract ./test/faults ./test/fleet ./test/hostile ./test/odd ./test/pages ./test/processes ./test/protocols ./test/realengine ./test/replicas ./test/search ./test/secrets ./test/story
 
 thorough: ## the long tests, and all cases of tests that try a share of them in `make test`: values, faults, takeovers
@@ -196,7 +198,7 @@ kerberos-test: ## people with tickets of MIT Kerberos and of a domain of Samba; 
 
 release-check: RELEASE_URL ?= https://downloads.corp.example/adgateway
 release-check: ## all files of a release are equal byte for byte when they are made twice, and run
-	$(GO) test -count=1 $(HANG) ./cmd/release -run '^TestTheZipOfTheEngine$$' -builds
+	$(GO) test -count=1 $(HANG) ./cmd/release -run '^(TestTheZipOfTheEngine|TestPagesOfARelease)$$' -builds
 	rm -rf dist/first dist/second
 	$(RELEASE) -out dist/first
 	$(RELEASE) -out dist/second

@@ -23,7 +23,7 @@ const (
 	mediaNDJSON = "application/x-ndjson; charset=utf-8"
 )
 
-// TestFormsOfAList: the body and the headers of a list, by Accept.
+// TestFormsOfAList: Accept determines the body and the headers of a list.
 func TestFormsOfAList(t *testing.T) {
 	const ou = "/api/OU/All"
 	record := func(name, description string) string {
@@ -76,7 +76,7 @@ func TestFormsOfAList(t *testing.T) {
 	}
 }
 
-// TestListsInCells: a list in a record is JSON, in its one cell.
+// TestListsInCells: a list in a record becomes JSON in a single cell.
 func TestListsInCells(t *testing.T) {
 	const record = `{"zoneName":"a.example","masterServers":["192.0.2.1","192.0.2.2"],"forwarderTimeout":5,` +
 		`"useRecursion":false,"replicationScope":"Forest","directoryPartition":""}`
@@ -88,7 +88,7 @@ func TestListsInCells(t *testing.T) {
 		"a.example,\"[\"\"192.0.2.1\"\",\"\"192.0.2.2\"\"]\",5,false,Forest,\r\n", w.Body.String())
 }
 
-// TestFormsThatAreNotThere: such a call runs no script.
+// TestFormsThatAreNotThere: a call for a form that does not exist runs no script.
 func TestFormsThatAreNotThere(t *testing.T) {
 	runner := harness.Answering(harness.OK)
 	s := harness.New(t, runner, nil)
@@ -105,7 +105,7 @@ func TestFormsThatAreNotThere(t *testing.T) {
 	assert.Equal(t, http.StatusMethodNotAllowed, w.Code, "as for JSON")
 }
 
-// TestErrorsOfListsAreJSON: whatever form the client wants.
+// TestErrorsOfListsAreJSON: errors are JSON, no matter which form the client wants.
 func TestErrorsOfListsAreJSON(t *testing.T) {
 	s := harness.New(t, harness.Failing(ps.Error{Kind: ps.KindOverloaded}), nil)
 	for target, want := range map[string]int{"/api/OU/All": 503, "/api/OU/All?x=1": 400} {
@@ -117,7 +117,7 @@ func TestErrorsOfListsAreJSON(t *testing.T) {
 	}
 }
 
-// TestPagesOfForms: the link leads to the next page, with the same query.
+// TestPagesOfForms: the link leads to the next page of the same query.
 func TestPagesOfForms(t *testing.T) {
 	result := ps.Result{Last: strings.Repeat("0a", 16), Counts: map[string]int{"total": 7}}
 	s := harness.New(t, harness.Answering(result), nil)
@@ -136,7 +136,7 @@ func TestPagesOfForms(t *testing.T) {
 	assert.NotEmpty(t, cursor)
 }
 
-// TestStreamedForms: a list that is longer than the gateway holds, over both versions of HTTP.
+// TestStreamedForms: a list that is too long for the gateway to hold is streamed over both versions of HTTP.
 func TestStreamedForms(t *testing.T) {
 	const records = 300
 	config, client := testCertificate(t)
@@ -184,7 +184,7 @@ func TestStreamedForms(t *testing.T) {
 	}
 }
 
-// recordsIn returns the number of records in a body. The test fails if one is not whole.
+// recordsIn returns the number of records in a body. It fails the test if a record is incomplete.
 func recordsIn(t *testing.T, media, body string) int {
 	t.Helper()
 	if media == "text/csv" {

@@ -129,9 +129,7 @@ func EncodeRequest(id, script string, args Args) string {
 
 // EncodeRequestFor is like [EncodeRequest], for a run whose announcement includes a state. The JSON then has
 // the member "state" with the members identity, script and arguments. If state is nil, it returns the result
-// of EncodeRequest. [EncodeRequest], for a run whose announcement includes a state. The JSON then has the
-// member "state" with the members identity, script and arguments. If state is nil, it returns the result of
-// EncodeRequest.
+// of EncodeRequest.
 func EncodeRequestFor(id, script string, args Args, state *State) string {
 	var secrets []string
 	var body bytes.Buffer

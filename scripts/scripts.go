@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"adgateway/ps"
+	"adgateway/ps/packed"
 )
 
 //go:embed prelude.ps1 prelude.guards.ps1 ad/*.ps1 dns/*.ps1 doctor
@@ -108,6 +109,9 @@ func functionName(file string) string {
 
 func read(file string) string {
 	text, err := files.ReadFile(file)
+	if err == nil {
+		text, err = packed.Text(text)
+	}
 	if err != nil {
 		panic(fmt.Sprintf("scripts: %v", err)) // embedded at build time
 	}

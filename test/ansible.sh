@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# ansible.sh ADGATEWAY: installs the collection of the release into a folder of its own, and
-# runs playbooks with it against the sandbox: check mode, first and second run, changes,
-# refusals, a busy gateway, removal. The outputs are in dist/ansible.
+# ansible.sh ADGATEWAY: installs the collection of the release into a separate folder, and runs its playbooks
+# against the sandbox: check mode, first and second run, changes, refusals, a busy gateway, removal. The
+# outputs are in dist/ansible.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ./test/tools.sh ansible-core=ansible-playbook curl=curl python3=python3
@@ -45,7 +45,7 @@ modules=$(cd "$installed/plugins/modules" && ls | sed -n 's/^\([a-z].*\)\.py$/ad
 ansible-doc --json $modules >"$out/modules.json" 2>"$out/modules.err"
 [ ! -s "$out/modules.err" ] || fail "ansible-doc: $(cat "$out/modules.err")"
 for module in $modules; do
-    # Its examples are tasks, with options that there are.
+    # The examples must be tasks whose options exist.
     python3 - "$out/modules.json" "$module" <<'PY'
 import json, sys, yaml
 module = json.load(open(sys.argv[1]))[sys.argv[2]]
@@ -82,7 +82,8 @@ done
 [ -n "$up" ] || fail "the sandbox did not start; see $out/sandbox.txt"
 export ADGATEWAY_URL=https://localhost:$port ADGATEWAY_TOKEN=$token GATEWAY_CA_PATH=$out/tls/gw.pem
 
-# play NAME PLAYBOOK ARGUMENTS...: runs a playbook; changed is how many tasks changed something.
+# play NAME PLAYBOOK ARGUMENTS...: runs a playbook, and sets changed to the number of tasks that changed
+# something.
 play() {
     local name=$1 playbook=$2
     shift 2

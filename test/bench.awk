@@ -1,4 +1,5 @@
-# Prints the results of benchmarks as a table in Markdown, and what else is not about success as it is. It fails if they did.
+# Prints the results of benchmarks as a table in Markdown, and all other output except reports of success
+# unchanged. Fails if a benchmark failed.
 /^pkg:/ { package = $2; next }
 /^(goos|goarch|cpu|PASS|ok|\?)/ { if ($1 == "cpu:" && !said++) print "\n" $0; next }
 /^Benchmark.*ns\/op/ {

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Prints the share of statements of the sandbox's engine and of the parser that
-# the tests which run scripts enter. The profile is left in dist/cover.out.
-# Statements that run in stand-in processes only are not counted.
+# Prints which share of the statements in the sandbox's engine and in the parser is covered by the tests that
+# run scripts. The profile is left in dist/cover.out. Statements that run only in stand-in processes are not
+# counted.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p dist
 go test -timeout 60m -vet=off -count=1 -coverpkg=./ps/sandbox/engine/...,./ps/syntax -coverprofile=dist/cover.out \
     ./test/... ./cmd/adgateway/... > dist/cover.log || { cat dist/cover.log; exit 1; }
-# A block is listed once by each test binary: it is entered if any has entered it.
+# Each test binary lists every block. A block is covered if any of them has entered it.
 awk '
     /^mode:/ { next }
     { size[$1] = $2; if ($3 > 0) entered[$1] = 1 }

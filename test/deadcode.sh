@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Lists the functions of the module that no command reaches, and fails if there
-# are any: those that neither the Linux nor the Windows build reaches, and those
-# that only one of them reaches in a package without files for Windows. Those in
-# deadcode.txt are allowed: the tests of several packages make key rings with them, restart
-# a gateway beside its node, and run the PowerShell module with another transport; and the
-# manual is made from the table of bounds and from the examples of the module. A line of it
-# that is not needed any more fails, too.
+# Lists the functions of the module that no command reaches, and fails if there are any. A function is dead if
+# neither the Linux nor the Windows build reaches it, or if only one of them reaches it although its package
+# has no files for Windows. deadcode.txt lists the allowed functions: tests of several packages use them to
+# make key rings, to restart a gateway next to its node, and to run the PowerShell module with another
+# transport; and the manual is generated with the table of bounds and the examples of the module. A line of
+# deadcode.txt that is no longer needed is a failure, too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tool=$(go tool -n deadcode)

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the tree for the given time or number of runs:
-# test/fuzz.sh 1000x. Each package is built once, and as many packages are at work
-# as there are cores.
+# Runs every fuzz target for the given time or number of runs, such as test/fuzz.sh 1000x. Each package is
+# built once, and as many packages run at the same time as there are cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export time=${1:-1000x}
@@ -9,8 +8,8 @@ built=$(mktemp -d)
 export built
 trap 'rm -rf "$built"' EXIT
 
-# package fuzzes all targets of a package, one after another; what a target said
-# is printed only if it failed.
+# package fuzzes all targets of a package, one after another. It prints the output of a target only if the
+# target failed.
 package() {
     local binary said
     binary=$built/${1//\//_}.test

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Three gateways of a cluster over one simulated domain, and the nodes of their hosts, all on this
-# computer, until Ctrl-C. LISTEN is the address of the balancer.
+# Runs three gateways of a cluster over one simulated domain, and the nodes of their hosts, on this computer
+# until Ctrl-C. LISTEN is the address of the load balancer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 listen=${LISTEN:-127.0.0.1:8080}
@@ -22,7 +22,7 @@ begin() { # NAME COMMAND...
   "$@" > "$folder/$name.log" 2>&1 &
   pids[$name]=$!
 }
-await() { # NAME TEXT: until the log of a process has a text
+await() { # NAME TEXT: waits until the log of a process contains a text
   for _ in $(seq 300); do
     grep -q -- "$2" "$folder/$1.log" 2>/dev/null && return
     kill -0 "${pids[$1]}" 2>/dev/null || break
@@ -52,13 +52,13 @@ sandbox:
 EOF
 done
 
-start() { # NAME: the node and the gateway of a host
+start() { # NAME: starts the node and the gateway of a host
   begin "node-of-$1" bin/adgateway-engine run --config "$folder/$1/adgateway.yaml"
   begin "$1" bin/adgateway sandbox --config "$folder/$1/adgateway.yaml" --token dev-token-of-all-three \
     --domain 127.0.0.1:17300 --ticket-file "$folder/ticket" --gateway-name "$1"
 }
-# The gateways make a cluster as they do on three hosts: one is the first, and while it runs the
-# others join by the commands that it has printed.
+# The gateways form a cluster as they would on three hosts. The first one runs, and the others join with the
+# commands that it has printed.
 bin/adgateway cluster init --config "$folder/gw1/adgateway.yaml" --name demo \
   --gateway gw1=127.0.0.1:16221 --gateway gw2=127.0.0.1:16222 --gateway gw3=127.0.0.1:16223 > "$folder/init.log"
 start gw1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tools.sh PACKAGE=COMMAND...: installs the Debian packages whose commands are missing, or whose
-# files where an absolute path stands for the command, as root; others are told which packages
-# those are.
+# tools.sh PACKAGE=COMMAND...: as root, installs the Debian packages whose commands are missing. An absolute
+# path in place of a command means a file of the package. Without root, it fails and prints the missing
+# packages.
 set -euo pipefail
 missing=()
 for pair in "$@"; do

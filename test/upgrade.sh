@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds both programs at an older commit, and runs them beside those of now (test/upgrade).
-# OLD is a commit or a tag; without it, the last tag before HEAD, or if there is none the
-# fiftieth commit before it.
+# Builds both programs at an older commit, and runs them together with the current ones (test/upgrade). OLD is
+# a commit or a tag. The default is the last tag before HEAD or, if there is none, the fiftieth commit before
+# it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
@@ -9,7 +9,7 @@ old=${OLD:-$(git describe --tags --abbrev=0 HEAD^ 2>/dev/null || echo HEAD~50)}
 folder=$(mktemp -d)
 trap 'git worktree remove --force "$folder/source" 2>/dev/null || true; rm -rf "$folder"' EXIT
 git worktree add --quiet --detach "$folder/source" "$old"
-build() { # FOLDER: the programs of the sources here
+build() { # FOLDER: builds the programs from the sources in the current folder
   "$go" build -o "$1/adgateway" ./cmd/adgateway
   "$go" build -o "$1/adgateway-engine" ./cmd/adgateway-engine
 }

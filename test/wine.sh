@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# wine.sh: runs the executable for Windows and its MSI under Wine: commands, sandbox, service, and
-# installation, repetition, upgrade, refusal, removal and upgrades that fail. The transcript is
-# dist/wine/transcript.txt.
+# wine.sh: runs the executable for Windows and its MSI under Wine. It tries commands, the sandbox and the
+# service, and installs, reinstalls, upgrades and removes the MSI, including upgrades that are refused or
+# fail. The transcript is dist/wine/transcript.txt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,7 +23,7 @@ exec > >(tee "$out/transcript.txt") 2>&1
 fail() { echo "FAILED: $*"; exit 1; }
 title() { printf '\n== %s\n' "$*"; }
 
-# ends CODE COMMAND: runs a command, shows what it said, and requires its exit code.
+# ends CODE COMMAND: runs a command, prints its output, and requires the exit code.
 ends() {
     local want=$1 code=0
     shift
@@ -32,19 +32,19 @@ ends() {
     echo "$said"
     [ "$code" = "$want" ] || fail "it ended with $code, not $want"
 }
-# use NAME: what follows is about this program.
+# use NAME: selects the program for the following functions.
 use() {
     name=$1
     program="$drive/Program Files/$name/$name.exe" data=$drive/ProgramData/$name
     old=$out/tmp/$name-v1.0.0-windows-amd64.msi new=$out/tmp/$name-v1.1.0-windows-amd64.msi
 }
 tool() { local want=$1; shift; ends "$want" "C:\\Program Files\\$name\\$name.exe" "$@"; }
-# installer CODE ...: msiexec, whose exit code is modulo 256: 1603 is 67, and 1627, which
-# Wine gives for a failed action, is 91.
+# installer CODE ...: runs msiexec, whose exit code is modulo 256. 1603 becomes 67, and 1627, which Wine
+# returns for a failed action, becomes 91.
 installer() { local want=$1; shift; ends "$want" msiexec /qn "$@"; }
 says() { [[ $said == *"$1"* ]] || fail "it does not say: $1"; }
 key() { local text; text=$(wine reg query "$@" 2>/dev/null) && tr -d '\r' <<<"$text"; }
-# runs: the service is running, or is still starting and then does.
+# runs: requires that the service is running. It may still be starting.
 runs() {
     for _ in {1..60}; do
         tool 0 service status
@@ -67,7 +67,7 @@ go test -count=1 ./cmd/release -run '^TestTablesOfThePackage$' -package "$old"
 title "Wine"
 wine wineboot -i 2>/dev/null
 wine winecfg -v win10 2>/dev/null # the default of Wine 8 is Windows 7
-# Programs of Go ask this library for random numbers. Wine 8 does not have it.
+# Programs written in Go get random numbers from this library, which Wine 8 lacks.
 cat > "$out/tmp/prng.c" <<'C'
 #include <windows.h>
 BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);

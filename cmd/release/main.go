@@ -15,6 +15,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -303,7 +304,7 @@ func build(ctx context.Context, p program, t target, version string) ([]byte, er
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	overlay, err := packedPages(dir)
+	overlay, err := overlaid(ctx, t, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -314,6 +315,30 @@ func build(ctx context.Context, p program, t target, version string) ([]byte, er
 		return nil, err
 	}
 	return os.ReadFile(path)
+}
+
+// overlaid returns the path of a file for go build's option -overlay. A release embeds compressed files, and
+// its templates find their methods by constant names. The files are written into a folder.
+func overlaid(ctx context.Context, t target, dir string) (string, error) {
+	replaced, err := packedFiles(dir)
+	if err != nil {
+		return "", err
+	}
+	goroot, err := goTool(ctx, t, "env", "GOROOT")
+	if err != nil {
+		return "", err
+	}
+	templates, err := namedMethods(strings.TrimSpace(string(goroot)), dir)
+	if err != nil {
+		return "", err
+	}
+	maps.Copy(replaced, templates)
+	text, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, text, 0o600)
 }
 
 // goTool runs go for a target and returns its output.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"adgateway/gateway/manual"
+	"adgateway/ps/packed"
 )
 
 // front is the page that links to the others, which are in manualFolder.
@@ -53,38 +52,39 @@ func addManual(all map[string]file, newline string) error {
 	return nil
 }
 
-// packedPages compresses each page into a folder. It returns the path of a file for go
-// build's option -overlay, which embeds the compressed pages instead of the originals.
-func packedPages(dir string) (string, error) {
+// packable are the files that a program reads with [packed.Text], as folder and extension.
+var packable = map[string]string{
+	manualFolder: ".md", "scripts": ".ps1", "ps/cmdlets/data": ".ndjson", "ps/sandbox/internal/data": ".ldif",
+}
+
+// packedFiles compresses each packable file into a folder. It returns the paths by those of the originals.
+func packedFiles(dir string) (map[string]string, error) {
 	replaced := map[string]string{}
-	root := filepath.FromSlash(manualFolder)
-	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(name) != ".md" {
-			return err
-		}
-		text, err := os.ReadFile(name)
+	for root, extension := range packable {
+		err := filepath.WalkDir(filepath.FromSlash(root), func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(name) != extension ||
+				strings.Contains(filepath.ToSlash(name), "/testdata/") {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			original, err := filepath.Abs(name)
+			if err != nil {
+				return err
+			}
+			if text, err = packed.Pack(text); err != nil {
+				return err
+			}
+			replaced[original] = filepath.Join(dir, strconv.Itoa(len(replaced))+".gz")
+			return os.WriteFile(replaced[original], text, 0o600)
+		})
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("%w (run in the module's root)", err)
 		}
-		page, err := filepath.Abs(name)
-		if err != nil {
-			return err
-		}
-		if text, err = manual.Packed(text); err != nil {
-			return err
-		}
-		replaced[page] = filepath.Join(dir, strconv.Itoa(len(replaced))+".gz")
-		return os.WriteFile(replaced[page], text, 0o600)
-	})
-	if err != nil {
-		return "", fmt.Errorf("%w (run in the module's root)", err)
 	}
-	text, err := json.Marshal(map[string]any{"Replace": replaced})
-	if err != nil {
-		return "", err
-	}
-	overlay := filepath.Join(dir, "overlay.json")
-	return overlay, os.WriteFile(overlay, text, 0o600)
+	return replaced, nil
 }
 
 // manualFiles returns the paths of the files that addManual added, except the front page.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/manual"
+	"adgateway/ps/packed"
 )
 
 // pagesOfZip returns the files that addManual adds, except the front page.
@@ -51,24 +51,28 @@ func TestLinksBetweenPagesWorkInAZip(t *testing.T) {
 	assert.Contains(t, all, "test/browser/testdata/person.png")
 }
 
-// A release embeds every page in compressed form.
-func TestPagesOfAReleaseAreCompressed(t *testing.T) {
+// A release embeds every page, script and file of data in compressed form.
+func TestFilesOfAReleaseAreCompressed(t *testing.T) {
 	t.Chdir("../..")
-	overlay, err := packedPages(t.TempDir())
+	replaced, err := packedFiles(t.TempDir())
 	require.NoError(t, err)
-	text, err := os.ReadFile(overlay)
+	root, err := filepath.Abs(".")
 	require.NoError(t, err)
-	var files struct{ Replace map[string]string }
-	require.NoError(t, json.Unmarshal(text, &files))
-	assert.Len(t, files.Replace, len(manual.Names()))
-	folder, err := filepath.Abs(manualFolder)
-	require.NoError(t, err)
+	for _, name := range []string{"scripts/prelude.ps1", "scripts/ad/Get-GatewayUser.ps1",
+		"ps/cmdlets/data/activedirectory.ndjson", "ps/sandbox/internal/data/corp.example.ldif"} {
+		assert.Contains(t, replaced, filepath.Join(root, filepath.FromSlash(name)))
+	}
 	for _, name := range manual.Names() {
-		packed, err := os.ReadFile(files.Replace[filepath.Join(folder, filepath.FromSlash(name)+".md")])
-		require.NoError(t, err, name)
-		page, _ := manual.Find(name)
-		want, err := manual.Packed([]byte(page.Text))
+		assert.Contains(t, replaced, filepath.Join(root, filepath.FromSlash(manualFolder+"/"+name+".md")))
+	}
+	for original, name := range replaced {
+		small, err := os.ReadFile(name)
 		require.NoError(t, err)
-		assert.Equal(t, want, packed, name)
+		text, err := packed.Text(small)
+		require.NoError(t, err)
+		want, err := os.ReadFile(original)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(text), original)
+		assert.Less(t, len(small), len(want), original)
 	}
 }

@@ -405,7 +405,7 @@ func rotatedFiles(path string) ([]string, error) {
 // supports that.
 func syncFolder(path string) {
 	if folder, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = folder.Sync() // Windows cannot and need not
+		_ = folder.Sync() // Windows cannot sync a folder, and need not
 		_ = folder.Close()
 	}
 }

@@ -271,7 +271,7 @@ func (m *Mirror) add(ctx context.Context, lines []audit.Text) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err != nil {
-		m.known = !errors.Is(err, store.ErrConflict) // if not, the position is read again
+		m.known = !errors.Is(err, store.ErrConflict) // after a conflict, the position is read again
 		return err
 	}
 	m.at, m.revision = next, revision

@@ -97,6 +97,13 @@ var (
 		Remove: "It expires after `changes.keep`.",
 		Logs:   []string{"changes"},
 	}
+	Index = &Row{
+		Name: "index of the history", What: "What finds the changes of an object or a caller.",
+		Settings: []string{"changes.maxSize"}, Each: "no part of its own",
+		All:    "2,048 changes for each MiB of `changes.maxSize`, in about 30 bytes each",
+		Answer: "it is built again, without the changes that were removed", Remove: "It expires after `changes.keep`.",
+		Kinds: []string{"changeindex"},
+	}
 	Sessions = &Row{
 		Name: "sessions of the pages", What: "Sessions of a person or a token.", Own: 5,
 		Answer:   "the oldest one ends",
@@ -135,7 +142,7 @@ var (
 // Table returns all rows, in the order of the manual.
 func Table() []*Row {
 	return []*Row{
-		Jobs, OpenJobs, ListsRead, Problems, Plans, PlanBytes, Keys, KeyBytes, History, Feed,
+		Jobs, OpenJobs, ListsRead, Problems, Plans, PlanBytes, Keys, KeyBytes, History, Feed, Index,
 		{
 			Name: "audit log", What: "Files of the audit log.", Settings: []string{"audit.maxTotal", "audit.keepFor"},
 			Each: "a quarter of the room that is left on the disk, within a day", All: "`audit.maxTotal`",

@@ -125,6 +125,7 @@ type Item struct {
 	Key     string    // idempotency key, used instead of Keys
 	Expires time.Time // time until which the key is kept
 	Resumed bool      // whether an earlier process began the job, and so may have ended because of this item
+	Done    []string  // changes of the job to the same objects since the item's plan, the latest first
 }
 
 // ErrAgain is in the error chain of an item's call that changed nothing because it was cut off, or because

@@ -43,12 +43,34 @@ func findPlan(ctx context.Context, r *request) (err error) {
 		},
 		RequestID: r.ID, Bound: r.Bound, Announcing: announcing,
 	}
+	if r.Item != nil && len(r.Item.Done) > 0 {
+		a.Left = func() []change.Object { return leftBy(ctx, r.service, r.Item.Done) }
+	}
 	if r.key.Unsure() {
 		a.Earlier = r.key.Progress().RequestID
 	}
 	a.Parameters, _ = r.Texts()
 	r.applying, err = r.service.Plans.Apply(ctx, a)
 	return err
+}
+
+// leftBy returns the objects that changes have changed, as each change has left them, in the order of
+// the ids. It omits changes that are not in the history, so their effects count as changes by others.
+func leftBy(ctx context.Context, s *Service, ids []string) (left []change.Object) {
+	if s.History == nil {
+		return nil
+	}
+	for _, id := range ids {
+		made, err := s.History.Get(ctx, id)
+		if err != nil || made.Outcome == ps.OutcomeNone {
+			continue
+		}
+		if op := ops.Find(s.Table.Rows, made.Operation); op != nil {
+			was := change.Announcement{Intent: &made.Intent, Shape: op.Reply.Shape, Secret: made.Secret}
+			left = append(left, change.Left(was, made.Failed)...)
+		}
+	}
+	return left
 }
 
 // tryOut makes a dry run, stores its plan, and answers with it.

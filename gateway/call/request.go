@@ -29,7 +29,7 @@ type request struct {
 
 	Accepted            // as sent, until it is accepted
 	taken               // set before the script runs
-	run      *write.Run // its change; nil if it makes none
+	run      *write.Run // the change that the call makes; nil if it makes none
 	ending
 }
 

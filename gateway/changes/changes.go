@@ -149,6 +149,9 @@ func NamesIn(record map[string]json.RawMessage) (names []string) {
 // Bytes returns the size of the record when it was last stored.
 func (r *Record) Bytes() int64 { return int64(r.size) }
 
+// Revision returns the revision of the record when it was last read or saved.
+func (r *Record) Revision() store.Revision { return r.revision }
+
 // Undoing describes a change that undid this one.
 type Undoing struct {
 	ID     string   `json:"id"`
@@ -212,6 +215,9 @@ func New(db *store.Sealed, life time.Duration, most int64) *History {
 
 // Life returns how long records are kept.
 func (h *History) Life() time.Duration { return h.life }
+
+// Most returns the total size of the records, in bytes, above which the oldest are removed.
+func (h *History) Most() int64 { return h.most }
 
 // Save creates a record, or replaces it if it is still in the state that this process last read or saved. It
 // fails with [store.ErrConflict] if others have changed it since.
@@ -386,13 +392,21 @@ func (h *History) Update(ctx context.Context, id string, change func(*Record)) e
 func (h *History) Newest(
 	ctx context.Context, until time.Time, before string, visit func(*Record) bool,
 ) error {
-	if !until.IsZero() {
-		if bound := first(until.Add(time.Millisecond)); before == "" || bound < before {
-			before = bound
-		}
-	}
+	return h.NewestBut(ctx, until, before, func(string, store.Revision) bool { return false }, visit)
+}
+
+// NewestBut is like [History.Newest], but neither decodes nor visits the records for which skip returns true,
+// given their ids and revisions.
+func (h *History) NewestBut(
+	ctx context.Context, until time.Time, before string, skip func(string, store.Revision) bool,
+	visit func(*Record) bool,
+) error {
+	before = Before(until, before)
 	var wrong error
 	err := h.store.RangeBack(ctx, kind, before, func(e store.Entry) bool {
+		if skip(e.Key, e.Revision) {
+			return true
+		}
 		var r *Record
 		if r, wrong = h.decode(e); wrong != nil {
 			return false
@@ -400,6 +414,18 @@ func (h *History) Newest(
 		return !until.IsZero() && !r.Time.Before(until) || visit(r)
 	})
 	return errors.Join(err, wrong)
+}
+
+// Before returns a bound for ids that includes the changes before a time and before an id. The zero time and the
+// empty id mean no bound.
+func Before(until time.Time, id string) string {
+	if until.IsZero() {
+		return id
+	}
+	if bound := first(until.Add(time.Millisecond)); id == "" || bound < id {
+		return bound
+	}
+	return id
 }
 
 // Running returns the changes that were running when the gateway last stopped.

@@ -11,7 +11,7 @@ import (
 
 // Cluster configures how a gateway takes part in a cluster, if it has joined one.
 type Cluster struct {
-	Servers []string // URLs of an external NATS: nats:// or tls:// with host and port
+	Servers []string // URLs of external NATS servers: nats:// or tls:// with host and port
 	Listen  string   // address for the other gateways
 
 	CA        string

@@ -206,7 +206,7 @@ func rate(field func(*Settings) *string) value {
 	}, "requests by second, minute or hour, such as 10/s, 600/m or 5000/h, or none"}}
 }
 
-// unitPattern matches a time in days, which are no unit, or without a unit.
+// unitPattern matches a number of days, which is not a supported unit, or a number without a unit.
 var unitPattern = regexp.MustCompile(`^([1-9][0-9]{0,5})(d?)$`)
 
 func duration(field func(*Settings) *time.Duration) value {

@@ -2,60 +2,96 @@ package history
 
 import (
 	"cmp"
-	"hash/maphash"
+	"encoding/binary"
+	"encoding/hex"
+	"hash/fnv"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode"
+
+	"adgateway/gateway/store"
 )
 
-// An index finds the parts of the history that may contain changes of an object or by a caller, so that a
-// search reads only these parts. It is in memory, and takes about 50 bytes for each change. Changes that it
-// does not cover are always read. It is safe for concurrent use.
+// An index finds the changes that may be of an object or by a caller, so a search reads only these. It takes
+// about 50 bytes of memory for each change. Changes that no block covers are always read, but only decoded if
+// their terms are not known yet. It is safe for concurrent use.
 type index struct {
-	seed maphash.Seed
 	due  chan struct{} // receives when many changes are not covered
 	used atomic.Bool   // saved changes have to be added
 
 	mu       sync.RWMutex
-	blocks   []block // oldest first
-	building bool    // more blocks are being built from the history
-	saved    []terms // of changes that were saved while blocks are built
-	newer    int     // number of saves of changes that no block covers
+	blocks   []*block // oldest first, adjacent; a block is never modified
+	building bool     // more blocks are being built from the history
+	saved    []terms  // of changes that were saved while blocks are built
+	newer    int      // number of saves of changes that no block covers
+	known    map[string]known
+
+	// what the store has to get, by the blocks' last places; a nil block is to be removed
+	dirty map[place]*block
 }
 
-// A block covers the changes after the previous block, up to and including last.
+// A place is the order of a change: the part of its id up to its random bits. Few changes share one.
+type place uint64
+
+// A block covers the changes at the places above after, up to and including the last of places.
 type block struct {
-	last  string   // id of a change
-	terms []uint32 // sorted; some may belong to removed changes
+	after  place
+	places []place // in order, at most changesOfBlock
+	// sorted sums of terms, each with the index in places of a change that it may belong to; see entry
+	entries []uint32
 }
 
 // terms holds the terms by which a change can be found.
 type terms struct {
-	id   string
+	at   place
 	sums []uint32
+}
+
+// known holds the terms of a state of a change that no block covers.
+type known struct {
+	revision store.Revision
+	sums     []uint32
 }
 
 // wanted holds the terms that a search looks for: at least one of each group.
 type wanted [][]uint32
 
-// A span is the range of changes between two ids, both exclusive. An empty id is no bound.
-type span struct{ after, before string }
+// A span is the range of changes between two ids, both exclusive. An empty id is no bound. covered reports
+// whether blocks cover it.
+type span struct {
+	after, before string
+	covered       bool
+}
 
-// changesOfBlock is the number of changes in a block. A search reads at most this many changes per match, and
-// few others.
-const changesOfBlock = 128
+// The bits of an entry: a sum, and an index in the places of a block. With a million changes, a search for one
+// term reads about two changes in vain.
+const (
+	placeBits      = 7
+	sumBits        = 22
+	changesOfBlock = 1 << placeBits
+)
 
-func newIndex() *index { return &index{seed: maphash.MakeSeed(), due: make(chan struct{}, 1)} }
+func entry(sum uint32, at int) uint32 { return sum<<placeBits | uint32(at) }
 
-// sums returns the hashes of texts, without regard to case.
-func (x *index) sums(texts []string) []uint32 {
-	all := make([]uint32, len(texts))
-	for i, text := range texts {
-		all[i] = uint32(maphash.String(x.seed, fold(text)))
+func newIndex() *index {
+	return &index{due: make(chan struct{}, 1), known: map[string]known{}, dirty: map[place]*block{}}
+}
+
+// sums returns the sums of texts, without regard to case. They are the same in every process.
+func sums(texts []string) []uint32 {
+	all := make([]uint32, 0, len(texts))
+	for _, text := range texts {
+		sum := fnv.New64a()
+		_, _ = sum.Write([]byte(fold(text))) // never fails
+		mixed := sum.Sum64() * 0x9e3779b97f4a7c15
+		all = append(all, uint32(mixed>>(64-sumBits)))
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // fold returns the same text for all texts that are equal under [strings.EqualFold].
@@ -69,116 +105,361 @@ func fold(text string) string {
 	}, text)
 }
 
-// spans returns the spans that a search before an id has to read, newest first.
-func (x *index) spans(before string, w wanted) (found []span) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	end := before // end of the span being built; an adjacent older part extends it
-	open := true
-	for i := len(x.blocks) - 1; i >= 0; i-- {
-		b := &x.blocks[i]
-		if before != "" && i > 0 && x.blocks[i-1].last >= before {
-			continue // the whole block is newer
-		}
-		may := b.may(w)
-		switch {
-		case open && !may:
-			found, open = append(found, span{b.last, end}), false
-		case !open && may:
-			end, open = b.last+"\x00", true
-		}
+// idPrefix is the beginning of all ids of changes.
+const idPrefix = "ch_"
+
+// placeOf returns the place of a change. An id that is not one of a change has the first place.
+func placeOf(id string) place {
+	var text, octets [16]byte
+	digits := strings.TrimPrefix(id, idPrefix)
+	if len(digits) < 18 {
+		return 0
 	}
-	if open {
-		found = append(found, span{"", end})
+	copy(text[:8], digits)
+	copy(text[8:12], digits[9:])
+	copy(text[12:], digits[14:18])
+	if _, err := hex.Decode(octets[:], text[:]); err != nil {
+		return 0
 	}
-	return found
+	return place(binary.BigEndian.Uint64(octets[:]))
 }
 
-// may reports whether a change of the block may match w.
-func (b *block) may(w wanted) bool {
+// before returns a text that is less than the ids at a place, and greater than those at lesser places.
+func (p place) before() string {
+	digits := hex.EncodeToString(binary.BigEndian.AppendUint64(nil, uint64(p)))
+	return idPrefix + digits[:8] + "-" + digits[8:12] + "-" + digits[12:]
+}
+
+// behind returns a text that is greater than the ids at a place, and less than those at greater places.
+func (p place) behind() string { return p.before() + "~" }
+
+func (b *block) last() place { return b.places[len(b.places)-1] }
+
+// next returns the newest span before an id that a search has to read, or false if there is none.
+func (x *index) next(before string, w wanted) (span, bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	i := len(x.blocks)
+	if i == 0 {
+		return span{before: before}, true
+	}
+	if last := x.blocks[i-1].last().behind(); before == "" || last < before {
+		return span{after: last, before: before}, true
+	}
+	i, _ = slices.BinarySearchFunc(x.blocks, before, func(b *block, before string) int {
+		return strings.Compare(b.last().before(), before)
+	})
+	for i = min(i, len(x.blocks)-1); i >= 0; i-- {
+		b := x.blocks[i]
+		may := b.may(w)
+		if may == (set{}) {
+			continue
+		}
+		for at := may.below(len(b.places)); at >= 0; at = may.below(at) {
+			if p := b.places[at]; p.before() < before {
+				return span{p.before(), min(p.behind(), before), true}, true
+			}
+		}
+	}
+	if first := x.blocks[0].after.behind(); first < before {
+		before = first
+	}
+	return span{before: before}, true
+}
+
+// may returns the set of the changes of the block that may match w.
+func (b *block) may(w wanted) (may set) {
+	may = set{math.MaxUint64, math.MaxUint64}
 	for _, group := range w {
-		if !slices.ContainsFunc(group, b.has) {
+		var has set
+		for _, sum := range group {
+			for i := b.find(sum); i < len(b.entries) && b.entries[i]>>placeBits == sum; i++ {
+				at := b.entries[i] & (changesOfBlock - 1)
+				has[at/64] |= 1 << (at % 64)
+			}
+		}
+		may[0], may[1] = may[0]&has[0], may[1]&has[1]
+		if may == (set{}) {
+			break
+		}
+	}
+	return may
+}
+
+// A set holds indexes in the places of a block.
+type set [changesOfBlock / 64]uint64
+
+// below returns the greatest index in the set that is less than end, or -1.
+func (s set) below(end int) int {
+	for i := end - 1; i >= 0; i-- {
+		if s[i/64]&(1<<(i%64)) != 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// find returns the index of the first entry of a sum or a greater one. Sums are spread evenly, so a few steps from
+// where the entry would be then need less memory than a binary search.
+func (b *block) find(sum uint32) int {
+	n, wanted := len(b.entries), entry(sum, 0)
+	i := int(uint64(sum) * uint64(n) >> sumBits)
+	for step := 16; i > 0 && b.entries[i-1] >= wanted; step *= 2 {
+		i = max(i-step, 0)
+	}
+	from := i
+	for step := 16; i < n && b.entries[i] < wanted; step *= 2 {
+		from, i = i+1, min(i+step, n)
+	}
+	at, _ := slices.BinarySearch(b.entries[from:i], wanted)
+	return from + at
+}
+
+// matches reports whether a change with the sums may match w.
+func (w wanted) matches(sums []uint32) bool {
+	for _, group := range w {
+		if !slices.ContainsFunc(group, func(sum uint32) bool { return slices.Contains(sums, sum) }) {
 			return false
 		}
 	}
 	return true
 }
 
-func (b *block) has(sum uint32) bool {
-	_, has := slices.BinarySearch(b.terms, sum)
-	return has
+// learn remembers the terms of a change that no block covers.
+func (x *index) learn(id string, k known) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.known) < mostKnown && x.used.Load() {
+		x.known[id] = k
+	}
+}
+
+// mostKnown is the maximum number of changes in [index.known]. Usually at most two blocks of changes are not
+// covered.
+const mostKnown = 8 * changesOfBlock
+
+// excludes reports whether the state of a change is known and does not match w.
+func (x *index) excludes(id string, revision store.Revision, w wanted) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	k, there := x.known[id]
+	return there && k.revision == revision && !w.matches(k.sums)
 }
 
 // add adds the terms of a saved change, which may differ from its earlier terms.
 func (x *index) add(t terms) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	switch {
-	case x.building:
+	if x.building {
 		x.saved = append(x.saved, t)
-	case !x.addTo(t):
-		if x.newer++; x.newer >= 2*changesOfBlock {
-			select {
-			case x.due <- struct{}{}:
-			default: // a signal is already pending
-			}
+	}
+	if x.addTo(t) || x.building {
+		return
+	}
+	if x.newer++; x.newer >= 2*changesOfBlock {
+		select {
+		case x.due <- struct{}{}:
+		default: // a signal is already pending
 		}
 	}
 }
 
-// addTo adds terms to the block that covers their change. It returns false if no block does.
+// covers reports whether a block covers a place.
+func (x *index) covers(at place) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.has(at)
+}
+
+// has is [index.covers] with x.mu held.
+func (x *index) has(at place) bool {
+	n := len(x.blocks)
+	return n > 0 && x.blocks[0].after < at && at <= x.blocks[n-1].last()
+}
+
+// addTo adds terms to the block that covers their change. It returns false if no block does. x.mu is held.
 func (x *index) addTo(t terms) bool {
-	i, _ := slices.BinarySearchFunc(x.blocks, t.id,
-		func(b block, id string) int { return cmp.Compare(b.last, id) })
-	if i == len(x.blocks) {
+	i, _ := slices.BinarySearchFunc(x.blocks, t.at,
+		func(b *block, at place) int { return cmp.Compare(b.last(), at) })
+	if !x.has(t.at) {
 		return false
 	}
-	b := &x.blocks[i]
-	for _, sum := range t.sums {
-		if at, has := slices.BinarySearch(b.terms, sum); !has {
-			b.terms = slices.Insert(b.terms, at, sum)
-		}
+	b := x.blocks[i]
+	at, there := slices.BinarySearch(b.places, t.at)
+	if !there && len(b.places) == changesOfBlock {
+		lower, upper := b.split()
+		x.blocks = slices.Insert(x.blocks, i, lower)
+		x.blocks[i+1] = upper
+		x.dirty[lower.last()], x.dirty[upper.last()] = lower, upper
+		return x.addTo(t)
+	}
+	if next := b.with(at, !there, t); next != b {
+		x.blocks[i], x.dirty[next.last()] = next, next
 	}
 	return true
 }
 
-// begin must be called before changes are read for more blocks. It returns the id after which no change is
-// covered. [index.end] adds the changes that are saved meanwhile.
-func (x *index) begin() (last string) {
+// with returns a block that also has the terms of a change, whose place has the index at. It returns b itself
+// if b has them.
+func (b *block) with(at int, isNew bool, t terms) *block {
+	next := &block{after: b.after, places: b.places, entries: b.entries}
+	if isNew {
+		next.places = slices.Insert(slices.Clone(b.places), at, t.at)
+		next.entries = make([]uint32, len(b.entries))
+		for i, e := range b.entries {
+			if e&(changesOfBlock-1) >= uint32(at) {
+				e++
+			}
+			next.entries[i] = e
+		}
+	}
+	var more []uint32
+	for _, sum := range t.sums {
+		if _, has := slices.BinarySearch(next.entries, entry(sum, at)); !has {
+			more = append(more, entry(sum, at))
+		}
+	}
+	if len(more) > 0 {
+		next.entries = append(slices.Clone(next.entries), more...)
+		slices.Sort(next.entries)
+	}
+	if !isNew && len(more) == 0 {
+		return b
+	}
+	return next
+}
+
+// split returns two blocks that cover the same changes.
+func (b *block) split() (lower, upper *block) {
+	half := len(b.places) / 2
+	lower = &block{after: b.after, places: slices.Clone(b.places[:half])}
+	upper = &block{after: lower.last(), places: slices.Clone(b.places[half:])}
+	for _, e := range b.entries {
+		if at := e & (changesOfBlock - 1); at < uint32(half) {
+			lower.entries = append(lower.entries, e)
+		} else {
+			upper.entries = append(upper.entries, e-uint32(half))
+		}
+	}
+	return lower, upper
+}
+
+// begin must be called before changes are read for more blocks. It returns the last place that is covered.
+// [index.end] adds the changes that are saved meanwhile.
+func (x *index) begin() (last place) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.used.Store(true)
 	x.building, x.newer = true, 0
-	if len(x.blocks) > 0 {
-		last = x.blocks[len(x.blocks)-1].last
+	if n := len(x.blocks); n > 0 {
+		last = x.blocks[n-1].last()
 	}
 	return last
 }
 
 // end adds blocks for the changes that were read, which are newest first. It drops the blocks of changes
-// before oldest, the id of the oldest change that is kept.
-func (x *index) end(read []terms, oldest string) {
-	var more []block
-	slices.Reverse(read)
-	for chunk := range slices.Chunk(read, changesOfBlock) {
-		if len(chunk) < changesOfBlock {
-			break // covered once there are more of them
-		}
-		b := block{last: chunk[len(chunk)-1].id}
-		for _, t := range chunk {
-			b.terms = append(b.terms, t.sums...)
-		}
-		slices.Sort(b.terms)
-		b.terms = slices.Clip(slices.Compact(b.terms))
-		more = append(more, b)
-	}
+// before oldest, the place of the oldest change that is kept.
+func (x *index) end(read []terms, oldest place) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.blocks = append(slices.DeleteFunc(x.blocks, func(b block) bool { return b.last < oldest }), more...)
+	kept := slices.IndexFunc(x.blocks, func(b *block) bool { return b.last() >= oldest })
+	if kept < 0 {
+		kept = max(len(x.blocks)-1, 0) // the next block begins where this one ends
+	}
+	for _, b := range x.blocks[:kept] {
+		x.dirty[b.last()] = nil
+	}
+	x.blocks = slices.Clone(x.blocks[kept:])
+	var last place
+	if n := len(x.blocks); n > 0 {
+		last = x.blocks[n-1].last()
+	}
+	for _, b := range built(read, last) {
+		x.blocks, x.dirty[b.last()] = append(x.blocks, b), b
+	}
 	for _, t := range x.saved {
 		x.addTo(t)
 	}
 	x.building, x.saved = false, nil
+	maps.DeleteFunc(x.known, func(id string, _ known) bool { return x.has(placeOf(id)) })
+}
+
+// built returns full blocks for the changes that were read, which are newest first. The changes that are left
+// over are covered once there are more of them.
+func built(read []terms, after place) (all []*block) {
+	slices.Reverse(read)
+	b := &block{after: after}
+	for _, t := range read {
+		if n := len(b.places); n == 0 || b.places[n-1] != t.at {
+			if n == changesOfBlock {
+				all = append(all, b.packed())
+				b = &block{after: b.last()}
+			}
+			b.places = append(b.places, t.at)
+		}
+		for _, sum := range t.sums {
+			b.entries = append(b.entries, entry(sum, len(b.places)-1))
+		}
+	}
+	return all
+}
+
+// packed returns the block with its entries in order.
+func (b *block) packed() *block {
+	slices.Sort(b.entries)
+	b.entries = slices.Clone(slices.Compact(b.entries))
+	return b
+}
+
+// load sets blocks that the store has, with the terms of changes that ended after the blocks were stored. It may
+// only be called between [index.begin] and [index.end].
+func (x *index) load(blocks []*block, later []terms) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.blocks = blocks
+	for _, t := range append(later, x.saved...) {
+		x.addTo(t)
+	}
+}
+
+// reset removes all blocks, also from the store, because they are built again.
+func (x *index) reset() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, b := range x.blocks {
+		x.dirty[b.last()] = nil
+	}
+	x.blocks = nil
+}
+
+// size returns the number of changes that blocks cover, including removed ones.
+func (x *index) size() (n int) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, b := range x.blocks {
+		n += len(b.places)
+	}
+	return n
+}
+
+// take returns what the store has to get.
+func (x *index) take() map[place]*block {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	taken := x.dirty
+	x.dirty = map[place]*block{}
+	return taken
+}
+
+// giveBack undoes [index.take] for what could not be stored and has not changed since.
+func (x *index) giveBack(taken map[place]*block) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for last, b := range taken {
+		if _, newer := x.dirty[last]; !newer {
+			x.dirty[last] = b
+		}
+	}
 }
 
 // clear removes everything. Searches read all changes again.
@@ -187,4 +468,5 @@ func (x *index) clear() {
 	defer x.mu.Unlock()
 	x.used.Store(false)
 	x.blocks, x.building, x.saved, x.newer = nil, false, nil, 0
+	x.known, x.dirty = map[string]known{}, map[place]*block{}
 }

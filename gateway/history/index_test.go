@@ -110,7 +110,9 @@ func TestASearchWithTheIndexFindsWhatAReadingOfAllFinds(t *testing.T) {
 		}
 	}
 	add(900, began)
-	require.NoError(t, s.extendIndex(t.Context()))
+	x := indexing{Service: s}
+	require.NoError(t, x.load(t.Context()))
+	require.NoError(t, x.extend(t.Context()))
 	require.Len(t, s.index.blocks, 7)
 	add(30, began.Add(-time.Hour))                                    // older changes are adopted
 	add(30, began.Add(time.Minute))                                   // in between
@@ -119,8 +121,8 @@ func TestASearchWithTheIndexFindsWhatAReadingOfAllFinds(t *testing.T) {
 		require.NoError(t, h.Update(t.Context(), r.ID,
 			func(r *changes.Record) { r.Intent.Objects[0].Names = []string{"learned"} }))
 	}
-	require.NoError(t, s.extendIndex(t.Context()))
-	require.Len(t, s.index.blocks, 8)
+	require.NoError(t, x.extend(t.Context()))
+	require.Len(t, s.index.blocks, 11, "three were split")
 
 	check := func(until time.Time, before string, given ops.Given) int {
 		found := searched(t, s, until, before, given)
@@ -173,14 +175,15 @@ func TestTheIndexIsBuiltBesideChanges(t *testing.T) {
 		}
 	}
 	last := s.index.begin()
+	require.Zero(t, last)
 	var read []terms
-	require.NoError(t, h.Newest(t.Context(), time.Time{}, last, func(c *changes.Record) bool {
+	require.NoError(t, h.Newest(t.Context(), time.Time{}, "", func(c *changes.Record) bool {
 		read = append(read, s.termsOf(c))
 		return true
 	}))
 	require.NoError(t, h.Update(t.Context(), first.ID,
 		func(r *changes.Record) { r.Intent.Objects[0].Names = []string{"late"} }))
-	s.index.end(read, "")
+	s.index.end(read, 0)
 	require.Len(t, s.index.blocks, 2)
 	assert.Equal(t, []string{first.ID}, searched(t, s, time.Time{}, "", ops.Given{"Object": "late"}))
 }
@@ -204,8 +207,7 @@ func TestTheIndexFollowsTheHistory(t *testing.T) {
 		require.NoError(t, h.Complete(t.Context(), written(draw, time.Now()), ps.OutcomeDone))
 	}
 	require.Eventually(t, func() bool {
-		return len(s.index.spans("", wanted{{0}})) == 1 &&
-			covered(s.index) > 0
+		return covered(s.index) > 0
 	}, time.Minute, time.Millisecond)
 	stop()
 	<-ended
@@ -222,15 +224,18 @@ func covered(x *index) int {
 func TestBlocksOfRemovedChangesAreDropped(t *testing.T) {
 	x := newIndex()
 	var read []terms
-	for i := range 5 * changesOfBlock {
-		read = append(read, terms{fmt.Sprintf("c%04d", 9999-i), x.sums([]string{fmt.Sprint(i)})})
+	for i := range 5*changesOfBlock + 1 {
+		read = append(read, terms{place(9999 - i), sums([]string{fmt.Sprint(i)})})
 	}
 	x.begin()
-	x.end(read, "")
+	x.end(read, 0)
 	require.Len(t, x.blocks, 5)
+	assert.Len(t, x.take(), 5)
 	x.begin()
-	x.end(nil, x.blocks[2].last)
+	dropped := []place{x.blocks[0].last(), x.blocks[1].last()}
+	x.end(nil, x.blocks[2].last())
 	assert.Len(t, x.blocks, 3)
+	assert.Equal(t, map[place]*block{dropped[0]: nil, dropped[1]: nil}, x.take())
 }
 
 // TestFoldAgreesWithEqualFold: fold and [strings.EqualFold] agree about letters with more than two

@@ -46,7 +46,7 @@ func (p *past) names() []string {
 				all = append(all, c.Before, c.After)
 			}
 		}
-		all = append(all, nameAfter(object))
+		all = append(all, change.NameAfter(object))
 		var record map[string]json.RawMessage
 		_ = json.Unmarshal(object.Record, &record) // stays empty unless the object was removed
 		all = append(all, changes.NamesIn(record)...)
@@ -59,29 +59,6 @@ func (p *past) names() []string {
 
 // nameAttributes lists the attributes whose announced changes rename an object.
 var nameAttributes = []string{"sAMAccountName", "userPrincipalName", "name"}
-
-// nameAfter returns the new distinguished name of a renamed or moved object, or "" if the object
-// keeps its name.
-func nameAfter(object *ps.Intended) string {
-	leaf, above, found := schema.CutDN(object.DN)
-	if !found {
-		return ""
-	}
-	kind, _, _ := strings.Cut(object.DN, "=")
-	before := leaf + "," + above
-	for _, c := range object.Changes {
-		switch c.Name {
-		case "name":
-			leaf = schema.EscapeRDN(c.After)
-		case change.Parent:
-			above = c.After
-		}
-	}
-	if before == leaf+","+above {
-		return ""
-	}
-	return kind + "=" + leaf + "," + above
-}
 
 // dnsNames returns the zones and owners in an announcement: full names, and names within the zone.
 func (p *past) dnsNames(object *ps.Intended) []string {

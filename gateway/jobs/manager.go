@@ -26,6 +26,9 @@ type Call struct {
 	Secrets map[string]string // keyed by parameter
 	DryRun  bool
 	Plan    string // plan to apply; empty if none
+	// Done contains the changes that earlier items of the job have made to the same objects, the latest first.
+	// The item's plan was made before these changes. It is nil for an item without a plan.
+	Done []string
 	// whether the run was loaded from the store, so that an earlier process may have begun the call
 	Resumed bool
 }

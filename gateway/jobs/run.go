@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -57,7 +58,8 @@ type run struct {
 type subject struct {
 	id      string // id of the job
 	caller  Caller
-	resumed bool // an earlier process may have begun the job
+	resumed bool    // an earlier process may have begun the job
+	before  [][]int // items that each item waits for; complete once the run is loaded
 }
 
 func newRun(m *Manager, job *Job) *run {
@@ -66,7 +68,8 @@ func newRun(m *Manager, job *Job) *run {
 		limit, burst = rate.Limit(m.Rate), max(1, m.Rate/4)
 	}
 	return &run{
-		m: m, subject: subject{id: job.ID, caller: job.Caller}, job: *job, limiter: rate.NewLimiter(limit, burst),
+		subject: subject{id: job.ID, caller: job.Caller, before: make([][]int, job.Total)},
+		m:       m, job: *job, limiter: rate.NewLimiter(limit, burst),
 		wake: make(chan struct{}, 1), ready: map[ps.Lane][]int{},
 		lanes: make([]ps.Lane, job.Total), waiting: make([]int, job.Total), followers: make([][]int, job.Total),
 		needs:   make([][]int, job.Total),
@@ -76,7 +79,7 @@ func newRun(m *Manager, job *Job) *run {
 
 // plan notes the items that an item waits for.
 func (r *run) plan(i int, spec *Spec) {
-	r.lanes[i], r.needs[i] = spec.Lane, spec.Needs
+	r.lanes[i], r.needs[i], r.before[i] = spec.Lane, spec.Needs, spec.Waits
 	for _, before := range spec.Waits {
 		r.followers[before] = append(r.followers[before], i)
 	}
@@ -307,10 +310,37 @@ func (r *run) call(ctx context.Context, i int, slot chan struct{}) {
 	r.m.released()
 }
 
+// mostBefore is the maximum number of items that are searched for the changes before an item. If more items
+// precede it, the item may be refused because of a change by its own job.
+const mostBefore = 1000
+
+// doneBefore returns the changes made by the items for which an item has waited, directly or indirectly, the
+// latest first. The caller holds r.mu.
+func (r *run) doneBefore(i int) (changes []string) {
+	seen, next := map[int]bool{i: true}, []int{i}
+	for at := 0; at < len(next) && len(seen) <= mostBefore; at++ {
+		for _, before := range r.before[next[at]] {
+			if seen[before] {
+				continue
+			}
+			seen[before], next = true, append(next, before)
+			if id := r.results[before].ChangeID; id != "" {
+				changes = append(changes, id)
+			}
+		}
+	}
+	slices.SortFunc(changes, func(a, b string) int { return strings.Compare(b, a) }) // ids are in order of time
+	return changes
+}
+
 // answer makes the call of an item and returns its outcome.
 func (r *run) answer(ctx context.Context, i int) Answer {
 	r.mu.Lock()
 	job, plan := r.job, r.results[i].Plan
+	var done []string
+	if plan != "" {
+		done = r.doneBefore(i)
+	}
 	r.mu.Unlock()
 	spec, err := r.m.store.spec(ctx, job.ID, i)
 	if err != nil {
@@ -326,7 +356,7 @@ func (r *run) answer(ctx context.Context, i int) Answer {
 	}
 	return r.m.Call(context.WithoutCancel(ctx),
 		Call{Job: &job, Spec: spec, Secrets: secrets, DryRun: job.Mode == jobstate.DryRun, Plan: plan,
-			Resumed: r.resumed})
+			Done: done, Resumed: r.resumed})
 }
 
 // unreadable holds a job if the store cannot be read.

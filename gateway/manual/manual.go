@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"adgateway/gateway/nearest"
+	"adgateway/ps/packed"
 )
 
 //go:embed *.md reference/*.md
@@ -69,7 +70,7 @@ var pages = sync.OnceValue(func() map[string]Page {
 		}
 		raw, err := files.ReadFile(file)
 		if err == nil {
-			raw, err = unpacked(raw)
+			raw, err = packed.Text(raw)
 		}
 		text := strings.ReplaceAll(string(raw), "\r\n", "\n")
 		name := strings.TrimSuffix(file, ".md")

@@ -1,8 +1,7 @@
 package openapi
 
 import (
-	"github.com/getkin/kin-openapi/openapi3"
-
+	"adgateway/gateway/openapi/spec"
 	"adgateway/gateway/ops"
 )
 
@@ -24,7 +23,7 @@ func honours(op *ops.Operation, header string) bool {
 func sendsTag(op *ops.Operation) bool { return op.Tagged() && op.Reply.Mark == ops.Single }
 
 // guards adds the headers that make a call depend on the state of its object.
-func guards(op *ops.Operation, o *openapi3.Operation) {
+func guards(op *ops.Operation, o *spec.Operation) {
 	about := map[string]string{
 		ops.IfMatch:     "One or several entity tags: the change is made only if the object has one of them. * stands for any.",
 		ops.IfNoneMatch: "Entity tags that the client has: if the record has one of them, the answer is 304 without it.",
@@ -34,8 +33,7 @@ func guards(op *ops.Operation, o *openapi3.Operation) {
 	}
 	for _, name := range []string{ops.IfMatch, ops.IfNoneMatch} {
 		if honours(op, name) {
-			o.AddParameter(openapi3.NewHeaderParameter(name).WithSchema(openapi3.NewStringSchema()).WithDescription(
-				about[name]))
+			o.Parameters = append(o.Parameters, header(name, about[name]))
 		}
 	}
 }
@@ -49,8 +47,7 @@ func tagOf(op *ops.Operation) []string {
 }
 
 // unchanged is the answer to a client that already has the record.
-func unchanged() *openapi3.ResponseRef {
-	r := openapi3.NewResponse().WithDescription("The record has one of the tags in If-None-Match.")
-	r.Headers = openapi3.Headers{entityTag: &openapi3.HeaderRef{Ref: "#/components/headers/" + entityTag}}
-	return &openapi3.ResponseRef{Value: r}
+func unchanged() *spec.Response {
+	return &spec.Response{Description: "The record has one of the tags in If-None-Match.",
+		Headers: map[string]*spec.Header{entityTag: {Ref: "#/components/headers/" + entityTag}}}
 }

@@ -3,8 +3,7 @@ package openapi
 import (
 	"encoding/json"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
+	"adgateway/gateway/openapi/spec"
 	"adgateway/gateway/ops"
 )
 
@@ -12,28 +11,29 @@ import (
 var exampleItem = json.RawMessage(`{"id":"1","operation":"user.update","parameters":{"UserName":"jdoe","Department":"Sales"}}`)
 
 // listBody describes a body that is a list of calls.
-func listBody(op *ops.Operation) *openapi3.RequestBodyRef {
-	texts := func() *openapi3.Schema { return openapi3.NewArraySchema().WithItems(openapi3.NewStringSchema()) }
-	parameters := openapi3.NewObjectSchema().WithAnyAdditionalProperties()
-	parameters.Description = "The parameters of the operation, by name."
-	item := openapi3.NewObjectSchema().WithoutAdditionalProperties().
-		WithProperty("id", openapi3.NewStringSchema()).
-		WithProperty("operation", openapi3.NewStringSchema()).
-		WithProperty("parameters", parameters).
-		WithProperty("ifMatch", openapi3.NewStringSchema()).
-		WithProperty("after", texts())
-	item.Properties["id"].Value.Description = "A name of the item, for after and for the result."
-	item.Properties["operation"].Value.Description = "The operationId of the call, unless Operation names it " +
+func listBody(op *ops.Operation) *spec.RequestBody {
+	texts := func() *spec.Schema { return spec.List(spec.Text()) }
+	open := true
+	parameters := &spec.Schema{Type: spec.Types{"object"}, AdditionalProperties: &open,
+		Description: "The parameters of the operation, by name."}
+	item := spec.Closed().
+		With("id", spec.Text()).
+		With("operation", spec.Text()).
+		With("parameters", parameters).
+		With("ifMatch", spec.Text()).
+		With("after", texts())
+	item.Properties["id"].Description = "A name of the item, for after and for the result."
+	item.Properties["operation"].Description = "The operationId of the call, unless Operation names it " +
 		"for all."
-	item.Properties["ifMatch"].Value.Description = "The call is made only if the object has this entity tag."
-	item.Properties["after"].Value.Description = "The ids of items that must have been done before."
-	content := openapi3.Content{}
+	item.Properties["ifMatch"].Description = "The call is made only if the object has this entity tag."
+	item.Properties["after"].Description = "The ids of items that must have been done before."
+	content := map[string]*spec.MediaType{}
 	for _, media := range op.Takes {
-		list, example := openapi3.NewStringSchema(), any("UserName,Department\r\njdoe,Sales\r\n")
+		list, example := spec.Text(), any("UserName,Department\r\njdoe,Sales\r\n")
 		switch media {
 		case ops.MediaJSON:
-			list = openapi3.NewObjectSchema().WithoutAdditionalProperties().WithProperty("items",
-				openapi3.NewArraySchema().WithItems(item))
+			list = spec.Closed().With("items",
+				spec.List(item))
 			list.Required = []string{"items"}
 			example = map[string]any{"items": []any{exampleItem}}
 		case ops.MediaNDJSON:
@@ -44,10 +44,9 @@ func listBody(op *ops.Operation) *openapi3.RequestBodyRef {
 				"and IfMatch; separated by commas, semicolons or tabs. An empty cell is not given, <clear> is an " +
 				"empty text."
 		}
-		content[media] = openapi3.NewMediaType().WithSchema(list)
-		content[media].Extensions = map[string]any{xExample: example}
+		content[media] = &spec.MediaType{Schema: list, Shown: example}
 	}
-	return &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithContent(content).WithRequired(true)}
+	return &spec.RequestBody{Content: content, Required: true}
 }
 
 // formNames are the names of the schemas of lists that are not in an envelope, by media type.
@@ -61,24 +60,24 @@ var formDocs = map[string]string{
 }
 
 // addForms adds the other forms of a list to an answer.
-func addForms(b *builder, to *openapi3.Response, op *ops.Operation) {
+func addForms(b *builder, to *spec.Response, op *ops.Operation) {
 	for _, media := range op.Forms() {
 		if media == ops.MediaJSON {
 			continue
 		}
-		list := b.define(formNames[media], func() *openapi3.Schema {
-			return described(openapi3.NewStringSchema(), formDocs[media])
+		list := b.define(formNames[media], func() *spec.Schema {
+			return described(spec.Text(), formDocs[media])
 		})
-		to.Content[media] = openapi3.NewMediaType().WithSchemaRef(list)
+		to.Content[media] = &spec.MediaType{Schema: list}
 		for _, name := range []string{link, totalCount, warningCount, warnings} {
-			to.Headers[name] = &openapi3.HeaderRef{Ref: "#/components/headers/" + name}
+			to.Headers[name] = &spec.Header{Ref: "#/components/headers/" + name}
 		}
 	}
 }
 
 // file describes an answer that is a file.
-func file(op *ops.Operation) *openapi3.ResponseRef {
+func file(op *ops.Operation) *spec.Response {
 	r := answer("The file.", nil)
-	r.Value.Content = openapi3.NewContentWithSchema(openapi3.NewStringSchema(), op.Answers)
+	r.Content = spec.Of(spec.Text(), op.Answers...)
 	return r
 }

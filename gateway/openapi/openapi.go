@@ -5,7 +5,7 @@
 // 3.1 or 3.0, and for the standard or the classic dialect. In any request, the gateway accepts a parameter
 // outside the path in the query, in a form or in a JSON body. The document lists it where a client would
 // usually put it, which is the query for GET and DELETE, and the body for POST and PUT. [Page] serves an
-// embedded Swagger UI, so it works offline.
+// embedded Swagger UI, so it works offline. Package spec has the objects that documents consist of.
 package openapi
 
 import (
@@ -16,8 +16,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
+	"adgateway/gateway/openapi/spec"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -37,7 +36,7 @@ type Options struct {
 
 // Document describes the operations of a table. The same input yields the same bytes.
 func Document(table []*ops.Operation, o Options) ([]byte, error) {
-	b := &builder{Options: o, schemas: openapi3.Schemas{}, answers: openapi3.ResponseBodies{},
+	b := &builder{Options: o, schemas: map[string]*spec.Schema{}, answers: map[string]*spec.Response{},
 		partial: map[*schema.Shape]bool{}}
 	for _, op := range table {
 		for i := range op.Params {
@@ -46,37 +45,39 @@ func Document(table []*ops.Operation, o Options) ([]byte, error) {
 			}
 		}
 	}
-	document := &openapi3.T{
+	document := &spec.Document{
 		OpenAPI: "3.1.0",
 		Info:    b.info(),
-		Servers: openapi3.Servers{{URL: "/", Description: "This gateway"}},
-		Paths:   openapi3.NewPaths(),
-		Security: openapi3.SecurityRequirements{
+		Servers: []spec.Server{{URL: "/", Description: "This gateway"}},
+		Paths:   map[string]*spec.PathItem{},
+		Security: []spec.SecurityRequirement{
 			{tokenHeader: {}}, {bearer: {}}, {basic: {}},
 		},
 	}
 	if b.Tickets {
-		document.Security = append(document.Security, openapi3.SecurityRequirement{ticket: {}})
+		document.Security = append(document.Security, spec.SecurityRequirement{ticket: {}})
 	}
 	if b.V30 {
 		document.OpenAPI = "3.0.3"
 	}
 	b.schemas["Error"] = b.failure(nil)
 	b.paths = pathNames(table)
+	tagged := map[string]bool{}
 	for _, op := range table {
 		name := b.paths[op.Path]
-		path := document.Paths.Value(name)
+		path := document.Paths[name]
 		if path == nil {
-			path = &openapi3.PathItem{}
-			document.Paths.Set(name, path)
+			path = &spec.PathItem{}
+			document.Paths[name] = path
 		}
-		path.SetOperation(op.Method, b.operation(op))
-		if tag := resource(op); document.Tags.Get(tag) == nil {
-			document.Tags = append(document.Tags, &openapi3.Tag{Name: tag, Description: ops.Resources[tag]})
+		path.Set(op.Method, b.operation(op))
+		if tag := resource(op); !tagged[tag] {
+			tagged[tag] = true
+			document.Tags = append(document.Tags, spec.Tag{Name: tag, Description: ops.Resources[tag]})
 		}
 	}
 	b.operational(document)
-	document.Components = &openapi3.Components{Schemas: b.schemas, Responses: b.answers,
+	document.Components = spec.Components{Schemas: b.schemas, Responses: b.answers,
 		SecuritySchemes: b.securitySchemes(), Headers: headers()}
 	text, err := json.Marshal(document)
 	if err != nil {
@@ -107,9 +108,9 @@ const (
 	simulated = "**This is a sandbox**: a simulated domain. Nothing real is read or changed.\n\n"
 )
 
-func (b *builder) info() *openapi3.Info {
-	info := &openapi3.Info{Title: "adgateway", Version: b.Version,
-		License: &openapi3.License{Name: "MIT", Identifier: "MIT"}}
+func (b *builder) info() spec.Info {
+	info := spec.Info{Title: "adgateway", Version: b.Version,
+		License: spec.License{Name: "MIT", Identifier: "MIT"}}
 	info.Description = introduction + standardDialect
 	if b.Classic {
 		info.Description = introduction + classicDialect
@@ -151,34 +152,35 @@ func resource(op *ops.Operation) string {
 // builder collects the schemas that operations share.
 type builder struct {
 	Options
-	schemas openapi3.Schemas
-	answers openapi3.ResponseBodies // answers with errors, by code
-	partial map[*schema.Shape]bool  // shapes whose fields clients may select
-	paths   map[string]string       // document paths by table path
+	schemas map[string]*spec.Schema
+	answers map[string]*spec.Response // answers with errors, by code
+	partial map[*schema.Shape]bool    // shapes whose fields clients may select
+	paths   map[string]string         // document paths by table path
 }
 
-func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
-	o := &openapi3.Operation{
+func (b *builder) operation(op *ops.Operation) *spec.Operation {
+	o := &spec.Operation{
 		OperationID: op.ID,
 		Summary:     op.Summary,
 		Description: description(op),
 		Tags:        []string{resource(op)},
-		Extensions:  map[string]any{"x-scope": op.Scope, "x-effect": op.Effect.String()},
+		Scope:       op.Scope,
+		Effect:      op.Effect.String(),
 	}
 	if op.Protocol != nil {
 		b.foreign(op, o)
 		return o
 	}
 	o.Responses = b.responses(op)
-	body, example := openapi3.NewObjectSchema().WithoutAdditionalProperties(), map[string]any{}
+	body, example := spec.Closed(), map[string]any{}
 	for i := range op.Params {
 		p := &op.Params[i]
 		value := b.input(op, p)
 		switch {
 		case p.Path != "":
-			o.AddParameter(b.parameter(openapi3.NewPathParameter(b.placeholder(op, p)), op, p, value))
+			o.Parameters = append(o.Parameters, b.parameter(op, p, spec.InPath, b.placeholder(op, p), value))
 		case inBody(op):
-			body.WithProperty(p.Name, value)
+			body.With(p.Name, value)
 			value.Description = about(op, p)
 			value.Example, value.Examples = nil, nil // pages would fill them in
 			if p.Required {
@@ -188,31 +190,29 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 				example[p.Name] = typed(p.Kind.Doc(), p.Sample())
 			}
 		default:
-			o.AddParameter(b.parameter(openapi3.NewQueryParameter(p.Name), op, p, value))
+			o.Parameters = append(o.Parameters, b.parameter(op, p, spec.InQuery, p.Name, value))
 		}
 	}
 	if op.Reply.Mark == ops.Events {
-		last := openapi3.NewHeaderParameter(ops.LastEventHeader).WithSchema(openapi3.NewStringSchema())
-		o.AddParameter(last.WithDescription(
+		o.Parameters = append(o.Parameters, header(ops.LastEventHeader,
 			"Go on after the event with this id. Clients for events send it by themselves when they connect again."))
 	}
 	if op.Effect.Writes() {
-		key := openapi3.NewHeaderParameter(ops.KeyHeader).WithSchema(
-			openapi3.NewStringSchema().WithPattern("^" + ops.KeyPattern + "$"))
-		o.AddParameter(key.WithDescription(
-			"Any name for this call, such as a UUID: repeated with it, the call is not run again and has the same " +
-				"answer."))
+		key := header(ops.KeyHeader,
+			"Any name for this call, such as a UUID: repeated with it, the call is not run again and has the same "+
+				"answer.")
+		key.Schema.Pattern = "^" + ops.KeyPattern + "$"
+		o.Parameters = append(o.Parameters, key)
 	}
 	guards(op, o)
 	if op.Takes != nil {
 		o.RequestBody = listBody(op)
 	}
 	if len(body.Properties) > 0 {
-		content := openapi3.NewContentWithSchema(body,
-			[]string{"application/json", "application/x-www-form-urlencoded"})
+		content := spec.Of(body, "application/json", "application/x-www-form-urlencoded")
 		for _, media := range content {
 			// Pages fill in examples, and people quickly send them.
-			media.Extensions = map[string]any{xExample: example}
+			media.Shown = example
 			if len(body.Required) == 0 {
 				media.Example = map[string]any{}
 			}
@@ -220,8 +220,7 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 		if p := op.PhotoParam(); p != nil {
 			addImages(content, schema.PhotoTypes(p.Kind))
 		}
-		o.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithContent(content).WithRequired(
-			len(body.Required) > 0)}
+		o.RequestBody = &spec.RequestBody{Content: content, Required: len(body.Required) > 0}
 	}
 	return o
 }
@@ -240,9 +239,9 @@ func (b *builder) placeholder(op *ops.Operation, p *ops.Param) string {
 // parameter completes a parameter. It moves the example from the schema to where pages look for
 // values to fill in, except for parameters of changes.
 func (b *builder) parameter(
-	o *openapi3.Parameter, op *ops.Operation, p *ops.Param, value *openapi3.Schema,
-) *openapi3.Parameter {
-	o.Description, o.Required = about(op, p), p.Required
+	op *ops.Operation, p *ops.Param, in, name string, value *spec.Schema,
+) *spec.Parameter {
+	o := &spec.Parameter{In: in, Name: name, Description: about(op, p), Required: p.Required, Schema: value}
 	example := value.Example
 	if len(value.Examples) > 0 {
 		example = value.Examples[0]
@@ -251,11 +250,16 @@ func (b *builder) parameter(
 	switch {
 	case example == nil:
 	case op.Effect.Writes():
-		o.Extensions = map[string]any{xExample: example}
+		o.Shown = example
 	default:
 		o.Example = example
 	}
-	return o.WithSchema(value)
+	return o
+}
+
+// header describes a header of a request.
+func header(name, text string) *spec.Parameter {
+	return &spec.Parameter{In: spec.InHeader, Name: name, Description: text, Schema: spec.Text()}
 }
 
 // inBody reports whether the document lists an operation's parameters in the body.
@@ -308,18 +312,15 @@ func about(op *ops.Operation, p *ops.Param) string {
 }
 
 // input returns the schema of a parameter.
-func (b *builder) input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
+func (b *builder) input(op *ops.Operation, p *ops.Param) *spec.Schema {
 	doc := p.Kind.Doc()
-	s := &openapi3.Schema{Type: &openapi3.Types{doc.Type}, Format: doc.Format, Pattern: doc.Pattern,
-		WriteOnly: p.Kind.Secret()}
-	if doc.MaxLength > 0 {
-		s.WithMaxLength(int64(doc.MaxLength))
-	}
+	s := &spec.Schema{Type: spec.Types{doc.Type}, Format: doc.Format, Pattern: doc.Pattern,
+		WriteOnly: p.Kind.Secret(), Bounds: spec.Bounds{MaxLength: doc.MaxLength}}
 	for _, word := range doc.Enum {
 		s.Enum = append(s.Enum, word)
 	}
 	if doc.Type == "integer" {
-		s.WithMin(float64(doc.Min)).WithMax(float64(doc.Max))
+		s.Minimum, s.Maximum = &doc.Min, &doc.Max
 	}
 	switch {
 	case doc.Type != "string":
@@ -344,7 +345,7 @@ func (b *builder) input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
 		s.Examples = []any{typed(doc, example)}
 	}
 	if p.Scope != "" {
-		s.Extensions = map[string]any{"x-scope": p.Scope}
+		s.Scope = p.Scope
 	}
 	return s
 }
@@ -362,31 +363,30 @@ func typed(doc schema.Doc, text string) any {
 }
 
 // addImages adds bodies that are images of some types.
-func addImages(to openapi3.Content, types []string) {
+func addImages(to map[string]*spec.MediaType, types []string) {
 	for _, media := range types {
-		image := openapi3.NewStringSchema().WithFormat("binary")
-		to[media] = openapi3.NewMediaType().WithSchema(image)
+		to[media] = &spec.MediaType{Schema: &spec.Schema{Type: spec.Types{"string"}, Format: "binary"}}
 	}
 }
 
 // responses returns the possible answers of a row by status.
-func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
-	all := openapi3.NewResponsesWithCapacity(16)
+func (b *builder) responses(op *ops.Operation) map[string]*spec.Response {
+	all := map[string]*spec.Response{}
 	switch {
 	case op.Reply.Mark == ops.Events:
-		all.Set("200", b.events(op))
+		all["200"] = b.events(op)
 	case op.Answers != nil:
-		all.Set("200", file(op))
+		all["200"] = file(op)
 	default:
 		for status, text := range b.successes(op) {
 			success := answer(text, b.envelope(op), headersOfSuccess(op, status)...)
-			addImages(success.Value.Content, op.Images)
-			addForms(b, success.Value, op)
-			all.Set(status, success)
+			addImages(success.Content, op.Images)
+			addForms(b, success, op)
+			all[status] = success
 		}
 	}
 	if honours(op, ops.IfNoneMatch) && !op.Effect.Writes() {
-		all.Set("304", unchanged())
+		all["304"] = unchanged()
 	}
 	byStatus, names, waits := map[int][]string{}, map[int][]string{}, map[int]bool{}
 	for _, code := range codes(op) {
@@ -399,15 +399,15 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 			continue // it is a success with warnings
 		}
 		if status == schema.Partial.Status() {
-			all.Set(fmt.Sprint(status),
-				answer(strings.Join(lines, "\n\n"), b.partialEnvelope(op), headersOfSuccess(op, "207")...))
+			all[fmt.Sprint(status)] = answer(strings.Join(lines, "\n\n"), b.partialEnvelope(op),
+				headersOfSuccess(op, "207")...)
 			continue
 		}
 		name := strings.Join(names[status], ".")
 		if b.answers[name] == nil {
 			b.answers[name] = answer(strings.Join(lines, "\n\n"), ref("Error"), headersOf(status, waits[status])...)
 		}
-		all.Set(fmt.Sprint(status), &openapi3.ResponseRef{Ref: "#/components/responses/" + name})
+		all[fmt.Sprint(status)] = &spec.Response{Ref: "#/components/responses/" + name}
 	}
 	// This response lets generated clients parse errors that the row does not list, such as those that a
 	// different version of Windows adds.
@@ -415,7 +415,7 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 	if b.answers[other] == nil {
 		b.answers[other] = answer("Any other failure: `code` tells which.", ref("Error"))
 	}
-	all.Set("default", &openapi3.ResponseRef{Ref: "#/components/responses/" + other})
+	all["default"] = &spec.Response{Ref: "#/components/responses/" + other}
 	return all
 }
 
@@ -468,13 +468,12 @@ func codes(op *ops.Operation) []schema.Code {
 	})
 }
 
-func answer(text string, body *openapi3.SchemaRef, more ...string) *openapi3.ResponseRef {
-	r := openapi3.NewResponse().WithDescription(text).WithContent(openapi3.NewContentWithJSONSchemaRef(body))
-	r.Headers = openapi3.Headers{}
+func answer(text string, body *spec.Schema, more ...string) *spec.Response {
+	r := &spec.Response{Description: text, Content: spec.JSON(body), Headers: map[string]*spec.Header{}}
 	for _, name := range append([]string{requestID, xEngine, directoryServer}, more...) {
-		r.Headers[name] = &openapi3.HeaderRef{Ref: "#/components/headers/" + name}
+		r.Headers[name] = &spec.Header{Ref: "#/components/headers/" + name}
 	}
-	return &openapi3.ResponseRef{Value: r}
+	return r
 }
 
 const (
@@ -531,8 +530,8 @@ func headersOfSuccess(op *ops.Operation, status string) []string {
 	return names
 }
 
-func headers() openapi3.Headers {
-	all := openapi3.Headers{}
+func headers() map[string]*spec.Header {
+	all := map[string]*spec.Header{}
 	for name, text := range map[string]string{
 		requestID:       "The id of the request, the client's where it sent one. It leads to the lines in the log and in the audit.",
 		xEngine:         "What answered: powershell, or sandbox for the simulated domain.",
@@ -550,13 +549,11 @@ func headers() openapi3.Headers {
 		warnings:        "These warnings, in JSON; without those at the end that do not fit into 4,096 bytes.",
 		entityTag:       "Identifies the state of the record, for If-Match and If-None-Match.",
 	} {
-		value := openapi3.NewStringSchema()
+		value := spec.Text()
 		if name == retryAfter || name == totalCount || name == warningCount {
-			value = openapi3.NewIntegerSchema()
+			value = spec.Integer()
 		}
-		all[name] = &openapi3.HeaderRef{Value: &openapi3.Header{Parameter: openapi3.Parameter{
-			Description: text, Schema: value.NewRef(),
-		}}}
+		all[name] = &spec.Header{Description: text, Schema: value}
 	}
 	return all
 }
@@ -569,21 +566,17 @@ const (
 	ticket      = "Negotiate"
 )
 
-func (b *builder) securitySchemes() openapi3.SecuritySchemes {
-	all := openapi3.SecuritySchemes{}
-	for name, scheme := range map[string]*openapi3.SecurityScheme{
-		tokenHeader: openapi3.NewSecurityScheme().WithType("apiKey").WithIn("header").WithName("Auth-Token").
-			WithDescription("`Bearer <token>`, or `Basic ` and base64 of `user:password`; the word before the blank belongs to it."),
-		bearer: openapi3.NewSecurityScheme().WithType("http").WithScheme("bearer").WithDescription("The token alone."),
-		basic:  openapi3.NewSecurityScheme().WithType("http").WithScheme("basic").WithDescription("A user of the gateway."),
-	} {
-		all[name] = &openapi3.SecuritySchemeRef{Value: scheme}
+func (b *builder) securitySchemes() map[string]*spec.SecurityScheme {
+	all := map[string]*spec.SecurityScheme{
+		tokenHeader: {Type: "apiKey", In: "header", Name: "Auth-Token", Description: "`Bearer <token>`, or `Basic ` " +
+			"and base64 of `user:password`; the word before the blank belongs to it."},
+		bearer: {Type: "http", Scheme: "bearer", Description: "The token alone."},
+		basic:  {Type: "http", Scheme: "basic", Description: "A user of the gateway."},
 	}
 	if b.Tickets {
-		scheme := openapi3.NewSecurityScheme().WithType("http").WithScheme("negotiate")
-		scheme.Description = "The Kerberos ticket of a person; NTLM is refused. A call that may change " +
-			"something is 403 if a browser sends it from a page of another site."
-		all[ticket] = &openapi3.SecuritySchemeRef{Value: scheme}
+		all[ticket] = &spec.SecurityScheme{Type: "http", Scheme: "negotiate",
+			Description: "The Kerberos ticket of a person; NTLM is refused. A call that may change " +
+				"something is 403 if a browser sends it from a page of another site."}
 	}
 	return all
 }

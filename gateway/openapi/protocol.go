@@ -7,29 +7,28 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
+	"adgateway/gateway/openapi/spec"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 )
 
 // foreign describes the bodies and answers of a row for a third-party protocol.
-func (b *builder) foreign(op *ops.Operation, o *openapi3.Operation) {
+func (b *builder) foreign(op *ops.Operation, o *spec.Operation) {
 	p := op.Protocol
-	o.Extensions["x-protocol"] = p.Name
-	var input *openapi3.Schema
+	o.Protocol = p.Name
+	var input *spec.Schema
 	var example any
 	switch {
 	case p.Input != nil:
 		input, example = schemaOf(p.Input)
 	case len(op.Params) > 0:
-		object, values := openapi3.NewObjectSchema(), map[string]any{}
+		object, values := spec.Open(), map[string]any{}
 		for i := range op.Params {
 			param := &op.Params[i]
 			value := b.input(op, param)
 			value.Description = about(op, param)
 			value.Example, value.Examples = nil, nil
-			object.WithProperty(param.Name, value)
+			object.With(param.Name, value)
 			if param.Required {
 				object.Required = append(object.Required, param.Name)
 				values[param.Name] = param.Sample()
@@ -38,25 +37,24 @@ func (b *builder) foreign(op *ops.Operation, o *openapi3.Operation) {
 		input, example = object, values
 	}
 	if input != nil {
-		content := openapi3.NewContentWithSchema(input, []string{p.Media})
-		content[p.Media].Extensions = map[string]any{xExample: example}
-		o.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithContent(content).WithRequired(
-			true)}
+		content := spec.Of(input, p.Media)
+		content[p.Media].Shown = example
+		o.RequestBody = &spec.RequestBody{Content: content, Required: true}
 	}
 	o.Responses = b.foreignResponses(op)
 }
 
 // foreignResponses returns the answers of a row for a third-party protocol.
-func (b *builder) foreignResponses(op *ops.Operation) *openapi3.Responses {
-	p, all := op.Protocol, openapi3.NewResponsesWithCapacity(16)
+func (b *builder) foreignResponses(op *ops.Operation) map[string]*spec.Response {
+	p, all := op.Protocol, map[string]*spec.Response{}
 	done := answer("Done.", nil, headersOfSuccess(op, fmt.Sprint(p.Status))...)
-	done.Value.Content = nil
+	done.Content = nil
 	if p.Output != nil {
 		output, example := schemaOf(p.Output)
-		done.Value.Content = openapi3.NewContentWithSchema(output, []string{p.Media})
-		done.Value.Content[p.Media].Example = example
+		done.Content = spec.Of(output, p.Media)
+		done.Content[p.Media].Example = example
 	}
-	all.Set(fmt.Sprint(p.Status), done)
+	all[fmt.Sprint(p.Status)] = done
 	lines, bodies, waits := map[int][]string{}, map[int]any{}, map[int]bool{}
 	for _, code := range append(codes(op), schema.NotAcceptable) {
 		status := code.Status()
@@ -72,40 +70,38 @@ func (b *builder) foreignResponses(op *ops.Operation) *openapi3.Responses {
 		refused := answer(strings.Join(lines[status], "\n\n"), ref("Error"), headersOf(status, waits[status])...)
 		if form := bodies[status]; form != nil {
 			refusal, example := schemaOf(form)
-			refused.Value.Content = openapi3.NewContentWithJSONSchema(refusal)
-			refused.Value.Content["application/json"].Example = example
+			refused.Content = spec.JSON(refusal)
+			refused.Content["application/json"].Example = example
 		}
-		all.Set(fmt.Sprint(status), refused)
+		all[fmt.Sprint(status)] = refused
 	}
 	return all
 }
 
 // schemaOf returns the schema of an example, and the example as plain data. Members of objects are
 // optional, and unknown ones are allowed.
-func schemaOf(example any) (*openapi3.Schema, any) {
+func schemaOf(example any) (*spec.Schema, any) {
 	text, _ := json.Marshal(example) // examples are plain data
 	var value any
 	_ = json.Unmarshal(text, &value)
 	return inferred(value), value
 }
 
-func inferred(value any) *openapi3.Schema {
+func inferred(value any) *spec.Schema {
 	switch value := value.(type) {
 	case map[string]any:
-		object := openapi3.NewObjectSchema()
+		object := spec.Open()
 		for _, name := range slices.Sorted(maps.Keys(value)) {
 			if value[name] != nil {
-				object.WithProperty(name, inferred(value[name]))
+				object.With(name, inferred(value[name]))
 			}
 		}
 		return object
 	case []any:
-		list := openapi3.NewArraySchema()
-		list.Items = inferred(value[0]).NewRef()
-		return list
+		return spec.List(inferred(value[0]))
 	case float64:
-		return openapi3.NewIntegerSchema()
+		return spec.Integer()
 	default:
-		return openapi3.NewStringSchema()
+		return spec.Text()
 	}
 }

@@ -6,27 +6,26 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
+	"adgateway/gateway/openapi/spec"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
-func ref(name string) *openapi3.SchemaRef {
-	return openapi3.NewSchemaRef("#/components/schemas/"+name, nil)
+func ref(name string) *spec.Schema {
+	return &spec.Schema{Ref: "#/components/schemas/" + name}
 }
 
 // define stores a schema under a name, unless it is already defined, and returns a reference to it.
-func (b *builder) define(name string, build func() *openapi3.Schema) *openapi3.SchemaRef {
+func (b *builder) define(name string, build func() *spec.Schema) *spec.Schema {
 	if b.schemas[name] == nil {
-		b.schemas[name] = build().NewRef()
+		b.schemas[name] = build()
 	}
 	return ref(name)
 }
 
 // record returns the schema of a row's records, including the secret that the row may generate.
-func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
+func (b *builder) record(op *ops.Operation) *spec.Schema {
 	shape, name, generated := op.Reply.Shape, op.Reply.Shape.Name, ""
 	for i := range op.Params {
 		if generated = op.Params[i].Generated; generated != "" {
@@ -35,27 +34,27 @@ func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
 		}
 	}
 	if shape.Variants != nil {
-		return b.define(name, func() *openapi3.Schema { return b.variants(shape) })
+		return b.define(name, func() *spec.Schema { return b.variants(shape) })
 	}
-	return b.define(name, func() *openapi3.Schema {
-		s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
+	return b.define(name, func() *spec.Schema {
+		s := spec.Closed()
 		for i := range shape.Fields {
 			f := &shape.Fields[i]
-			s.WithProperty(f.Name, b.output(f))
+			s.With(f.Name, b.output(f))
 			always := f.Type == schema.GUIDField || f.Type == schema.BoolField
 			if f.Extra == nil && (!b.partial[shape] || b.Classic && always) {
 				s.Required = append(s.Required, f.Name)
 			}
 		}
 		if shape.Tag != nil {
-			s.WithProperty(schema.TagMember, &openapi3.Schema{
-				Type:        &openapi3.Types{"string"},
+			s.With(schema.TagMember, &spec.Schema{
+				Type:        spec.Types{"string"},
 				Description: "The entity tag, with its quotes; in lists, with " + ops.WithETag + ".",
 			})
 		}
 		if generated != "" {
-			s.WithProperty(generated, &openapi3.Schema{
-				Type: &openapi3.Types{"string"}, Format: "password",
+			s.With(generated, &spec.Schema{
+				Type: spec.Types{"string"}, Format: "password",
 				Description: "The one that the gateway made because none was given. It is shown this one time.",
 			})
 		}
@@ -64,23 +63,23 @@ func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
 }
 
 // variants returns the schema of records that have one of several shapes.
-func (b *builder) variants(shape *schema.Shape) *openapi3.Schema {
-	s := openapi3.NewOneOfSchema()
+func (b *builder) variants(shape *schema.Shape) *spec.Schema {
+	s := &spec.Schema{}
 	for _, name := range slices.Sorted(maps.Keys(shape.Variants)) {
 		of := shape.Variants[name]
 		s.OneOf = append(s.OneOf, b.record(&ops.Operation{Reply: ops.Reply{Shape: of}}))
 	}
 	own := b.object(shape.Fields)
-	s.OneOf = append(s.OneOf, own.NewRef())
+	s.OneOf = append(s.OneOf, own)
 	return s
 }
 
 // output returns the schema of a field.
-func (b *builder) output(f *schema.Field) *openapi3.Schema {
-	s := &openapi3.Schema{Type: &openapi3.Types{"string"}, Description: f.Doc}
+func (b *builder) output(f *schema.Field) *spec.Schema {
+	s := &spec.Schema{Type: spec.Types{"string"}, Description: f.Doc}
 	switch f.Type {
 	case schema.BoolField:
-		s.Type = &openapi3.Types{"boolean"}
+		s.Type = spec.Types{"boolean"}
 	case schema.GUIDField:
 		s.Format = "uuid"
 	case schema.TimeField:
@@ -92,19 +91,19 @@ func (b *builder) output(f *schema.Field) *openapi3.Schema {
 			s.Pattern, s.Description = "", "English name of the country"
 		}
 	case schema.TextListField:
-		s.Type = &openapi3.Types{"array"}
-		s.Items = openapi3.NewStringSchema().NewRef()
+		s.Type = spec.Types{"array"}
+		s.Items = spec.Text()
 	case schema.NumberField:
-		s.Type = &openapi3.Types{"integer"}
+		s.Type = spec.Types{"integer"}
 	case schema.DecimalField:
-		s.Type = &openapi3.Types{"number"}
+		s.Type = spec.Types{"number"}
 	case schema.ObjectField:
 		s = described(b.object(f.Of), f.Doc)
 	case schema.ObjectListField:
-		s.Type = &openapi3.Types{"array"}
-		s.Items = b.object(f.Of).NewRef()
+		s.Type = spec.Types{"array"}
+		s.Items = b.object(f.Of)
 	case schema.ValueField:
-		return described(&openapi3.Schema{Nullable: b.V30}, f.Doc) // in 3.1 a schema without a type allows null
+		return described(&spec.Schema{Nullable: b.V30}, f.Doc) // in 3.1 a schema without a type allows null
 	}
 	for _, value := range b.words(f) {
 		s.Enum = append(s.Enum, value)
@@ -119,10 +118,10 @@ func (b *builder) output(f *schema.Field) *openapi3.Schema {
 }
 
 // object returns the schema of an object in a record.
-func (b *builder) object(fields []schema.Field) *openapi3.Schema {
-	s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
+func (b *builder) object(fields []schema.Field) *spec.Schema {
+	s := spec.Closed()
 	for i := range fields {
-		s.WithProperty(fields[i].Name, b.output(&fields[i]))
+		s.With(fields[i].Name, b.output(&fields[i]))
 		if !fields[i].Optional {
 			s.Required = append(s.Required, fields[i].Name)
 		}
@@ -146,26 +145,26 @@ func (b *builder) words(f *schema.Field) []string {
 }
 
 // nullable makes a schema also accept null.
-func (b *builder) nullable(s *openapi3.Schema) {
+func (b *builder) nullable(s *spec.Schema) {
 	if b.V30 {
 		s.Nullable = true
 		return
 	}
-	*s.Type = append(*s.Type, "null")
+	s.Type = append(s.Type, "null")
 }
 
 // envelope returns the schema of a successful answer.
-func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
+func (b *builder) envelope(op *ops.Operation) *spec.Schema {
 	record := b.record(op)
 	name := strings.TrimPrefix(record.Ref, "#/components/schemas/")
 	if op.Local && op.Reply.Mark == ops.List {
 		return b.local(op, name, record)
 	}
 	if op.Reply.Mark == ops.List && op.Effect.Writes() {
-		return b.define(name+"ListChange", func() *openapi3.Schema {
+		return b.define(name+"ListChange", func() *spec.Schema {
 			s := b.envelopeOf(record, 0, -1)
 			if b.Classic {
-				b.nullable(s.Properties["result"].Value) // null in a dry run
+				b.nullable(s.Properties["result"]) // null in a dry run
 			}
 			s.Properties["plan"] = b.define("Plan", b.plan)
 			return s
@@ -173,12 +172,12 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 	}
 	if op.Reply.Mark == ops.List {
 		if op.Param(ops.LimitName) != nil {
-			return b.define(name+"Page", func() *openapi3.Schema { return b.page(record) })
+			return b.define(name+"Page", func() *spec.Schema { return b.page(record) })
 		}
-		return b.define(name+"List", func() *openapi3.Schema { return b.envelopeOf(record, 0, -1) })
+		return b.define(name+"List", func() *spec.Schema { return b.envelopeOf(record, 0, -1) })
 	}
 	if op.Effect.Writes() {
-		return b.define(name+"Change", func() *openapi3.Schema {
+		return b.define(name+"Change", func() *spec.Schema {
 			s := b.envelopeOf(record, 0, 1)
 			if b.Classic {
 				s.Properties["result"] = b.orNull(b.single(op, record))
@@ -187,7 +186,7 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 			return s
 		})
 	}
-	return b.define(name+"Answer", func() *openapi3.Schema {
+	return b.define(name+"Answer", func() *spec.Schema {
 		s := b.envelopeOf(record, 1, 1)
 		if b.Classic {
 			s.Properties["result"] = b.single(op, record)
@@ -198,81 +197,78 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 
 // events returns the answer that is a stream of events. The schema of a stream cannot describe the
 // data of each event, so the data has a separate schema.
-func (b *builder) events(op *ops.Operation) *openapi3.ResponseRef {
+func (b *builder) events(op *ops.Operation) *spec.Response {
 	b.record(op)
 	name := op.Reply.Shape.Name
 	r := answer("A stream of server-sent events (text/event-stream), which does not end by itself. The data "+
 		"of each is a `"+name+"`, as JSON in one line; its id is for "+ops.LastEventHeader+
 		". A comment comes each 15 seconds when there is nothing else.", nil)
-	stream := openapi3.NewStringSchema()
-	stream.Extensions = map[string]any{"x-event-data": "#/components/schemas/" + name}
-	r.Value.Content = openapi3.NewContentWithSchema(stream, []string{"text/event-stream"})
+	stream := spec.Text()
+	stream.EventData = "#/components/schemas/" + name
+	r.Content = spec.Of(stream, "text/event-stream")
 	return r
 }
 
 // local returns the schema of a list that the gateway itself answers with, such as a page, or
 // changes.
-func (b *builder) local(op *ops.Operation, name string, record *openapi3.SchemaRef) *openapi3.SchemaRef {
+func (b *builder) local(op *ops.Operation, name string, record *spec.Schema) *spec.Schema {
 	if op.Effect.Writes() {
-		return b.define(name+"Undo", func() *openapi3.Schema {
+		return b.define(name+"Undo", func() *spec.Schema {
 			s := b.envelopeOf(record, 0, -1)
 			s.Properties["plan"] = b.define("Plan", b.plan)
 			return s
 		})
 	}
-	return b.define(name+"Page", func() *openapi3.Schema {
+	return b.define(name+"Page", func() *spec.Schema {
 		s := b.envelopeOf(record, 0, -1)
-		s.WithProperty("next", described(openapi3.NewStringSchema(), nextDoc))
+		s.With("next", described(spec.Text(), nextDoc))
 		return s
 	})
 }
 
 // orNull returns a schema that also allows null.
-func (b *builder) orNull(s *openapi3.SchemaRef) *openapi3.SchemaRef {
+func (b *builder) orNull(s *spec.Schema) *spec.Schema {
 	if b.V30 {
-		return (&openapi3.Schema{AllOf: openapi3.SchemaRefs{s}, Nullable: true}).NewRef()
+		return (&spec.Schema{AllOf: []*spec.Schema{s}, Nullable: true})
 	}
-	return (&openapi3.Schema{AnyOf: openapi3.SchemaRefs{s,
-		(&openapi3.Schema{Type: &openapi3.Types{"null"}}).NewRef()}}).NewRef()
+	return (&spec.Schema{AnyOf: []*spec.Schema{s,
+		(&spec.Schema{Type: spec.Types{"null"}})}})
 }
 
 // plan returns the schema of the plan in the answer to a dry run.
-func (b *builder) plan() *openapi3.Schema {
+func (b *builder) plan() *spec.Schema {
 	return described(b.object(schema.Plan.Fields), "What a dry run would have done")
 }
 
 // single returns the schema of a single result in the classic dialect, if the row has one.
-func (b *builder) single(op *ops.Operation, record *openapi3.SchemaRef) *openapi3.SchemaRef {
+func (b *builder) single(op *ops.Operation, record *spec.Schema) *spec.Schema {
 	switch op.Reply.Mark {
 	case ops.Exists:
-		return openapi3.NewBoolSchema().NewRef()
+		return spec.Bool()
 	case ops.Moment:
-		s := openapi3.NewDateTimeSchema()
+		s := spec.Text()
+		s.Format = "date-time"
 		b.nullable(s)
-		return s.NewRef()
+		return s
 	default:
 		return record
 	}
 }
 
 // envelopeOf returns an envelope of min to max records. A negative max means no limit.
-func (b *builder) envelopeOf(record *openapi3.SchemaRef, min, max int64) *openapi3.Schema {
-	result := openapi3.NewArraySchema()
-	result.Items = record
-	if min > 0 {
-		result.WithMinItems(min)
-	}
+func (b *builder) envelopeOf(record *spec.Schema, min, max int64) *spec.Schema {
+	result := spec.List(record)
+	result.MinItems = min
 	if max >= 0 {
-		result.WithMaxItems(max)
+		result.MaxItems = &max
 	}
-	s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
-	s.WithProperty("output", described(openapi3.NewStringSchema(), "What happened, for people"))
-	s.WithProperty("result", result)
-	warnings := openapi3.NewArraySchema()
-	warnings.Items = b.define("Warning", func() *openapi3.Schema {
+	s := spec.Closed()
+	s.With("output", described(spec.Text(), "What happened, for people"))
+	s.With("result", result)
+	warnings := spec.List(b.define("Warning", func() *spec.Schema {
 		return texts("code", "target", "message")
-	})
-	s.WithProperty("warnings", described(warnings, "What was left out or skipped"))
+	}))
+	s.With("warnings", described(warnings, "What was left out or skipped"))
 	s.Required = []string{"output", "result"}
 	return s
 }
@@ -280,66 +276,66 @@ func (b *builder) envelopeOf(record *openapi3.SchemaRef, min, max int64) *openap
 const nextDoc = "After for the next page; absent if nothing follows"
 
 // page returns the envelope of a list that can be read in pages.
-func (b *builder) page(record *openapi3.SchemaRef) *openapi3.Schema {
+func (b *builder) page(record *spec.Schema) *spec.Schema {
 	s := b.envelopeOf(record, 0, -1)
-	s.WithProperty("next", described(openapi3.NewStringSchema(), nextDoc))
-	s.WithProperty("total", described(openapi3.NewIntegerSchema(), "How many there are in all; only with Count"))
+	s.With("next", described(spec.Text(), nextDoc))
+	s.With("total", described(spec.Integer(), "How many there are in all; only with Count"))
 	return s
 }
 
 // texts returns an object of required strings.
-func texts(names ...string) *openapi3.Schema {
-	s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
+func texts(names ...string) *spec.Schema {
+	s := spec.Closed()
 	for _, name := range names {
-		s.WithProperty(name, openapi3.NewStringSchema())
+		s.With(name, spec.Text())
 	}
 	s.Required = names
 	return s
 }
 
-func described(s *openapi3.Schema, text string) *openapi3.Schema {
+func described(s *spec.Schema, text string) *spec.Schema {
 	s.Description = text
 	return s
 }
 
 // failure returns an envelope with an error. It has no results if record is nil.
-func (b *builder) failure(record *openapi3.SchemaRef) *openapi3.SchemaRef {
+func (b *builder) failure(record *spec.Schema) *spec.Schema {
 	maxRecords := int64(-1)
 	if record == nil {
-		record, maxRecords = openapi3.NewObjectSchema().NewRef(), 0
+		record, maxRecords = spec.Open(), 0
 	}
 	s := b.envelopeOf(record, 0, maxRecords)
 	s.Properties["error"] = b.define("ErrorBody", errorBody)
 	s.Required = append(s.Required, "error")
-	return s.NewRef()
+	return s
 }
 
-func errorBody() *openapi3.Schema {
-	code := openapi3.NewStringSchema()
+func errorBody() *spec.Schema {
+	code := spec.Text()
 	for _, c := range schema.Codes() {
 		code.Enum = append(code.Enum, string(c))
 	}
-	outcome := described(openapi3.NewStringSchema(), "Of a changing call: what it left behind")
+	outcome := described(spec.Text(), "Of a changing call: what it left behind")
 	for _, o := range []ps.Outcome{ps.OutcomeNone, ps.OutcomePartial, ps.OutcomeDone, ps.OutcomeUnknown} {
 		outcome.Enum = append(outcome.Enum, string(o))
 	}
-	details := described(openapi3.NewArraySchema(), "Every problem of the request, or what remains of a change")
-	details.Items = texts("field", "message").NewRef()
-	s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
-	s.WithProperty("code", described(code, "For programs"))
-	s.WithProperty("message", openapi3.NewStringSchema())
-	s.WithProperty("outcome", outcome)
-	s.WithProperty("directoryCode",
-		described(openapi3.NewStringSchema(),
+	details := described(spec.List(texts("field", "message")),
+		"Every problem of the request, or what remains of a change")
+	s := spec.Closed()
+	s.With("code", described(code, "For programs"))
+	s.With("message", spec.Text())
+	s.With("outcome", outcome)
+	s.With("directoryCode",
+		described(spec.Text(),
 			"The directory's or DNS server's own code, such as AD:8305 or WIN32 9711"))
-	s.WithProperty("details", details)
-	s.WithProperty("requestId", openapi3.NewStringSchema())
+	s.With("details", details)
+	s.With("requestId", spec.Text())
 	s.Required = []string{"code", "message", "details", "requestId"}
 	return s
 }
 
 // partialEnvelope returns the answer for a change of only some of the objects.
-func (b *builder) partialEnvelope(op *ops.Operation) *openapi3.SchemaRef {
+func (b *builder) partialEnvelope(op *ops.Operation) *spec.Schema {
 	record := b.record(op)
-	return b.define(op.Reply.Shape.Name+"Partial", func() *openapi3.Schema { return b.failure(record).Value })
+	return b.define(op.Reply.Shape.Name+"Partial", func() *spec.Schema { return b.failure(record) })
 }

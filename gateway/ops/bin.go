@@ -73,7 +73,7 @@ var binRows = []*Operation{
 		Reply:   Reply{schema.RestoredObject, List},
 		Settle:  Settle{Script: "Confirm-GatewayRestore"},
 		Fails:   []schema.Code{schema.Partial, schema.NotFound, schema.Conflict, schema.ParentDeleted, schema.TooMany, schema.NotUndoable, schema.Unprocessable},
-		Undo:    Undo{Never: "what was restored is removed by its own row"},
+		Undo:    Undo{Never: "delete the object again instead, which moves it back to the Recycle Bin"},
 		Guard:   Guard{Never: "it makes something new of what was deleted"},
 		Subject: deletedSubject,
 		Success: "The {subject} was restored ({counts}).",

@@ -208,7 +208,7 @@ type setChange struct {
 	name, kind  string
 	add, remove [][]string // data of the values
 	ttl         int64      // TTL of the set afterwards; -1 keeps it, or uses the zone's default for a new set
-	removes     bool       // whether all values of the set are removed, so that it may be missing
+	removes     bool       // all values of the set are removed, so the set need not exist
 }
 
 // setChanges returns the change of each set in the order in which the changes must be made: first removals,

@@ -23,7 +23,8 @@ type Application struct {
 	plans      *Plans
 	plan       *Plan
 	requestID  string
-	sight      change.Sight // the caller's sight
+	sight      change.Sight           // the caller's sight
+	left       func() []change.Object // see [Applying]; may be nil
 	announcing Announcing
 
 	drift  []change.Difference // differences from the plan
@@ -73,6 +74,10 @@ func (a *Application) Announced(i *ps.Intent) error {
 	now := change.Announcement{Intent: i, Shape: a.announcing.Shape, Secret: a.announcing.Secret}
 	planned := now.Named(a.plan.Objects, &a.plan.Intent)
 	a.drift = change.Drift(planned, now.Against(planned))
+	if a.drift != nil && a.left != nil {
+		planned = change.Rebased(planned, change.Of(now), a.left())
+		a.drift = change.Drift(planned, now.Against(planned))
+	}
 	if was := &a.plan.Intent; was.Effect == ps.EffectRemoved { // the removal differs from the one in the plan
 		for _, name := range slices.Sorted(maps.Keys(was.Counts)) {
 			if was.Counts[name] != i.Counts[name] {
@@ -95,14 +100,23 @@ func (a *Application) Idle(ctx context.Context, server string) error {
 	if a == nil {
 		return nil
 	}
-	present := slices.Clone(a.plan.Objects)
-	for i := range present {
-		present[i].Changes = nil
+	a.drift = idleDrift(a.plan.Objects)
+	if a.drift != nil && a.left != nil {
+		a.drift = idleDrift(change.Rebased(a.plan.Objects, nil, a.left()))
 	}
-	if a.drift = change.Drift(a.plan.Objects, present); a.drift == nil {
+	if a.drift == nil {
 		return a.use(ctx)
 	}
 	return a.Refused(a.drifted(server))
+}
+
+// idleDrift returns the differences from a plan if there is nothing to change.
+func idleDrift(planned []change.Object) []change.Difference {
+	present := slices.Clone(planned)
+	for i := range present {
+		present[i].Changes = nil
+	}
+	return change.Drift(planned, present)
 }
 
 // Refused returns the error of a call that was refused with err. If another call has applied the plan

@@ -156,6 +156,10 @@ type Applying struct {
 	Bound     *ops.Bound
 	// Parameters are the accepted parameters of the call, except secrets.
 	Parameters map[string]string
+	// Left returns the objects of those changes since the plan that do not count as drift, in the state in which
+	// these changes left them, the latest change first. It is called only if something differs from the plan.
+	// Nil means that there are no such changes.
+	Left func() []change.Object
 	Announcing
 }
 
@@ -185,7 +189,7 @@ func (p *Plans) Apply(ctx context.Context, a Applying) (*Application, error) {
 	}
 	return &Application{
 		plans: p, plan: found, requestID: a.RequestID, sight: change.SightOf(a.Caller),
-		announcing: a.Announcing,
+		left: a.Left, announcing: a.Announcing,
 	}, nil
 }
 

@@ -1,5 +1,5 @@
-// Package readiness has the checks that decide whether a gateway is ready to serve: those that
-// /readyz and the status page show.
+// Package readiness contains the checks that decide whether a gateway is ready to serve. /readyz and the
+// status page show them.
 package readiness
 
 import (

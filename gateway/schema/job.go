@@ -40,8 +40,8 @@ func (resultKeyKind) Doc() Doc {
 		Example: "ZGVtbyBrZXkgb2YgdGhpcnR5LXR3byBieXRlcyAuLi4="}
 }
 
-// Columns are the parameters of the columns of a list, separated by commas. An empty name stands for a
-// column that is no parameter. [ColumnList] separates them.
+// Columns contains the parameters of a list's columns, separated by commas. An empty name stands for a column
+// that is not a parameter. [ColumnList] splits the text.
 var Columns Kind = columnsKind{base{"string"}}
 
 type columnsKind struct{ base }

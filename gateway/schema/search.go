@@ -123,9 +123,9 @@ func (cursorKind) Parts() []Part { return []Part{{Type: "string"}, {Suffix: "Sta
 
 func (cursorKind) Doc() Doc { return Doc{Type: "string", Text: "The next of the answer before."} }
 
-// AnyText is the kind of texts for searching objects of all types. The script receives the text, a filter for
-// the beginnings of names and one for all that has the text inside for each type, the ways to write the text,
-// the digits of a phone number, and the domain.
+// AnyText is the kind of texts for searching objects of all types. The script receives the text; for each
+// type, a filter for the beginnings of names and one for texts inside of values; the ways to write the text;
+// the digits of a phone number; and the domain.
 var AnyText Kind = anyTextKind{searchTextKind{base{"string"}, filter.Users}}
 
 type anyTextKind struct{ searchTextKind }

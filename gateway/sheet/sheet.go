@@ -32,15 +32,15 @@ func OneBreak(cell string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(cell, "\r\n", "\n"), "\r", "\n")
 }
 
-// Writer writes rows of cells. Each line break, also in a cell, becomes CR LF. A Writer is not safe
-// for concurrent use.
+// Writer writes rows of cells. Each line break, even in a cell, becomes CR LF. A Writer is not safe for
+// concurrent use.
 type Writer struct {
 	to    io.Writer
 	rows  *csv.Writer
 	cells []string // of the row that is being written
 }
 
-// NewWriter returns a writer whose rows have a separator.
+// NewWriter returns a Writer that separates cells with separator.
 func NewWriter(to io.Writer, separator rune) *Writer {
 	w := &Writer{to: to, rows: csv.NewWriter(to)}
 	w.rows.Comma, w.rows.UseCRLF = separator, true

@@ -43,7 +43,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestCellsAsTheyAre: Write does not defuse.
+// TestCellsAsTheyAre: Write leaves formulas unchanged.
 func TestCellsAsTheyAre(t *testing.T) {
 	var out bytes.Buffer
 	w := sheet.NewWriter(&out, '\t')
@@ -64,8 +64,8 @@ func TestErrorsOfTheDestination(t *testing.T) {
 	assert.ErrorIs(t, w.Write([]string{strings.Repeat("a", 1<<20)}), io.ErrClosedPipe)
 }
 
-// FuzzCells: whatever the cells contain, encoding/csv reads back the same rows, and no cell begins
-// with a character of a formula.
+// FuzzCells: whatever the cells contain, encoding/csv reads back the same rows, and no cell begins with a
+// character that starts a formula.
 func FuzzCells(f *testing.F) {
 	f.Add("", "", "")
 	f.Add("=1", "\r=1", "\r\n+1")

@@ -41,9 +41,9 @@ type durable struct {
 const idleAfter = 5 * time.Second
 
 // mostRemoved is the number of removed values and log entries after which recent is put into the
-// file. Removals take little space in the commit log, but much time in the file, in which other
-// batches wait.
-const mostRemoved = 1_000
+// file. Removals take little space in the commit log, but each may rewrite a page of the file, and other batches
+// wait meanwhile.
+const mostRemoved = 300
 
 // commitsOf returns the path of a store's commit log.
 func commitsOf(path string) string { return path + ".commits" }

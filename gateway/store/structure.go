@@ -51,12 +51,12 @@ func (s *structure) page(id uint64) error {
 	if id >= uint64(len(s.seen)) {
 		return fmt.Errorf("page %d is not in the file", id)
 	}
-	whole, err := s.read(id, 0)
+	head, err := s.read(id, headSize)
 	if err != nil {
 		return err
 	}
-	more := uint64(binary.NativeEndian.Uint32(whole[12:]))
-	if binary.NativeEndian.Uint64(whole) != id || id+more >= uint64(len(s.seen)) {
+	more := uint64(binary.NativeEndian.Uint32(head[12:]))
+	if binary.NativeEndian.Uint64(head) != id || id+more >= uint64(len(s.seen)) {
 		return fmt.Errorf("page %d is another one, or not in the file", id)
 	}
 	for i := id; i <= id+more; i++ {
@@ -65,12 +65,15 @@ func (s *structure) page(id uint64) error {
 		}
 		s.seen[i] = true
 	}
-	if more > 0 {
-		if whole, err = s.read(id, more); err != nil {
+	length := int((1 + more) * s.size)
+	below, err := references(nil, head, length)
+	if errors.Is(err, errBehind) {
+		var whole []byte
+		if whole, err = s.read(id, length); err != nil {
 			return err
 		}
+		below, err = references(nil, whole, length)
 	}
-	below, err := references(nil, whole)
 	if err != nil {
 		return fmt.Errorf("page %d: %w", id, err)
 	}
@@ -82,44 +85,57 @@ func (s *structure) page(id uint64) error {
 	return nil
 }
 
-// read returns a page with the number of pages that continue it. The result is valid until the next
+// headSize is the part of a page that is read first. Most pages have all their elements in it.
+const headSize = 1 << 10
+
+// errBehind means that the part of a page that was read is too short.
+var errBehind = errors.New("more of the page has to be read")
+
+// read returns the first n bytes of a page and of those that continue it. The result is valid until the next
 // call, because a large file has many pages.
-func (s *structure) read(id, more uint64) ([]byte, error) {
-	n := int((1 + more) * s.size)
+func (s *structure) read(id uint64, n int) ([]byte, error) {
 	if cap(s.buffer) < n {
 		s.buffer = make([]byte, n)
 	}
-	whole := s.buffer[:n]
-	_, err := s.file.ReadAt(whole, int64(id*s.size))
-	return whole, err
+	part := s.buffer[:n]
+	_, err := s.file.ReadAt(part, int64(id*s.size))
+	return part, err
 }
 
-// references checks the elements of a page, and appends the pages that they refer to to below.
-func references(below []uint64, page []byte) ([]uint64, error) {
-	if len(page) < pageHeader {
+// references checks the elements of a page of some length, and appends the pages that they refer to to below.
+// part is the beginning of the page. references fails with [errBehind] if it is too short.
+func references(below []uint64, part []byte, length int) ([]uint64, error) {
+	if length < pageHeader {
 		return nil, io.ErrUnexpectedEOF
 	}
-	kind, n := binary.NativeEndian.Uint16(page[8:]), int(binary.NativeEndian.Uint16(page[10:]))
-	if len(page) < pageHeader+n*pageElement || kind == branchPage && n == 0 {
+	kind, n := binary.NativeEndian.Uint16(part[8:]), int(binary.NativeEndian.Uint16(part[10:]))
+	switch ends := pageHeader + n*pageElement; {
+	case length < ends || kind == branchPage && n == 0:
 		return nil, io.ErrUnexpectedEOF
+	case len(part) < ends:
+		return nil, errBehind
 	}
 	for i := range n {
-		from := page[pageHeader+i*pageElement:]
+		from, room := part[pageHeader+i*pageElement:], uint64(length-pageHeader-i*pageElement)
 		number := func(at int) uint64 { return uint64(binary.NativeEndian.Uint32(from[at:])) }
 		var err error
 		switch kind {
 		case branchPage:
-			if number(0)+number(4) > uint64(len(from)) {
+			if number(0)+number(4) > room {
 				return nil, io.ErrUnexpectedEOF
 			}
 			below = append(below, binary.NativeEndian.Uint64(from[8:]))
 		case leafPage:
 			value := number(4) + number(8)
-			if value+number(12) > uint64(len(from)) {
+			ends := value + number(12)
+			isBucket := number(0)&1 != 0
+			switch {
+			case ends > room:
 				return nil, io.ErrUnexpectedEOF
-			}
-			if isBucket := number(0)&1 != 0; isBucket {
-				below, err = bucket(below, from[value:value+number(12)])
+			case isBucket && ends > uint64(len(from)):
+				return nil, errBehind
+			case isBucket:
+				below, err = bucket(below, from[value:ends])
 			}
 		default:
 			return nil, fmt.Errorf("it is of kind %d", kind)
@@ -140,5 +156,5 @@ func bucket(below []uint64, value []byte) ([]uint64, error) {
 	if root := binary.NativeEndian.Uint64(value); root != 0 {
 		return append(below, root), nil
 	}
-	return references(below, value[bucketHeader:])
+	return references(below, value[bucketHeader:], len(value)-bucketHeader)
 }

@@ -54,7 +54,7 @@ func (f *File) Sweep(ctx context.Context) (removed int, err error) {
 	if err != nil {
 		return 0, closed(err)
 	}
-	for some := range slices.Chunk(old, MostChanges) {
+	for some := range slices.Chunk(old, mostRemoved) {
 		part := &write{changes: some, sweeps: true}
 		err = f.await(ctx, part)
 		if errors.Is(err, ErrFollows) && errors.Is(err, ErrNotSent) {

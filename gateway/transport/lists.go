@@ -21,8 +21,8 @@ import (
 	"adgateway/ps"
 )
 
-// Headers of lists that are not in an envelope, in canonical form. They hold the members of an
-// envelope that follow its records. In streamed answers they are trailers.
+// Headers of lists that are not in an envelope, in canonical form. They contain the members that follow the
+// records in an envelope. In streamed answers they are trailers.
 const (
 	linkHeader     = "Link"
 	totalHeader    = "X-Total-Count"
@@ -32,8 +32,8 @@ const (
 
 const contentType = "application/json; charset=utf-8"
 
-// formOf returns the media type of the answer of a row, without parameters, for a client. It is
-// JSON for rows that are not lists, and for clients that accept no form of the list.
+// formOf returns the media type, without parameters, in which a client gets the answer of a row. It is JSON
+// for rows that are not lists, and for clients that accept no form of the list.
 func formOf(op *ops.Operation, client http.Header) string {
 	offers := op.Forms()
 	if offers == nil {
@@ -58,11 +58,11 @@ type listWriter interface {
 	begin() error
 	// add writes records in JSON, see [call.Sink].
 	add(records []byte) error
-	// end writes everything that follows the records. The answer has no records.
+	// end writes everything that follows the records. It ignores the records in answer.
 	end(answer call.Answer) error
 }
 
-// newListWriter returns a writer of a list whose records have members with the names of columns.
+// newListWriter returns a writer of a list. columns are the names of the records' members.
 func newListWriter(form string, columns []string, to io.Writer) listWriter {
 	switch form {
 	case ops.MediaCSV:
@@ -103,8 +103,8 @@ func (w jsonList) end(answer call.Answer) error {
 	return w.add(append(tail, '\n'))
 }
 
-// csvList writes a list as a row of names, and a row for each record. Null is an empty cell. Lists
-// and objects are JSON.
+// csvList writes a row with the names, and then a row for each record. Null becomes an empty cell. Lists and
+// objects become JSON.
 type csvList struct {
 	rows    *sheet.Writer
 	columns []string
@@ -151,7 +151,7 @@ func (w *lineList) add(records []byte) error {
 	var line bytes.Buffer
 	for record := range schema.Records(records) {
 		line.Reset()
-		if err := json.Compact(&line, record); err != nil { // there may be line breaks in it
+		if err := json.Compact(&line, record); err != nil { // it may contain line breaks
 			return err
 		}
 		line.WriteByte('\n')
@@ -191,8 +191,8 @@ func listHeaders(query string, answer call.Answer, set func(name, value string))
 	}
 }
 
-// nextLink returns the link from a page to the next one: the same query, after a cursor. It is
-// relative, because the gateway may be known under other addresses, and has no token.
+// nextLink returns the link to the next page, which repeats the query with another cursor. The link is
+// relative, because the gateway may have other addresses for its clients. It omits a token in the query.
 func nextLink(query, cursor string) string {
 	var pairs []string
 	for pair := range strings.SplitSeq(query, "&") {
@@ -210,8 +210,7 @@ func nextLink(query, cursor string) string {
 // mostWarnings limits the length of the warnings in a header, in bytes.
 const mostWarnings = 4096
 
-// warningsText returns the warnings as a JSON array in ASCII. It leaves out those at the end that do
-// not fit.
+// warningsText returns the warnings as a JSON array in ASCII. It omits the last warnings if they do not fit.
 func warningsText(warnings []ps.Warning) string {
 	text, between := "", "["
 	for _, warning := range warnings {

@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// TestRecordsAsRowsAndLines: records of any JSON, in any pieces. A record without a member has an
-// empty cell.
+// TestRecordsAsRowsAndLines: records may contain any JSON and arrive in any pieces. A missing member becomes
+// an empty cell.
 func TestRecordsAsRowsAndLines(t *testing.T) {
 	pieces := []string{
 		`{"a":"x\u00fc\"","b":[1, 2],"c":{"d":null}}`, `,{"b":null,"a":-1.5},{"c":"\n"}`, "", `,{"a":{"b":` + "\n" + `[]},"c":true}`,

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,9 +25,6 @@ func TestEveryCodeHasAGermanText(t *testing.T) {
 	for _, field := range schema.LogonState.Fields {
 		if field.Name == "verdicts" {
 			for _, code := range field.Of[0].Enum {
-				if code == "ok" {
-					continue // not a verdict against the logon
-				}
 				assert.True(t, texts.Has("verdict."+code), code)
 			}
 		}
@@ -45,4 +43,22 @@ func TestEveryCodeHasAGermanText(t *testing.T) {
 	for code := range codes {
 		assert.True(t, texts.Has("warning."+code), code)
 	}
+}
+
+// TestEveryGuardHasAGermanText: the table has the reasons of all guards, as the scripts give them.
+func TestEveryGuardHasAGermanText(t *testing.T) {
+	text, err := os.ReadFile("../../scripts/prelude.guards.ps1")
+	require.NoError(t, err)
+	list, _, found := strings.Cut(string(text), "$GatewayGuardedGroups")
+	require.True(t, found)
+	reasons := regexp.MustCompile(`\bwhy\s+= '([^']+)'`).FindAllStringSubmatch(list, -1)
+	assert.Greater(t, len(reasons), 20)
+	for _, m := range reasons {
+		said := texts.Guarded(m[1])
+		if assert.NotNil(t, said, m[1]) {
+			german := protected("object.protected", m[1]).In(texts.German)
+			assert.Contains(t, german, "Ihre Rolle darf das nicht ändern: "+said.In(texts.German))
+		}
+	}
+	assert.Contains(t, protected("group.protected", "it is in a group").In(texts.German), "Geschützt")
 }

@@ -19,7 +19,7 @@ import (
 // guarding contains the reasons why the object of a page is guarded.
 type guarding struct {
 	reasons  say.Record // answer about the guard; empty if the object is not guarded, or does not matter
-	withheld string     // why an action is not offered; empty if all are
+	withheld string     // why some actions are not offered; empty if all are offered
 }
 
 // Fields of [guarding.reasons]. Each applies to some actions.
@@ -137,8 +137,12 @@ func (g guarding) Protected() texts.Text {
 	return protected("object.protected", g.withheld)
 }
 
-// protected returns the text of a key for a reason, which scripts give in English only.
+// protected returns the text of a key for a reason. Scripts give reasons in English. A page in German has a
+// general text for a reason that the table lacks.
 func protected(key, why string) texts.Text {
+	if said := texts.Guarded(why); said != nil {
+		return texts.Of(key, "why", said)
+	}
 	return texts.Each([2]string{
 		texts.Of(key, "why", why).In(texts.English), texts.Of(key + ".german").In(texts.German),
 	})

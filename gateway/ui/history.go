@@ -60,7 +60,7 @@ func showChange(c *frame.Visit) {
 	}
 	body.Facts = say.FactsOf(r, changeFacts)
 	if undo := r.Text("undo"); undo == "none" {
-		body.NotUndo = say.WordOf("plan.undo", undo).Text
+		body.NotUndo = say.UndoWord(r.Text("operation"), undo).Text
 	} else if c.May(identity.ChangeUndo) {
 		body.Undo = say.Asking(say.Address("do", "change.undo"), "ChangeId", body.ID)
 		body.Asks = c.NeedsReason("change.undo")
@@ -87,7 +87,7 @@ var changeFacts = []say.FactRow{
 	{Label: "server", Show: say.Plainly("server")},
 	{Label: "reason", Show: say.Plainly("reason")},
 	{Label: "undo", Show: func(r say.Record) say.Fact {
-		return say.Fact{Words: []say.Word{say.WordOf("plan.undo", r["undo"])}}
+		return say.Fact{Words: []say.Word{say.UndoWord(r.Text("operation"), r["undo"])}}
 	}},
 	{Label: "undoes", Show: func(r say.Record) say.Fact {
 		if id := r.Text("undoes"); id != "" {

@@ -15,7 +15,7 @@ type Secrets [][]byte
 
 const (
 	secretPrefix = "whsec_"
-	// The limits that Standard Webhooks requires, in bytes.
+	// Lengths of a secret in bytes, as Standard Webhooks requires.
 	shortestSecret, longestSecret = 24, 64
 	mostSecrets                   = 2
 	// longestFile is longer than any valid file.

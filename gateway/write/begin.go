@@ -228,7 +228,7 @@ func TakenOver() error {
 	return failed
 }
 
-// inTime refuses a change if a member of a cluster must not begin it any longer.
+// inTime returns an error if this gateway belongs to a cluster and may no longer begin the change.
 func (r *Run) inTime() error {
 	if r.w.Member == nil {
 		return nil

@@ -6,22 +6,24 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"adgateway/ps/packed"
 )
 
 //go:embed data/activedirectory.ndjson
-var activeDirectoryData string
+var activeDirectoryData []byte
 
 //go:embed data/dnsserver.ndjson
-var dnsServerData string
+var dnsServerData []byte
 
 //go:embed data/laps.ndjson
-var lapsData string
+var lapsData []byte
 
 //go:embed data/diagnostics.ndjson
-var diagnosticsData string
+var diagnosticsData []byte
 
 //go:embed data/objectmodel.ndjson
-var objectModelData string
+var objectModelData []byte
 
 // entry is a line of a data file: a name, a tab, and the rest as JSON.
 type entry struct {
@@ -50,9 +52,18 @@ var load = sync.OnceValue(func() *index {
 	return x
 })
 
-func (x *index) add(name, data string) {
+// textOf returns the text of an embedded file of data.
+func textOf(data []byte) string {
+	text, err := packed.Text(data)
+	if err != nil {
+		panic(fmt.Sprintf("cmdlets: embedded data: %v", err)) // the program is damaged
+	}
+	return string(text)
+}
+
+func (x *index) add(name string, data []byte) {
 	m := module{name: name}
-	for line := range strings.Lines(data) {
+	for line := range strings.Lines(textOf(data)) {
 		cmdlet, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		e := &entry{name: cmdlet, module: name, text: text}
 		m.entries = append(m.entries, e)

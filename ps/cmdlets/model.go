@@ -30,7 +30,7 @@ type wireClass struct {
 // classes decodes the whole object model, which is small.
 var classes = sync.OnceValue(func() map[string]*Class {
 	out := map[string]*Class{}
-	for line := range strings.Lines(objectModelData) {
+	for line := range strings.Lines(textOf(objectModelData)) {
 		name, text, _ := strings.Cut(line, "\t")
 		var w wireClass
 		if err := json.Unmarshal([]byte(text), &w); err != nil {

@@ -46,8 +46,8 @@ type Options struct {
 
 	// Service is the account whose connections the directory counts, see Modules. Empty means svc-adgateway$.
 	Service string
-	// Replicas gives every controller its own directory even without a lag, which Network and
-	// directory.Domain.SetReplicationLag need.
+	// Replicas gives every controller its own directory even without a replication lag. Network and
+	// directory.Domain.SetReplicationLag require this.
 	Replicas bool
 	// Writes records all writes. Nil records none.
 	Writes *WriteLog
@@ -258,10 +258,10 @@ func (w *World) loadZones(o Options, entries []zones.Entry) error {
 }
 
 func builtInZones() ([]zones.Source, error) {
-	names, err := fs.Glob(data.Files, "*.zone")
+	names, err := fs.Glob(data.Zones, "*.zone")
 	var sources []zones.Source
 	for _, name := range names {
-		text, readErr := fs.ReadFile(data.Files, name)
+		text, readErr := fs.ReadFile(data.Zones, name)
 		err = errors.Join(err, readErr)
 		sources = append(sources, zones.Source{Name: name, Text: text})
 	}

@@ -1,5 +1,5 @@
-# Answers with what it was given, so that the gateway sees at every start that
-# a data line arrives whole: text character by character, a secret by its length.
+# Returns the text and the length of the secret, so that the gateway can check at every start that data lines
+# arrive unchanged.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Text,

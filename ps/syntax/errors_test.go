@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// errorCases are texts with the id, line and column of their first error. They also tell whether more text
-// could make them valid.
+// errorCases are texts with the id, line and column of their first error. incomplete means that more text
+// could make a text valid.
 var errorCases = []struct {
 	text, id     string
 	line, column int

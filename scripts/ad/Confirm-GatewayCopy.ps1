@@ -1,5 +1,5 @@
-# Returns which of the given groups a user is a member of, to settle a write that was cut off. The second GUID, or
-# the only one, is that of the user.
+# Returns which of the given groups contain a user, to settle a write that was cut off. The second GUID, or
+# the only one, is the user's.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $Guids,

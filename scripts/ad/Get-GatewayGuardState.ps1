@@ -1,5 +1,5 @@
-# Tells why only callers with the scope 'privileged' may change users, groups, computers and OUs. Objects that are not
-# found are left out, but one of them must be there.
+# Returns the reasons why only callers with the scope 'privileged' may change users, groups, computers and
+# OUs. Objects that are not found are omitted, but at least one object must exist.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $ObjectGuid,

@@ -54,7 +54,7 @@ if ($null -eq $computed) {
     }
     $text = 'The account is locked out after wrong passwords, until it is unlocked.'
     if ($lockoutEnds -ne '') { $text = 'The account is locked out after wrong passwords.' }
-    $lockouts = $null # the gateway asks for them
+    $lockouts = $null # the gateway reads them with another script
     $verdicts.Add((New-GatewayVerdict -Code 'locked' -Since $since -Until $lockoutEnds -Text $text))
     $blocked = $true
 }
@@ -82,7 +82,7 @@ if ($stations -ne '') {
     $verdicts.Add((New-GatewayVerdict -Code 'workstations' -Text "The account may only log on at: $stations."))
 }
 if ($card) { $verdicts.Add((New-GatewayVerdict -Code 'smartcard_required' -Text 'The account may only log on with a smart card.')) }
-if ($verdicts.Count -eq 0) { $verdicts.Add((New-GatewayVerdict -Code 'ok' -Text 'Nothing is known that keeps the account from logging on.')) }
+if ($verdicts.Count -eq 0) { $verdicts.Add((New-GatewayVerdict -Code 'ok' -Text 'Nothing blocks this account.')) }
 
 [ordered]@{
     username        = [string]$user.SamAccountName

@@ -1,5 +1,5 @@
-# Removes a computer with its connection points and print queues, and with Recursive also all other objects below
-# it. Force lifts protections first.
+# Removes a computer with its connection points and print queues. With Recursive, it also removes all other
+# objects below it. With Force, it first lifts protections.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Identity,

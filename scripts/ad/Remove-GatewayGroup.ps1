@@ -1,4 +1,4 @@
-# Removes a group and returns its last record. Force lifts the group's protection first.
+# Removes a group and returns its last record. With Force, it first lifts the group's protection.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $GroupName,

@@ -1,4 +1,5 @@
-# Removes an empty OU, or with Recursive an OU and everything below it. Force lifts protections first.
+# Removes an empty OU. With Recursive, it also removes everything below the OU. With Force, it first lifts
+# protections.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $OUPath,

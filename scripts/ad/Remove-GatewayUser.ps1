@@ -1,5 +1,5 @@
-# Removes a user, with Recursive also all objects below it, and returns its last record. Force lifts protections
-# first.
+# Removes a user, and returns its last record. With Recursive, it also removes all objects below the user.
+# With Force, it first lifts protections.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,

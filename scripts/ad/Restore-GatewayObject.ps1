@@ -1,5 +1,5 @@
-# Restores a deleted object from the Recycle Bin, with Recursive also the objects below it that were deleted with
-# it.
+# Restores a deleted object from the Recycle Bin. With Recursive, it also restores the objects below it that
+# were deleted with it.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Guid,

@@ -55,8 +55,8 @@ function ConvertTo-GatewayAttributeValue {
     , $Value
 }
 
-# Refuses a value that only one object may have if another object has it. Except is the GUID of an object that may
-# have it.
+# Refuses a value that must be unique if another object has it. Except is the GUID of an object that may have
+# it.
 function Assert-GatewayAttribute {
     [CmdletBinding()]
     param(
@@ -123,9 +123,9 @@ function Get-GatewaySuffix {
     foreach ($domain in @(Get-GatewayOtherDomain -Server $Server)) { [string]$domain.dns }
 }
 
-# Refuses a UPN whose suffix the forest lacks, and one that is the implicit UPN of another account. An implicit UPN
-# consists of the account name, with or without a final $, and the DNS name of the domain. Certificates are mapped
-# by it. A UPN that was stored before may be restored with any suffix.
+# Refuses a UPN whose suffix does not exist in the forest, and a UPN that is the implicit UPN of another
+# account. An implicit UPN consists of the account name, with or without a final $, and the DNS name of the
+# domain. Certificates are mapped by it. A UPN that was stored before may be restored with any suffix.
 function Assert-GatewayPrincipal {
     [CmdletBinding()]
     param(

@@ -70,8 +70,8 @@ function Get-GatewayDeleted {
     Get-ADObject -IncludeDeletedObjects @search
 }
 
-# Returns the name that a deleted object had. Its present name may be truncated (facts R10). A tombstone has no
-# other (facts R18).
+# Returns the name that a deleted object had. Its present name may be truncated (facts R10). For a tombstone,
+# only the present name exists (facts R18).
 function Get-GatewayFormerName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object)

@@ -222,7 +222,7 @@ function Test-GatewayMemberOf {
     )
     $rule = '='
     if ($Chain) { $rule = ':' + $GatewayInChain + ':=' }
-    if (Test-GatewayForeign -Dn $MemberDn -Server $Server) { # the group has the link, the server lacks the member
+    if (Test-GatewayForeign -Dn $MemberDn -Server $Server) { # the group links to the member, but this server does not have the member
         $filter = '(member' + $rule + (Get-GatewayLdapEscaped -Value $MemberDn) + ')'
         return @(Get-GatewayObject -Class 'any' -Filter $filter -Base $GroupDn -Scope 'Base' -Server $Server).Length -gt 0
     }

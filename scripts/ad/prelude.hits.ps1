@@ -31,8 +31,8 @@ function Get-GatewayMatch {
     @{ rank = '2'; field = '' }
 }
 
-# Returns the best match of an object with one of the ways to write a text, or, with rank '3', with a text inside of
-# words. The rank is empty if neither is found and a phone number does not contain the digits.
+# Returns the best match of an object with one of the ways to write a text. Rank '3' means that the text is
+# inside of a word. The rank is empty if the text does not match and no phone number contains the digits.
 function Get-GatewayBestMatch {
     [CmdletBinding()]
     param(

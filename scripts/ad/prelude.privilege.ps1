@@ -142,7 +142,7 @@ function Find-GatewayGuardedGroup {
     if ($named) { $shares = @(Find-GatewayGranting -Kind 'rights' @limits) } else { $shares = @(Find-GatewayOwnGroup -Account $Own -Server $Server) }
     foreach ($group in $shares) {
         $rid = ([string]$group.SID) -replace '^.*-', ''
-        if ($rid.Length -le 3) { continue } # built in: guarded by the list or common
+        if ($rid.Length -le 3) { continue } # a built-in group: guarded by the list, or a common group
         @{ group = $group; reason = 'a group that ' + $GatewayGuards.rights.why.Substring(3); members = $true; nested = $true }
     }
     foreach ($group in @(Find-GatewayGranting -Kind 'role' @limits)) {
@@ -154,10 +154,11 @@ function Find-GatewayGuardedGroup {
     }
 }
 
-# Returns the facts about the domain that the guards need, which are read again after a minute. groups has the
-# reasons of the guarded groups whose members are guarded, by GUID, alone those of the other guarded groups, and own
-# those of the gateway's accounts. members has the names of the groups in groups, nested those of the groups whose
-# nested groups are guarded, and objects the GUIDs of groups and accounts.
+# Returns the facts about the domain that the guards need. They are read again after a minute. By GUID, groups
+# contains the reasons of the guarded groups whose members are guarded, alone the reasons of the other guarded
+# groups, and own the reasons of the gateway's accounts. members contains the names of the groups in groups,
+# nested the names of the groups whose nested groups are guarded, and objects the GUIDs of groups and
+# accounts.
 function Get-GatewayGuard {
     [CmdletBinding()]
     param(
@@ -193,7 +194,7 @@ function Get-GatewayGuard {
     $guard['members'] = $members.ToArray()
     $guard['nested'] = $nested.ToArray()
     $guard['objects'] = $objects.ToArray()
-    if ($script:GatewayGuardsFound.Count -ge 8) { $script:GatewayGuardsFound = @{} } # of groups that gave rights before
+    if ($script:GatewayGuardsFound.Count -ge 8) { $script:GatewayGuardsFound = @{} } # drops the entries of earlier lists of groups
     $script:GatewayGuardsFound[$key] = $guard
     $guard
 }
@@ -225,7 +226,7 @@ function Test-GatewayAmong {
         [Parameter(Mandatory)] [string] $Server
     )
     if ($Group.Length -eq 0) { return $false }
-    if (Test-GatewayForeign -Dn $Dn -Server $Server) { # the groups have the link, the server not the member
+    if (Test-GatewayForeign -Dn $Dn -Server $Server) { # the groups link to the object, but this server does not have it
         $names = @(foreach ($name in $Group) { '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
         $filter = '(&(|' + $names + ')(member:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $Dn) + '))'
         $search = @{ Class = 'group'; Filter = $filter; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }

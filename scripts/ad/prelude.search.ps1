@@ -121,7 +121,7 @@ function Get-GatewayPresentFilter {
     '(|' + ($terms -join '') + ')'
 }
 
-# Returns the filter that a segment represents which is not text.
+# Returns the filter for a segment that is not text.
 function Resolve-GatewaySegment {
     [CmdletBinding()]
     param(
@@ -156,8 +156,8 @@ function Resolve-GatewaySegment {
     }
 }
 
-# Returns whether a name, as in DOMAIN\name, is that of the gateway's domain. An account of another domain is none of
-# this one that has the same name.
+# Returns whether a name, as in DOMAIN\name, is that of the gateway's domain. An account of another domain
+# must not be mistaken for the account with the same name in this domain.
 function Test-GatewayOwnDomain {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $Server)
@@ -481,7 +481,7 @@ function Read-GatewayPage {
         if ($missing -le 0) { break }
         $start = $last + 1
         $first = (Get-GatewayThreeOctets -Number $start) + '00000000000000000000000000'
-        if ($read -eq 0) { # nothing to judge by
+        if ($read -eq 0) { # no objects from which to derive a width
             $width = $widest
             continue
         }

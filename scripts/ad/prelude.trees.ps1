@@ -116,8 +116,8 @@ function Assert-GatewayUnprotected {
     Stop-Gateway -Code 'protected' -Arg $Arg -Message "$What is protected from accidental deletion. Force=true lifts the protection."
 }
 
-# Refuses to remove a group as part of a tree if it could not be removed by itself. The reason is the caller's
-# limits, or remaining accounts whose primary group it is.
+# Refuses to remove a group as part of a tree if the group could not be removed alone, because of the caller's
+# limits or because it is the primary group of remaining accounts.
 function Assert-GatewayGroupBelow {
     [CmdletBinding()]
     param(

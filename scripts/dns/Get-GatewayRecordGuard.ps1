@@ -1,5 +1,5 @@
-# Tells why only callers with the scope 'privileged' may change the records of a name; without a name, those of every
-# name in the zone. Target are names to which PTR records lead.
+# Returns the reason why only callers with the scope 'privileged' may change the records of a name. Without a
+# name, it returns the reasons for all names in the zone. Target contains names to which PTR records lead.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $ZoneName,

@@ -23,7 +23,7 @@ $ask = @{ Type = $Type; ZoneName = $ZoneName; Name = $Name; Data = $Data; Allowe
 $place = Resolve-GatewayRecord -Guards $guards @ask
 Set-GatewayStep -Label 'check name' -Arg 'Name'
 $before = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerName $ComputerName)
-if (-not $GatewayRecordTypes[$Type].writable) { # the same records are no change; any other change is not made here
+if (-not $GatewayRecordTypes[$Type].writable) { # succeeds only if the set already has these records
     $present = @(Select-GatewayRecord -Record $before -Type $Type)
     if ($present.Length -gt 0) {
         $set = ConvertTo-GatewayRecordSet -Record $present -ZoneName $place.name

@@ -289,7 +289,7 @@ function Remove-GatewayPartlyShown {
         [Parameter(Mandatory)] [string] $ComputerName
     )
     $texts = @(Select-GatewayRecord -Record @(Get-GatewayNode -ZoneName $ZoneName -Owner $Owner -ComputerName $ComputerName) -Type 'TXT')
-    if ($texts.Length -eq 0) { return } # gone with another one
+    if ($texts.Length -eq 0) { return } # already removed together with another record
     if ($texts.Length -gt 1 -and -not $Whole) {
         $message = 'Windows shows the first string of this text only, and so does not find it beside others. Remove the whole set of the name.'
         Stop-Gateway -Code 'conflict' -Arg 'Name' -Message $message
@@ -614,7 +614,7 @@ function Get-GatewaySetPlan {
     foreach ($record in $mine) {
         $key = @(Get-GatewayNodeKey -Fqdn $Place.fqdn -Record @($record))[0]
         if (Test-GatewayListed -Text $key -List $kept) { continue }
-        if ($alone) { $touched.Add($record) } # it is changed into the new value, and others are only removed
+        if ($alone) { $touched.Add($record) } # this record is changed to the new value; all others are only removed
         $removed.Add($key)
         $changes.Add(@{ name = $key; before = 'True'; after = 'False' })
         if (-not $alone) { $steps.Add(@{ action = 'remove'; record = $record }) }

@@ -65,7 +65,7 @@ function Get-GatewayCount {
     "$Count $($Noun)s"
 }
 
-# Returns the words for a type of zone in sentences.
+# Returns the phrase for the type of a zone, for use in a sentence.
 function Get-GatewayZoneKind {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Zone)

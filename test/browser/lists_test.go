@@ -48,6 +48,11 @@ func TestPagesOfLists(t *testing.T) {
 		t.Error("the focus is lost at the end of the list")
 	}
 	b.waits(`document.querySelector("[role=status]").textContent.includes("9 of 9 items")`)
+	for _, word := range []string{"Failed rows", "failed", "drifted"} {
+		if strings.Contains(eval[string](b, `document.querySelector("main").innerText`), word) {
+			t.Errorf("rows of the list are %s, although nobody else has changed anything", word)
+		}
+	}
 	b.look("list-done")
 	open("/ui/jobs?view=done")
 	b.look("lists")

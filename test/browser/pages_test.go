@@ -93,9 +93,51 @@ func submit(t *testing.T, address, token, mode, list string) string {
 
 // browser is a tab of Chromium.
 type browser struct {
-	t   *testing.T
-	ctx context.Context
-	axe string
+	t      *testing.T
+	ctx    context.Context
+	axe    string
+	routes map[string][]route // routes that each look covers, by its name
+}
+
+// route is a route of the console.
+type route struct {
+	pattern string
+	path    *regexp.Regexp
+	part    bool // a script requests it as part of another page
+}
+
+// routesOf reads the list of routes. It omits routes without a look.
+func routesOf(t *testing.T) map[string][]route {
+	t.Helper()
+	list, err := os.ReadFile("testdata/routes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, blank := map[string][]route{}, regexp.MustCompile(`\\\{[^$]*?\\\}`)
+	for line := range strings.Lines(string(list)) {
+		words := strings.Fields(line)
+		if words[0] == "#" || words[1] == "-" {
+			continue
+		}
+		path := blank.ReplaceAllString(regexp.QuoteMeta(strings.TrimSuffix(words[0], "{$}")), "[^/]+")
+		one := route{words[0], regexp.MustCompile("^" + path + "$"), len(words) > 2}
+		all[words[1]] = append(all[words[1]], one)
+	}
+	return all
+}
+
+// isAt checks that the current page belongs to the routes of the look with the given name.
+func (b *browser) isAt(name string) {
+	b.t.Helper()
+	for _, r := range b.routes[name] {
+		at := []string{eval[string](b, `location.pathname`)}
+		if r.part {
+			at = eval[[]string](b, `performance.getEntriesByType("resource").map(e => new URL(e.name).pathname)`)
+		}
+		if !slices.ContainsFunc(at, r.path.MatchString) {
+			b.t.Errorf("%s looks at %v, not at %s", name, at, r.pattern)
+		}
+	}
 }
 
 func start(t *testing.T) *browser {
@@ -109,7 +151,7 @@ func start(t *testing.T) *browser {
 	t.Cleanup(stop)
 	ctx, end := chromedp.NewContext(allocator)
 	t.Cleanup(end)
-	b := &browser{t: t, axe: string(axe), ctx: ctx}
+	b := &browser{t: t, axe: string(axe), ctx: ctx, routes: routesOf(t)}
 	b.do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument,
 			page.AddScriptToEvaluateOnNewDocumentParams{
@@ -160,6 +202,7 @@ func (b *browser) view(width int64, scheme string) {
 // look checks the current page in every width and color scheme.
 func (b *browser) look(name string) {
 	b.t.Helper()
+	b.isAt(name)
 	_ = eval[bool](b, b.axe+"; true")
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int64{1280, 320} {
@@ -266,7 +309,7 @@ func (b *browser) press(text string) {
 	b.follow(chromedp.KeyEvent("\r"))
 }
 
-// waits waits until a condition on the page is true. The condition is checked before each frame.
+// waits waits until a condition on the page is true. It checks the condition before each frame.
 func (b *browser) waits(condition string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -289,6 +332,13 @@ func (b *browser) search(text string) {
 		return chromedp.Void{}, err
 	})
 	b.follow(chromedp.KeyEvent(text), chromedp.KeyEvent("\r"))
+}
+
+// types types a text into the field with the given id.
+func (b *browser) types(id, text string) {
+	b.t.Helper()
+	b.script(`document.querySelector("#%s").focus()`, id)
+	b.do(chromedp.KeyEvent(text))
 }
 
 // says fails the test if the page does not contain the text.
@@ -328,6 +378,14 @@ func TestPages(t *testing.T) {
 	})
 }
 
+// rowsOfActions is a JavaScript expression for the number of rows that an object's actions take up.
+const rowsOfActions = `new Set([...document.querySelectorAll("main .acts:has(.part) :is(.b, button)")]
+	.filter(e => e.checkVisibility()).map(e => Math.round(e.getBoundingClientRect().top))).size`
+
+// buttonEdges is a JavaScript expression for the left edges of the buttons in the last group of actions.
+const buttonEdges = `[...[...document.querySelectorAll("main .acts")].at(-1).querySelectorAll("button")]
+	.filter(e => e.checkVisibility()).map(e => Math.round(e.getBoundingClientRect().left))`
+
 // lookAtAPerson finds a person, disables the account and resets its password.
 func lookAtAPerson(b *browser, address string) {
 	open := func(path string) {
@@ -341,6 +399,9 @@ func lookAtAPerson(b *browser, address string) {
 	b.press("Weber, Lea")
 	b.title("Weber, Lea")
 	b.look("person")
+	if rows := eval[int](b, rowsOfActions); rows != 1 {
+		b.t.Errorf("the actions of a person take %d rows at 1280 px", rows)
+	}
 	person := eval[string](b, `location.pathname`)
 	b.press("Disable account")
 	b.look("preview")
@@ -354,6 +415,11 @@ func lookAtAPerson(b *browser, address string) {
 	b.press("Reset the password of Lea Weber")
 	b.says("The new password")
 	b.look("password")
+	b.view(320, "light")
+	if left := eval[[]float64](b, buttonEdges); len(left) < 2 || left[0] != slices.Min(left) {
+		b.t.Errorf("the buttons below the password begin at %v", left)
+	}
+	b.view(1280, "light")
 	open(person)
 	b.press("Compare groups")
 	b.look("compare")
@@ -377,6 +443,8 @@ func lookAtOthers(b *browser, address string) {
 	b.look("units")
 	b.press("Staff")
 	b.look("unit")
+	unit := eval[string](b, `location.pathname`)
+	b.tour(address, []string{"unit-people", unit + "/people", "unit-groups", unit + "/groups"})
 	b.tour(address, []string{
 		"zones", "/ui/zones", "zone", "/ui/zones/corp.example",
 		"record-set", "/ui/zones/corp.example/records/@/MX", "records", "/ui/zones/corp.example/records?q=www",
@@ -384,6 +452,13 @@ func lookAtOthers(b *browser, address string) {
 	})
 	open("/ui/do/user.create")
 	b.look("form")
+	b.types("f-OUPath", "ber")
+	b.waits(`document.querySelector("#f-OUPath-list [role=option]") !== null`)
+	b.look("picker")
+	b.types("find", "weber")
+	b.waits(`document.querySelector("#find-list [role=option]") !== null`)
+	b.look("suggestions")
+	open("/ui/do/user.create")
 	b.press("Preview")
 	b.look("form-refused")
 	open("/ui/computers?q=old")
@@ -439,6 +514,8 @@ func TestPagesOfPeopleWithoutRights(t *testing.T) {
 	b.look("status-norights")
 	open("/ui/people?q=weber")
 	b.look("people-norights")
+	open("/ui/")
+	b.look("home-norights")
 	b.reach("your account")
 	b.do(chromedp.KeyEvent("\r"))
 	b.press("Sign out")

@@ -52,8 +52,8 @@ func TestPagesOfPlaces(t *testing.T) {
 	}
 }
 
-// cutPaths returns the paths of units of which the beginning is cut without an ellipsis, or the end is cut
-// although the beginning takes room.
+// cutPaths returns the paths of units whose beginning is cut off without an ellipsis, or whose end is cut off
+// although the beginning takes up space.
 const cutPaths = `[...document.querySelectorAll("td .path")].filter(path => {
 	const [first, last] = path.children, em = parseFloat(getComputedStyle(path).fontSize);
 	return first.textContent && (first.clientWidth < em || last.scrollWidth > last.clientWidth && first.clientWidth > 2 * em);
@@ -103,8 +103,8 @@ func (b *browser) media(medium string) {
 	})
 }
 
-// TestPagesOfListsWithMistakes checks the pages on which a list is corrected: without names of columns, with
-// names of objects that are unknown, and in JSON.
+// TestPagesOfListsWithMistakes checks the pages on which a list is corrected: lists without column names,
+// with unknown names of objects, and in JSON.
 func TestPagesOfListsWithMistakes(t *testing.T) {
 	address, link, _ := sandbox(t, "--set", "jobs.rate=0")
 	b := start(t)

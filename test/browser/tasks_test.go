@@ -81,7 +81,7 @@ func (d *desk) find(text string) {
 	d.follow(chromedp.KeyEvent("\r"))
 }
 
-// until reloads the page until it contains a text and an element.
+// until reloads the page until the page contains a text and an element.
 func (d *desk) until(text, element string) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.ctx, patience)
@@ -258,7 +258,8 @@ func doTasks(t *testing.T, plain bool) {
 	b.press("Sign in")
 	for _, one := range tasks {
 		t.Run(one.name, func(t *testing.T) {
-			d := &desk{browser: &browser{t: t, ctx: b.ctx, axe: b.axe}, address: address, plain: plain}
+			d := &desk{address: address, plain: plain,
+				browser: &browser{t: t, ctx: b.ctx, axe: b.axe, routes: b.routes}}
 			d.follow(chromedp.Navigate(address + "/ui/"))
 			one.do(d)
 			t.Logf("%d clicks", d.clicks)

@@ -79,8 +79,8 @@ func TestEveryListInEveryForm(t *testing.T) {
 	}
 }
 
-// cells returns the cells in which a record must be shown. The test fails if its members are not
-// those of the first row, in order.
+// cells returns the cells in which a record must be shown. The test fails if a member of the record has no
+// column, or if the members are in another order than the columns.
 func cells(t *testing.T, names []string, record json.RawMessage) (row []string) {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(string(record)))

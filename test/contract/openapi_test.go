@@ -59,7 +59,8 @@ var ofTransport = []string{
 var sometimes = []string{"X-Directory-Server", "ETag", "X-Change-Id", "X-Dry-Run", "Idempotency-Replayed",
 	"Idempotency-Request", "Retry-After"}
 
-// ofForms are headers that only lists without an envelope have. Link is in all failures, too.
+// ofForms are headers that a successful answer has only if it is a list without an envelope. Failures always
+// have Link.
 var ofForms = []string{"Link", "X-Total-Count", "X-Warning-Count", "X-Warnings"}
 
 // describes checks that an answer of a route agrees with the document.

@@ -1,5 +1,5 @@
-// Drives the gateway with the functions that @hey-api/openapi-ts generates from the
-// OpenAPI 3.1 document. Its security schemes are all sent the bare token.
+// Drives the gateway with the functions that @hey-api/openapi-ts generates from the OpenAPI 3.1 document.
+// Every security scheme gets the bare token.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as api from "./testdata/hey/index.js";

@@ -1,6 +1,5 @@
-// Parses files with tree-sitter's PowerShell grammar and prints what it does
-// not understand: one line for each, "file:line:column: text". Exits with 1
-// when there is any.
+// Parses files with tree-sitter's PowerShell grammar. Prints a line "file:line:column: text" for each text
+// that the grammar does not accept, and exits with 1 if there is any.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Language, Parser } from 'web-tree-sitter';

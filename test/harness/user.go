@@ -112,8 +112,8 @@ func WrittenThen(d *OneUser, fails ps.Error) *Runner {
 	}}
 }
 
-// DiedWriting returns a gateway that died while it wrote a change of the user, and what returns the
-// runner of its next life.
+// DiedWriting returns a gateway that died while it wrote a change of the user. run returns the runner of its
+// next life.
 func (d *OneUser) DiedWriting(t *testing.T) (g *Gateway, run func(at func(string) bool) ps.Runner) {
 	t.Helper()
 	run = func(at func(string) bool) ps.Runner {

@@ -14,8 +14,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// BenchmarkWrite changes one property of users over HTTP, with 1 and 8 connections. It does so with the audit
-// only, also with the history of changes, also with an idempotency key, and as a dry run. All files are on
+// BenchmarkWrite changes one property of users over HTTP, with 1 and 8 connections. It measures a change with
+// only the audit, with the history as well, with an idempotency key as well, and a dry run. All files are on
 // the disk and synced.
 func BenchmarkWrite(b *testing.B) {
 	for _, c := range []struct {

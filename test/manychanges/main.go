@@ -1,6 +1,6 @@
-// Command manychanges fills the history of a store that no gateway has open: by default with 1,000,000
-// changes of 50,000 users by 100 callers within 300 days. It shows how a gateway copes with much that
-// is kept, without making the changes.
+// Command manychanges fills the history of a store that no gateway has open, by default with 1,000,000
+// changes of 50,000 users by 100 callers within 300 days. A gateway with this store then shows how it
+// copes with a large history, although nobody made the changes.
 //
 //	go run ./test/manychanges -store /tmp/state.db
 //	adgateway sandbox --set store.file=/tmp/state.db --set changes.keepFor=400d --set changes.maxSize=4096
@@ -22,7 +22,7 @@ import (
 	"adgateway/ps"
 )
 
-// What the history is about.
+// The number of users and callers in the history, and the days that it covers.
 const (
 	users   = 50_000
 	callers = 100

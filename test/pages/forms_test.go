@@ -145,7 +145,7 @@ func TestPickers(t *testing.T) {
 }
 
 // TestAListIsCheckedAndDownloaded: a list in Latin-1, whose columns have the names that people use, is
-// checked, and its changes are shown in a table.
+// checked. A table shows its changes.
 func TestAListIsCheckedAndDownloaded(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -167,7 +167,8 @@ func TestAListIsCheckedAndDownloaded(t *testing.T) {
 	assert.Contains(t, lines[1], "lweber;\"'+49 30 6010\";München;done;")
 	assert.Contains(t, lines[2], "nobody.here;1;\"'=1+1\";failed;not_found;")
 
-	// The file can be corrected and uploaded: its marks against formulas are no part of the values.
+	// The file can be corrected and uploaded again. The apostrophes that protect against formulas are not part
+	// of the values.
 	file := b.page
 	require.Equal(t, 200, b.get("/ui/jobs"))
 	require.Equal(t, 303, upload(b, "result.csv", file, "operation", "user.update", "mode", "dryRun"), b.page)

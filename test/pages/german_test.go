@@ -108,7 +108,7 @@ func (r *reader) walk(page string) {
 }
 
 // work judges the pages of previews and results, and of lists that were checked or refused.
-func (r *reader) work() {
+func (r *reader) work(s *system) {
 	r.t.Helper()
 	require.Equal(r.t, 200, r.get("/ui/rights"))
 	require.Equal(r.t, 200, r.sent("user.update", "Username", lea, "JobTitle", "Malerin"))
@@ -128,6 +128,8 @@ func (r *reader) work() {
 		require.Equal(r.t, 200, r.get(job))
 		r.judge(name)
 	}
+	r.get(r.failed(s))
+	r.judge("failed rows")
 	require.Equal(r.t, 200, r.get("/ui/jobs"))
 	require.Equal(r.t, 303, upload(r.browser, "", "", "operation", "user.update", "list", "Wer,Ort\nx,y\n"))
 	require.Equal(r.t, 200, r.get(r.answer.Header.Get("Location")))
@@ -160,7 +162,7 @@ func TestNoPageInGermanSaysAnEnglishSentence(t *testing.T) {
 	r := &reader{s.browser(t), s.data(t), map[string]int{}}
 	r.signIn("operator")
 	require.Equal(t, 303, r.submitFrom("/ui/rights", "/ui/look", "lang", "de"))
-	r.work()
+	r.work(s)
 	r.mistakes()
 	for _, page := range []string{
 		"/ui/nowhere", "/ui/people/1a806dcf-5989-521c-8d8b-000000000000", "/ui/jobs/none", "/ui/steps/none",

@@ -158,8 +158,8 @@ func TestPagesOfGuardedPlacesSayWhy(t *testing.T) {
 	}
 }
 
-// TestGuardedGroupsOfAPersonSayWhy: in the list of a person's groups, Remove stands beside those groups whose
-// members the reader may change. Beside guarded ones the reason stands.
+// TestGuardedGroupsOfAPersonSayWhy: the list of a person's groups offers Remove for the groups whose members
+// the reader may change. For guarded groups, it shows the reason instead.
 func TestGuardedGroupsOfAPersonSayWhy(t *testing.T) {
 	scopes := slices.DeleteFunc(identity.Scopes(), func(s identity.Scope) bool {
 		return s == identity.Privileged || s == identity.All

@@ -106,8 +106,8 @@ func uploading(b *browser, file, list string, pairs ...string) *http.Request {
 	return r
 }
 
-// TestInvisibleCharactersInTheNameOfAJob: a typed name is refused with them, and stays on the page. The
-// name of a file loses them.
+// TestInvisibleCharactersInTheNameOfAJob: a typed name with such characters is refused, and stays on the
+// page. They are removed from the name of a file.
 func TestInvisibleCharactersInTheNameOfAJob(t *testing.T) {
 	s := startWith(t, func(p *app.People) {
 		p.Roles[0].Scopes = append(p.Roles[0].Scopes, identity.JobRead, identity.JobSubmit)
@@ -257,7 +257,19 @@ func TestAListOfAPersonThatIsNotAccepted(t *testing.T) {
 	require.Equal(t, 200, b.get(b.answer.Header.Get("Location")))
 	assert.Contains(t, b.page, "Nothing was run")
 	require.Equal(t, 200, b.get("/ui/jobs"))
-	require.Equal(t, 413, upload(b, "large.csv", strings.Repeat("x", 1<<20)))
+	require.Equal(t, 413, upload(b, "large.csv", strings.Repeat("x", 1<<20), "operation", "user.unlock"))
+	assert.Contains(t, b.page, `id="list-file-e"`)
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	long := "UserName,City\n" + strings.Repeat("aschmidt,Rome\n", 1<<20/14)
+	typed := []string{"operation", "user.unlock", "name", "Rome for everybody", "mode", "validate", "list", long}
+	require.Equal(t, 413, upload(b, "", "", typed...))
+	assert.Contains(t, b.page, `id="list-text-e">The list is longer than these pages take`)
+	assert.Contains(t, b.page, long, "nothing typed is lost")
+	assert.Contains(t, b.page, `value="Rome for everybody"`)
+	assert.Contains(t, b.page, `<option value="user.unlock" selected>`)
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	require.Equal(t, 413, upload(b, "", "", "list", strings.Repeat("x", 4<<20)))
+	assert.Contains(t, b.page, "job submit")
 	require.Equal(t, 200, b.get("/ui/jobs"))
 	assert.Equal(t, 403, upload(b, "", "", "form", "made up", "list", "UserName\naschmidt\n"))
 	b.get("/ui/jobs")

@@ -12,8 +12,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestAListWithoutNamesOfColumns: the first row of a list is data if no name of a column is known. The person
-// may say otherwise, also without a script. Lines keep their numbers.
+// TestAListWithoutNamesOfColumns: the first row of a list is data if it contains no known column name. The
+// person can change this, even without JavaScript. Lines keep their numbers.
 func TestAListWithoutNamesOfColumns(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -57,8 +57,8 @@ func TestAListWithoutNamesOfColumns(t *testing.T) {
 	assert.Contains(t, b.page, `<option value="City" selected>`, "nothing was chosen, so it is suggested again")
 }
 
-// TestEveryListNamesObjectsAsFieldsDo: names that people use are looked up also in lists in JSON, and in
-// lists with an operation in each row. Nothing typed is lost by a mistake.
+// TestEveryListNamesObjectsAsFieldsDo: lists in JSON, and lists with an operation in each row, may also
+// contain the names that people use. A mistake does not lose any typed value.
 func TestEveryListNamesObjectsAsFieldsDo(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -128,8 +128,8 @@ func TestEveryListNamesObjectsAsFieldsDo(t *testing.T) {
 	assert.Equal(t, 200, b.get("/ui/jobs?list=nosuch"))
 }
 
-// TestAListSurvivesSignIn: a list that was sent after the session has ended is in the form after signing in,
-// unless it may have secrets.
+// TestAListSurvivesSignIn: a list that is sent after the session has ended is still in the form after the
+// person has signed in again, unless it may contain secrets.
 func TestAListSurvivesSignIn(t *testing.T) {
 	s := start(t)
 	for name, c := range map[string]struct {

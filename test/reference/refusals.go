@@ -20,9 +20,9 @@ type Refusal struct {
 	Code   schema.Code
 	Before []systemtest.Call // earlier calls, which succeed
 	Call   systemtest.Call
-	Plan   bool // the call applies the plan of the calls before
-	Change bool // the call undoes the change of the call before
-	Next   bool // the call continues the list of the call before
+	Plan   bool // the call applies the plan of the previous call
+	Change bool // the call undoes the change of the previous call
+	Next   bool // the call continues the list of the previous call
 }
 
 func call(method, path string, pairs ...string) systemtest.Call {

@@ -105,8 +105,8 @@ func TestSearchKnowsSpellings(t *testing.T) {
 	assert.ElementsMatch(t, []any{"sp.plain", "sp.quote"}, all[1:])
 }
 
-// TestListsKnowTheDomainOfALogonName: DOMAIN\name finds accounts of this domain only if the domain is its
-// own. Another domain's account of the same name is not in the list.
+// TestListsKnowTheDomainOfALogonName: DOMAIN\name finds accounts of this domain only if DOMAIN names this
+// domain. The account of the same name in another domain is not in the list.
 func TestListsKnowTheDomainOfALogonName(t *testing.T) {
 	s := newSystem(t, 0)
 	for path, name := range map[string]string{

@@ -275,8 +275,8 @@ func TestARestoreAnswersWithTheRecordOfTheClass(t *testing.T) {
 	}
 }
 
-// TestADeletedObjectShowsNoGroupsOutsideTheLimits: neither its memberships nor what lay below it name groups
-// that the caller is not limited to.
+// TestADeletedObjectShowsNoGroupsOutsideTheLimits: neither the memberships of a deleted object nor the
+// objects that were below it name groups outside the caller's limits.
 func TestADeletedObjectShowsNoGroupsOutsideTheLimits(t *testing.T) {
 	s, callers := visibleSystem(t)
 	groups := identity.Limits{Groups: []string{"Finance Staff", "Inside"}}

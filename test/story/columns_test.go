@@ -11,8 +11,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestColumnsOfAListAreNamedAside: the parameters of the columns are named in the call. The result has the
-// names and the cells of the list, also after a retry, and never a secret.
+// TestColumnsOfAListAreNamedAside: the call names the parameters of the columns. The result has the names and
+// the cells of the list, even after a retry, and never a secret.
 func TestColumnsOfAListAreNamedAside(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	result := func(id string) string { return string(s.Send(get(t, s, "/api/Jobs/"+id+"/Result")).Body) }

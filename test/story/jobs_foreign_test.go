@@ -11,8 +11,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestFormulasOfAnotherCredential: the submitter of a list can download it unchanged. When others download
-// it, no cell is a formula.
+// TestFormulasOfAnotherCredential: the submitter of a list downloads it unchanged. For anybody else, no cell
+// of the download is a formula.
 func TestFormulasOfAnotherCredential(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	for media, list := range map[string]string{

@@ -1,4 +1,4 @@
-# The gateway: commands, sandbox, service and package. Sourced by wine.sh.
+# The gateway: its commands, sandbox, service and package. Sourced by wine.sh.
 
 use adgateway
 

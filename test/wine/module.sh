@@ -1,4 +1,5 @@
-# The package of the PowerShell module: installed, replaced by a later version, removed.
+# The package of the PowerShell module is installed, replaced by a later version, and removed. Sourced by
+# wine.sh.
 modules="$drive/Program Files/WindowsPowerShell/Modules/AdGateway"
 
 title "The module's MSI installs the files"

@@ -1,4 +1,4 @@
-# Tickets of Kerberos, which Wine checks with the library of MIT Kerberos and a keytab. Sourced by wine.sh.
+# Kerberos tickets, which Wine checks with the library of MIT Kerberos and a keytab. Sourced by wine.sh.
 
 title "The calls of SSPI: libraries, credentials, tokens that are no tickets, and tickets; policies of browsers"
 tickets=$out/tmp/tickets
@@ -7,7 +7,7 @@ printf '[libdefaults]\n default_realm = CORP.EXAMPLE\n' > "$tickets/krb5.conf"
 GOOS=windows go test -c -o "$out/tmp/host.test.exe" ./winsvc/host
 fresh() { go test -count=1 ./gateway/authn/negotiate -run '^TestTicketsForOthers$' -args -tickets "$tickets" >/dev/null || fail "no tickets"; }
 fresh
-wineserver -k || true # it takes the environment of its first program
+wineserver -k || true # Wine takes its environment from its first program
 export KRB5_CONFIG=$tickets/krb5.conf KRB5_KTNAME=FILE:$tickets/keytab
 TICKETS=$(winepath -w "$tickets")
 export TICKETS
@@ -26,7 +26,7 @@ wine 'C:\Program Files\adgateway\adgateway.exe' sandbox --listen 127.0.0.1:18081
 sandbox=$!
 for _ in $(seq 120); do curl -sf http://127.0.0.1:18081/healthz >/dev/null && break; sleep 0.5; done
 fresh
-# answers STATUS TEXT HEADER-FILE
+# answers STATUS TEXT HEADER-FILE: sends the header, and requires the status and the text.
 answers() {
     said=$(curl -s -w '\n%{http_code}' -H "Authorization: $(cat "$3")" http://127.0.0.1:18081/api/WhoAmI)
     echo "> $(basename "$3"): $said"
@@ -45,7 +45,7 @@ answers 401 "too large" "$tickets/long.header"
 answers 401 "cannot be read" "$tickets/half.header"
 answers 401 "for another service" "$tickets/service.header"
 answers 401 "is not valid here" "$tickets/key.header"
-answers 503 "does not answer" "$tickets/valid.header" # Wine makes no access token of the account
+answers 503 "does not answer" "$tickets/valid.header" # Wine cannot make an access token for the account
 grep -q QuerySecurityContextToken "$out/tmp/tickets.log" || fail "the valid ticket was not accepted"
 curl -sf http://127.0.0.1:18081/healthz >/dev/null || fail "the sandbox ended"
 kill $sandbox

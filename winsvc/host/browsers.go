@@ -6,7 +6,7 @@ import "strings"
 // the user.
 type BrowserPolicy struct {
 	Browser string   // "Edge", "Chrome", "Firefox" or "Internet Options"
-	Sites   []string // as the policy has them: https://*.corp.example, corp.example
+	Sites   []string // as written in the policy: https://*.corp.example, corp.example
 }
 
 // Allows reports whether the policy lets its browsers send tickets to a host.

@@ -28,7 +28,7 @@ const (
 // caller. It never delays a call, and its failure has no effect on calls.
 type callEvents struct {
 	write      events.Write
-	all        bool // also refused callers
+	all        bool // refused callers get entries, too
 	operations map[string]*ops.Operation
 	queue      chan entry
 	ended      sync.WaitGroup

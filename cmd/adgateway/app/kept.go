@@ -15,6 +15,7 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/every"
 	"adgateway/gateway/filefault"
+	"adgateway/gateway/history"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/store"
@@ -178,7 +179,10 @@ func RebuildHistory(ctx context.Context, o Options, files []string) (changes.Reb
 	if err != nil {
 		return changes.Rebuilding{}, err
 	}
-	found, err := s.past.Rebuild(ctx, o.Settings.Audit.File, files, s.store.Now())
+	var found changes.Rebuilding
+	if err = history.Forget(ctx, s.past); err == nil {
+		found, err = s.past.Rebuild(ctx, o.Settings.Audit.File, files, s.store.Now())
+	}
 	if err = errors.Join(err, s.close()); err == nil && s.lasts {
 		err = store.Accept(o.Settings.Store.File)
 	}

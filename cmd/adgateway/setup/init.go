@@ -30,8 +30,8 @@ type Made struct {
 // Init turns the gateway of the settings into the first gateway of a new cluster. The gateway keeps its store
 // and must not be running. Init invites the other hosts, which can join when this gateway runs again. The
 // gateway works alone until their nodes serve. Until then Init can be repeated, for example after an
-// interruption, and then invites the hosts that have not joined. With an external NATS, Init creates the log
-// there, and can be repeated until the log exists.
+// interruption, and then invites the hosts that have not joined. With external NATS servers, Init creates the
+// log there, and can be repeated until the log exists.
 func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *Made, err error) {
 	folder, err := o.folder()
 	if err != nil {
@@ -126,8 +126,8 @@ func invite(ctx context.Context, r *trust.Register, self trust.Member, others []
 	return created, nil
 }
 
-// members returns the gateways of a new cluster. Their hosts have no nodes if the nodes are an
-// external NATS.
+// members returns the gateways of a new cluster. Their hosts have no nodes if the cluster uses
+// external NATS servers.
 func members(o Options, hosts []Host, external bool) (self trust.Member, others []trust.Member, err error) {
 	switch n := len(hosts); {
 	case external && n < 2:

@@ -19,17 +19,18 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The nodes are on the gateways' hosts, or are an external NATS (cluster.servers). With an external NATS,
-// the command that creates the cluster also creates its log, because the first gateway does not work alone.
+// The nodes run on the gateways' hosts, or are external NATS servers (cluster.servers). With external
+// servers, the command that creates the cluster also creates its log, because the first gateway does not work
+// alone.
 
 const (
-	examineFor = 15 * time.Second // time limit for examining a NATS
+	examineFor = 15 * time.Second // time limit for examining the NATS servers
 	createFor  = 30 * time.Second // time limit for creating the log
 	replicas   = 3
 	streamFile = "log-stream.json"
 )
 
-// OwnLog contains the next steps for the administrator of an external NATS, who prepares it for a new
+// OwnLog contains the next steps for the administrator of external NATS servers, who prepares them for a new
 // cluster.
 type OwnLog struct {
 	Account string // the account for the gateways, in nats-server syntax
@@ -44,7 +45,7 @@ func nodesOf(s *config.Settings) peer.Nodes {
 	return peer.Nodes{Servers: c.Servers, CA: c.CA, NKeyFile: c.NKeyFile, CredsFile: c.CredsFile}
 }
 
-// own is an external NATS that stores a cluster's log.
+// own describes external NATS servers that store a cluster's log.
 type own struct {
 	nodes    peer.Nodes
 	cluster  string
@@ -86,8 +87,8 @@ func (n own) account() (string, error) {
 	return stock.OwnAccount(n.cluster, members), nil
 }
 
-// examine returns the state of the NATS, or an error with the reason why it cannot store the
-// log and a remedy.
+// examine returns the state of the NATS servers, or an error with the reason why they cannot store the log
+// and a remedy.
 func (n own) examine(ctx context.Context) (found jetstream.Examined, err error) {
 	ctx, cancel := context.WithTimeout(ctx, examineFor)
 	defer cancel()
@@ -129,7 +130,7 @@ func (n own) remove() string {
 		"or give the cluster another name", jetstream.StreamName(n.cluster))
 }
 
-// vacant returns an error if the NATS cannot store the log of a new cluster.
+// vacant returns an error if the NATS servers cannot store the log of a new cluster.
 func (n own) vacant(ctx context.Context) error {
 	found, err := n.examine(ctx)
 	if err == nil && found.Identity.Journal != "" {
@@ -242,7 +243,7 @@ func (o Options) resume(ctx context.Context, folder trust.Folder) (*Made, error)
 }
 
 // joins returns an error if a gateway with these settings cannot join a cluster whose log is
-// in an external NATS.
+// on external NATS servers.
 func (n own) joins(ctx context.Context) error {
 	if len(n.nodes.Servers) == 0 {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"adgateway/gateway/engine/stock"
 )
 
-// formerOptions returns the options of a gateway in a cluster of an earlier version. Its new log will be in
-// an external NATS.
+// formerOptions returns the options of a gateway in a cluster of an earlier version. Its new log will be on
+// external NATS servers.
 func formerOptions(t *testing.T, n *enginetest.OwnNATS) Options {
 	t.Helper()
 	zipped, err := zip.OpenReader(filepath.FromSlash("../../../gateway/cluster/migrate/testdata/old.zip"))
@@ -84,8 +84,8 @@ func TestAMigrationMakesTheLog(t *testing.T) {
 	}
 }
 
-// TestAMigrationDoesNotTakeAnotherLog: a migration refuses to use a different log that has
-// the cluster's name in the NATS.
+// TestAMigrationDoesNotTakeAnotherLog: a migration refuses to use a different log of the same name on the
+// NATS servers.
 func TestAMigrationDoesNotTakeAnotherLog(t *testing.T) {
 	n := enginetest.Keys(t, ownCluster, "gw1", "gw2")
 	n.Start(t, "")

@@ -22,7 +22,7 @@ import (
 
 const ownCluster = "corp"
 
-// ownOptions returns the options of a gateway whose log is in an external NATS.
+// ownOptions returns the options of a gateway whose log is on external NATS servers.
 func ownOptions(t *testing.T, n *enginetest.OwnNATS, gateway string) Options {
 	t.Helper()
 	o := options(t, freeport.Addresses(t, 1)[0])
@@ -53,9 +53,8 @@ func admin(t *testing.T, n *enginetest.OwnNATS) (*nats.Conn, jetstream.JetStream
 	return conn, js
 }
 
-// TestInitMakesTheLog: if the user of a NATS may create the log, Init creates it there, the
-// first gateway does not continue alone, and another gateway joins. A gateway whose settings
-// contradict the cluster cannot join.
+// TestInitMakesTheLog: if the NATS user may create the log, Init creates it there, the first gateway does not
+// continue alone, and another gateway joins. A gateway whose settings contradict the cluster cannot join.
 func TestInitMakesTheLog(t *testing.T) {
 	n := enginetest.Keys(t, ownCluster, "gw1", "gw2", "gw3")
 	n.Start(t, "", stock.CreateSubject(ownCluster))
@@ -140,8 +139,8 @@ func TestSomebodyElseMakesTheLog(t *testing.T) {
 	assert.NotEmpty(t, log.Command)
 }
 
-// TestANATSThatCannotHaveTheLog: a NATS that cannot store the log is refused with the reason
-// and a remedy, and nothing is changed.
+// TestANATSThatCannotHaveTheLog: NATS servers that cannot store the log are refused with the reason and a
+// remedy, and nothing is changed.
 func TestANATSThatCannotHaveTheLog(t *testing.T) {
 	for what, try := range map[string]struct {
 		start func(t *testing.T, n *enginetest.OwnNATS)
@@ -238,7 +237,7 @@ func oldServer(t *testing.T) string {
 	return "nats://" + listener.Addr().String()
 }
 
-// TestANATSWithoutTheLog: a NATS that does not contain the cluster's log is refused.
+// TestANATSWithoutTheLog: NATS servers without the cluster's log are refused.
 func TestANATSWithoutTheLog(t *testing.T) {
 	n := enginetest.Keys(t, ownCluster, "gw2")
 	n.Start(t, "")

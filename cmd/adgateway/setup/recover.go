@@ -13,8 +13,8 @@ import (
 // back. No gateway and no node of the cluster may run. Recover must be run on every host, with first on the
 // host whose copy of the store is the most recent. That gateway works alone until the nodes serve. The other
 // gateways then copy its store. Recover returns the position of this gateway's copy, and can be repeated
-// after an interruption. A store that was rolled back is accepted if first is set. With an external NATS,
-// first also creates the log there; otherwise log is nil.
+// after an interruption. A store that was rolled back is accepted if first is set. With external NATS
+// servers, first also creates the log there; otherwise log is nil.
 func Recover(ctx context.Context, o Options, first bool) (at store.Point, log *OwnLog, err error) {
 	if at, err = recoverStore(ctx, o, first); err != nil || !first {
 		return at, nil, err

@@ -1,4 +1,4 @@
-# Get-AdgCompletion returns what completes a parameter: the words of an enumeration, or names that the
+# Get-AdgCompletion returns the completions of a parameter: the words of an enumeration, or names that the
 # gateway finds.
 function Get-AdgCompletion {
     [CmdletBinding()]

@@ -125,22 +125,22 @@ function Disconnect-AdGateway {
     }
 }
 
-# ConvertFrom-AdgSecret returns the text of a SecureString, for a request and nothing else.
+# ConvertFrom-AdgSecret returns the text of a SecureString. The text is only used for a request.
 function ConvertFrom-AdgSecret {
     [CmdletBinding()]
     param([System.Security.SecureString] $Secret)
     [System.Net.NetworkCredential]::new('', $Secret).Password
 }
 
-# ConvertTo-AdgPart returns a text as part of an address.
+# ConvertTo-AdgPart returns a text in the form for a part of an address.
 function ConvertTo-AdgPart {
     [CmdletBinding()]
     param([string] $Text)
     [System.Uri]::EscapeDataString($Text)
 }
 
-# New-AdgErrorRecord returns what is shown of a failure: ErrorId is the code of the API, and
-# TargetObject the error of the answer, with details, outcome and requestId.
+# New-AdgErrorRecord returns the error record for a failure. ErrorId is the code of the API, and TargetObject
+# the error in the answer, with details, outcome and requestId.
 function New-AdgErrorRecord {
     [CmdletBinding()]
     param($Failure)
@@ -150,7 +150,8 @@ function New-AdgErrorRecord {
     [System.Management.Automation.ErrorRecord]::new($exception, $Failure.code, $category, $Failure)
 }
 
-# Get-AdgAuthorization returns the header that says who is calling; nothing if the connection itself does.
+# Get-AdgAuthorization returns the header that identifies the caller, or nothing if the connection itself
+# identifies the caller.
 function Get-AdgAuthorization {
     [CmdletBinding()]
     param()
@@ -162,8 +163,8 @@ function Get-AdgAuthorization {
     }
 }
 
-# Get-AdgPause returns how many seconds to wait before a call is repeated: what the answer asks
-# for in Retry-After, whole or with a fraction, but not less than Least.
+# Get-AdgPause returns the number of seconds to wait before a call is repeated. It is the time in Retry-After,
+# which may have a fraction, but not less than Least.
 function Get-AdgPause {
     [CmdletBinding()]
     param([string] $Asked, [int] $Least)
@@ -195,8 +196,9 @@ function Get-AdgWording {
     $message.Replace('Limit must', 'PageSize must').Replace('DryRun', 'WhatIf')
 }
 
-# Send-AdgRequest sends a request, again while the gateway is busy, and returns Body and Headers of
-# the answer, or the Failure. What is no answer of the gateway, such as a page of a proxy, is one.
+# Send-AdgRequest sends a request, and repeats it while the gateway is busy. It returns Body and Headers of
+# the answer, or the Failure. An answer that does not come from a gateway, such as a page of a proxy, is a
+# failure.
 function Send-AdgRequest {
     [CmdletBinding()]
     param($Caller, $Row, [string] $Path, [hashtable] $Values, [hashtable] $Headers, [string] $List)
@@ -252,7 +254,8 @@ function Send-AdgRequest {
     }
 }
 
-# Add-AdgMembers returns a record with its type names and, of a change, its ids.
+# Add-AdgMembers returns a record with its type names. To the record of a change it also adds the ids of the
+# change.
 function Add-AdgMembers {
     [CmdletBinding()]
     param($Record, $Row, $Answer)
@@ -279,7 +282,7 @@ function Add-AdgMembers {
     $Record
 }
 
-# ConvertTo-AdgPlan returns a plan with the rows that its view shows: object, field, from, to.
+# ConvertTo-AdgPlan returns a plan with the rows that its view shows, which have object, field, from and to.
 function ConvertTo-AdgPlan {
     [CmdletBinding()]
     param($Plan, $Answer)
@@ -298,8 +301,8 @@ function ConvertTo-AdgPlan {
     $Plan
 }
 
-# ConvertTo-AdgFilter returns a filter in the language of the gateway. One in the style of the
-# ActiveDirectory module, "Department -eq 'Sales' -and Enabled -eq $true", is translated.
+# ConvertTo-AdgFilter returns a filter in the language of the gateway. It translates filters in the style of
+# the ActiveDirectory module, such as "Department -eq 'Sales' -and Enabled -eq $true".
 function ConvertTo-AdgFilter {
     [CmdletBinding()]
     param([string] $Text)
@@ -348,7 +351,7 @@ function ConvertTo-AdgFilter {
     @{ Text = ($parts.ToArray() -join ' ').Replace('( ', '(').Replace(' )', ')') }
 }
 
-# Split-AdgFilter returns the words of a filter, its texts in their quotes.
+# Split-AdgFilter returns the words of a filter. Texts keep their quotes.
 function Split-AdgFilter {
     [CmdletBinding()]
     param([string] $Text)
@@ -380,9 +383,9 @@ function Split-AdgFilter {
     if ($word -ne '') { $word }
 }
 
-# Get-AdgGiven returns what was given to a function: name of the parameter -> value. Of a record of the
-# gateway only what identifies it and guards the change is taken; an empty cell of a spreadsheet is
-# nothing. Columns that no parameter takes are warned of, once.
+# Get-AdgGiven returns the arguments of a function, by parameter name. From a record of the gateway, it takes
+# only the members that identify the object and guard the change. An empty cell of a spreadsheet counts as
+# absent. It warns once about columns that match no parameter.
 function Get-AdgGiven {
     [CmdletBinding()]
     param($Caller, $Row, [hashtable] $Names, $Given, $Line, $Item, [hashtable] $Said)
@@ -411,8 +414,8 @@ function Get-AdgGiven {
     $found
 }
 
-# Invoke-AdgOperation makes the call of a function, and writes records, warnings and errors in the name of
-# that function. It follows the preferences of the caller, not of this module.
+# Invoke-AdgOperation makes the call of a function, and writes records, warnings and errors on behalf of that
+# function. It uses the preferences of the caller, not those of this module.
 function Invoke-AdgOperation {
     [CmdletBinding()]
     param($Caller, [string] $Function, $Given, $Line, $Item, [hashtable] $Said)
@@ -462,7 +465,7 @@ function Invoke-AdgOperation {
     }
 }
 
-# Get-AdgProblem returns what is wrong with what was given; empty: nothing.
+# Get-AdgProblem returns the problem with the arguments, or an empty text if there is none.
 function Get-AdgProblem {
     [CmdletBinding()]
     param($Row, [hashtable] $Found)
@@ -481,7 +484,7 @@ function Get-AdgProblem {
     ''
 }
 
-# Expand-AdgNames returns a table for each combination of the names that were given as arrays.
+# Expand-AdgNames returns a table for each combination of the names in arrays.
 function Expand-AdgNames {
     [CmdletBinding()]
     param($Row, [hashtable] $Found)
@@ -500,7 +503,7 @@ function Expand-AdgNames {
     $all
 }
 
-# Invoke-AdgCall makes one call, or one for each page.
+# Invoke-AdgCall makes one call, or a call for each page.
 function Invoke-AdgCall {
     [CmdletBinding()]
     param($Caller, $Row, [hashtable] $Found, [bool] $DryRun)
@@ -560,6 +563,6 @@ function Invoke-AdgCall {
             return
         }
         $values['After'] = $body.next
-        $nothingNew = $Found.ContainsKey('Wait') -and @($body.result).Count -eq 0 # with Wait there is always a next
+        $nothingNew = $Found.ContainsKey('Wait') -and @($body.result).Count -eq 0 # with Wait, every answer has a next
     } while ($paged -and $null -ne $body.next -and -not $nothingNew)
 }

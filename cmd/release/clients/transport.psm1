@@ -24,8 +24,8 @@ function New-AdgClient {
     $client
 }
 
-# Send-AdgMessage sends one message and returns Status, Headers and Text of the answer, or the
-# Problem because of which there is none. It throws nothing, so nothing of it is in $Error.
+# Send-AdgMessage sends one message and returns Status, Headers and Text of the answer, or the Problem if
+# there is no answer. It throws no errors, so $Error stays unchanged.
 function Send-AdgMessage {
     [CmdletBinding()]
     param($Client, [string] $Method, [string] $Uri, [hashtable] $Headers, [string] $Body)

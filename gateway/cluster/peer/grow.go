@@ -16,9 +16,9 @@ import (
 const growEvery = time.Second
 
 // Grow waits until the nodes serve, and then stops writing to the first gateway's file, so the gateway can be
-// reopened with the log. It returns false if ctx ends first. It returns false immediately for any other
-// gateway. It does so, too, if the log is in an external NATS, because there the command that creates the
-// cluster creates the log.
+// reopened with the log. It returns false if ctx ends first. For any other gateway it returns false
+// immediately. It does so, too, if the log is on external NATS servers, because there the command that
+// creates the cluster creates the log.
 func (g *Gateway) Grow(ctx context.Context) bool {
 	if !g.alone {
 		return false

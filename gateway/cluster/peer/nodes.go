@@ -16,9 +16,9 @@ import (
 	"adgateway/gateway/journal/jetstream"
 )
 
-// Nodes locates the nodes of the log: on the hosts of the cluster, or in an external NATS.
+// Nodes locates the nodes of the log: on the hosts of the cluster, or on external NATS servers.
 type Nodes struct {
-	Servers   []string // URLs of an external NATS; empty to use the nodes of the cluster
+	Servers   []string // URLs of external NATS servers; empty to use the nodes of the cluster
 	CA        string   // file with the certificates of the authorities; empty means the system's authorities
 	NKeyFile  string   // file with the seed of a key; empty if none
 	CredsFile string   // file with a JWT and its key; empty if none
@@ -44,7 +44,7 @@ func (n Nodes) connect(
 	return nats.Connect(strings.Join(servers, ","), options...)
 }
 
-// Own returns the options by which a gateway reaches the log of its cluster in an external NATS.
+// Own returns the options by which a gateway reaches the log of its cluster on external NATS servers.
 func (n Nodes) Own(cluster, gateway string) jetstream.Options {
 	return jetstream.Options{Cluster: cluster, Connect: func(options ...nats.Option) (*nats.Conn, error) {
 		return n.connectOwn(append(options, nats.CustomInboxPrefix(stock.InboxPrefix(cluster, gateway))))

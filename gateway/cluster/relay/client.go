@@ -53,7 +53,7 @@ type guess struct {
 
 	mu      sync.Mutex // guards the fields below
 	at      int
-	tried   int // number of gateways asked since a leader was named or has answered
+	tried   int // number of gateways tried since the last answer
 	changed chan struct{}
 }
 

@@ -90,7 +90,7 @@ func (p Permissions) write(w *writer) {
 	})
 }
 
-// OwnAccount returns the account that the gateways of a cluster need in an external NATS, in
+// OwnAccount returns the account that the gateways of a cluster need on external NATS servers, in
 // nats-server's syntax. A member whose NKey is unknown gets a placeholder that nats-server refuses.
 func OwnAccount(cluster string, members []Member) string {
 	w := &writer{}

@@ -86,7 +86,7 @@ func TestWithoutACertificate(t *testing.T) {
 	require.ErrorContains(t, o.Check(), "ca: ")
 }
 
-// TestTheManualHasTheAccount: the manual shows the account that an external NATS needs.
+// TestTheManualHasTheAccount: the manual shows the account that external NATS servers need.
 func TestTheManualHasTheAccount(t *testing.T) {
 	manual, err := os.ReadFile("../../manual/cluster-nats.md")
 	require.NoError(t, err)

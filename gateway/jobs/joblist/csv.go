@@ -276,7 +276,7 @@ func (t *table) header(names []string) error {
 	return nil
 }
 
-// setter returns the setter of a column with a name.
+// setter returns the setter of the column with the given name.
 func (t *table) setter(i int, name string) func(*Item, string) {
 	if own := columnsOf[strings.ReplaceAll(strings.ToLower(name), "-", "")]; own != nil {
 		return own
@@ -290,7 +290,8 @@ func (t *table) setter(i int, name string) func(*Item, string) {
 	}
 }
 
-// named takes the columns from [Columns], and their names in the list from the first row, if it has names.
+// named takes the columns from [Columns]. It takes the names by which the list calls them from the first row,
+// if that row contains names.
 func (t *table) named(first []string) error {
 	t.HeaderLine, t.columns = t.line(), map[string]int{}
 	t.Header, t.setters = make([]string, len(t.Columns)), make([]func(*Item, string), len(t.Columns))

@@ -72,15 +72,15 @@ type List struct {
 	Broken bool
 }
 
-// Columns say what the columns of a CSV list are, in place of the names in its first row.
+// Columns gives the columns of a CSV list, in place of the names in its first row.
 type Columns struct {
-	// Names are the parameters of the columns, in order. The cells of a column with an empty name are no
-	// parameter. They are kept for the result.
+	// Names contains the parameter of each column, in order. A column with an empty name is not a parameter, and
+	// its cells are kept for the result.
 	Names []string
-	Data  bool // the list has no row of names
+	Data  bool // the first row contains data, not names
 }
 
-// Names returns the parameter of each column, or "" for a column that is none.
+// Names returns the parameter of each column, or "" for a column that is not a parameter.
 func (l *List) Names() []string {
 	if l.Columns != nil {
 		return l.Columns

@@ -263,8 +263,8 @@ func TestErrorsOfTheReader(t *testing.T) {
 	}
 }
 
-// TestColumnsAreNamedAside: the names of the parameters come with the list, so its first row has other names
-// or none. A column that is no parameter is kept.
+// TestColumnsAreNamedAside: the names of the parameters are given together with the list, so its first row
+// may contain other names or none. A column that is not a parameter is kept.
 func TestColumnsAreNamedAside(t *testing.T) {
 	for name, c := range map[string]struct {
 		columns joblist.Columns
@@ -318,8 +318,8 @@ func TestColumnsAreNamedAside(t *testing.T) {
 	}
 }
 
-// TestResultHasTheColumnsOfTheList: the result has the names and cells of the list, also those that are no
-// parameters, but no secret.
+// TestResultHasTheColumnsOfTheList: the result has the names and cells of the list, including columns that
+// are not parameters, but no secrets.
 func TestResultHasTheColumnsOfTheList(t *testing.T) {
 	const text = "Wer;Kennwort;Bemerkung;Password\nlweber;" + secret + ";x;" + secret + "\n"
 	columns := joblist.Columns{Names: []string{"Username", "NewPassword", "", ""}}

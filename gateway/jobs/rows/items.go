@@ -109,7 +109,9 @@ func (s Items) callAs(
 ) (jobs.Answer, error) {
 	c := call.Call{
 		ID: item.Spec.RequestID, Principal: principal, Input: values,
-		Item: &call.Item{Key: item.Spec.Key, Expires: item.Job.Expires, Resumed: item.Resumed},
+		Item: &call.Item{
+			Key: item.Spec.Key, Expires: item.Job.Expires, Resumed: item.Resumed, Done: item.Done,
+		},
 	}
 	c.From, _ = netip.ParseAddr(item.Job.From) // stays invalid if it is unknown
 	if item.Spec.IfMatch != "" && item.Plan == "" {

@@ -23,16 +23,16 @@ var (
 // oldest is the first server version that compares sequences reliably.
 const oldest = "2.12"
 
-// Examined describes a NATS that can hold a journal.
+// Examined describes NATS servers that can hold a journal.
 type Examined struct {
 	Version  string
 	Identity Identity // of its journal; zero if it has none
 	Replicas int      // of the journal
 }
 
-// Examine checks that a NATS can keep the journal of a cluster, and that this gateway may publish to the
-// given subjects. It sends an empty message to each of them. It fails with one of the errors above, with an
-// error of Options.Connect, or, if there is a stream that cannot be the journal, with an error of [Open].
+// Examine checks that NATS servers can keep the journal of a cluster, and that this gateway may publish to
+// the given subjects. It sends an empty message to each of them. It fails with one of the errors above, with
+// an error of Options.Connect, or, if there is a stream that cannot be the journal, with an error of [Open].
 func Examine(ctx context.Context, o Options, subjects ...string) (found Examined, err error) {
 	ctx, deny := context.WithCancelCause(ctx)
 	defer deny(nil)

@@ -1,4 +1,4 @@
-// Credentials stay in the page: they are forgotten when it is closed.
+// Credentials stay in the page, and are forgotten when it is closed.
 
 // An operation is found by any words of its path, method, names, description and parameters.
 const searchPlugin = ({ React }) => ({
@@ -46,7 +46,7 @@ const intercept = (request) => {
   return request;
 };
 
-// A body is empty until it is written, also where the document requires something in it. The sample
+// A body is empty until the person fills it in, even if the document requires some of its members. The sample
 // of an operation is part of its description.
 const adapt = async (response) => {
   if (new URL(response.url, window.location).pathname.endsWith("/openapi.json")) {

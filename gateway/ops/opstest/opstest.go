@@ -31,5 +31,5 @@ func Changes() []*ops.Operation {
 
 // TakesNames reports whether a parameter accepts a JSON array of arbitrary names.
 func TakesNames(p *ops.Param) bool {
-	return p.Kind == schema.MemberList || p.Kind == schema.WholeMemberList
+	return p.Kind == schema.MemberList || p.Kind == schema.WholeMemberList || p.Kind == schema.Names
 }

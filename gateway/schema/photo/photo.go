@@ -1,7 +1,5 @@
 // Package photo turns images that people send into small pictures of accounts. It always encodes the pixels
-// again, so nothing but the pixels of the sent image reaches the directory. that people send into small
-// pictures of accounts. It always encodes the stored image from pixels, so nothing but the pixels of the sent
-// image reaches the directory.
+// again, so nothing but the pixels of the sent image reaches the directory.
 package photo
 
 import (

@@ -64,7 +64,7 @@ func Open(path string) (File, error) {
 // syncFolder makes the name of a new file survive a power failure, where the system supports that.
 func syncFolder(path string) {
 	if folder, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = folder.Sync() // Windows cannot and need not
+		_ = folder.Sync() // Windows cannot sync a folder, and need not
 		_ = folder.Close()
 	}
 }

@@ -14,7 +14,7 @@ type Sheet struct {
 	begin     int // offset of the first row
 	separator byte
 	heads     int  // number of the first row that is not blank; -1 if there is none
-	data      bool // that row is data already; otherwise it has the names of the columns
+	data      bool // that row contains data; otherwise it contains the column names
 }
 
 // Column is a column of a list.
@@ -56,24 +56,25 @@ func ReadSheet(list []byte) Sheet {
 	return s
 }
 
-// WithoutNames returns the list with its first row as data.
+// WithoutNames returns the list with its first row treated as data.
 func (s Sheet) WithoutNames() Sheet {
 	s.data = true
 	return s
 }
 
-// leastMatch is the length of a name from which on a similar field shows that it is a name. The letters of a
-// shorter text are in the name of some field anyway.
+// leastMatch is the minimum length of a text for which a field with a similar name shows that the text is a
+// column name. Shorter texts are similar to some field by chance.
 const leastMatch = 4
 
-// Named reports whether the first row probably has the names of the columns, because one of them is known.
+// Named reports whether the first row probably contains column names, because one of them is known.
 func (f *Form) Named(s Sheet) bool {
 	return slices.ContainsFunc(f.Columns(s), func(c Column) bool {
 		return c.Own || c.Sure || c.Secret || c.Field != "" && len(simple(c.Called)) >= leastMatch
 	})
 }
 
-// Operations returns the names in the column for operations, by row. It is empty if there is no such column.
+// Operations returns the operation of each row, from the column for operations. It is empty if there is no
+// such column.
 func (s Sheet) Operations() map[int]string {
 	at, all := -1, map[int]string{}
 	s.each(func(row, column int, cell []byte) {
@@ -151,7 +152,8 @@ func plainCell(cell []byte) string {
 }
 
 // Columns returns the columns of a list of calls of the form's operation, each with the parameter that it may
-// contain. It suggests no parameter twice. Without names of columns, what looks like a password may be one.
+// contain. It suggests no parameter twice. In a list without column names, values that look like a password
+// count as secret.
 func (f *Form) Columns(s Sheet) (all []Column) {
 	s.each(func(row, column int, cell []byte) {
 		switch {
@@ -212,8 +214,8 @@ var secretWords, secretNames = []string{
 	"password", "passwort", "kennwort", "passphrase", "passcode", "pwd", "secret", "geheim",
 }, []string{"pass", "pw", "pin"}
 
-// MayHaveSecrets reports whether a list may have secrets, judging by the names of its columns and by its
-// first cells, or by its text if it is JSON.
+// MayHaveSecrets reports whether a list may contain secrets, judging by its column names and first cells, or
+// by its text if it is JSON.
 func MayHaveSecrets(list []byte) bool {
 	if text := bytes.TrimSpace(list); bytes.HasPrefix(text, []byte("{")) {
 		return soundsSecret(string(text))
@@ -224,7 +226,7 @@ func MayHaveSecrets(list []byte) bool {
 		slices.ContainsFunc(f.Columns(sheet.WithoutNames()), secret)
 }
 
-// soundsSecret reports whether a column with a name may contain secrets.
+// soundsSecret reports whether a column of this name may contain secrets.
 func soundsSecret(called string) bool {
 	name := simple(called)
 	within := func(word string) bool { return strings.Contains(name, word) }
@@ -297,8 +299,8 @@ type Cell struct {
 	Text         string
 }
 
-// Changed returns the list with each cell replaced by the result of change, except the names of the columns.
-// Lines and columns keep their numbers.
+// Changed returns the list with each cell, except the column names, replaced by the result of change. Lines
+// and columns keep their numbers.
 func (s Sheet) Changed(change func(Cell) string) []byte {
 	var out bytes.Buffer
 	out.Write(s.text[:s.begin])
@@ -325,7 +327,7 @@ func (s Sheet) Changed(change func(Cell) string) []byte {
 	return out.Bytes()
 }
 
-// written returns a text as a cell that has as many line breaks as an earlier one.
+// written returns a text as a cell with as many line breaks as the cell that it replaces.
 func written(text string, before []byte) []byte {
 	cell := []byte(`"` + strings.ReplaceAll(text, `"`, `""`))
 	lines := bytes.Count(before, []byte{'\n'}) - bytes.Count(cell, []byte{'\n'})

@@ -6,17 +6,18 @@ import (
 	"slices"
 )
 
-// A list in JSON names the parameters of each item. Its texts are replaced where they stand, so its lines
-// keep their numbers.
+// A list in JSON names the parameters of each item. Its texts are replaced in place, so its lines keep their
+// numbers.
 
 // Forms are the forms of the operations in a list.
 type Forms struct {
-	All    *Form // the fields of all of them; nil if there are none
+	All    *Form // the fields of all operations; nil if there are none
 	common *Form
 	named  map[int]string
 }
 
-// FormsOf returns the forms of a list: of the common operation, and of those that rows or items name.
+// FormsOf returns the forms of a list, which are the form of the common operation and those of the operations
+// that rows or items name.
 func FormsOf(common string, named map[int]string) Forms {
 	f := Forms{common: Of(common), named: named}
 	var all []*Form
@@ -34,7 +35,7 @@ func FormsOf(common string, named map[int]string) Forms {
 	return f
 }
 
-// Of returns the form of a row or an item, or nil if its operation has none.
+// Of returns the form of a row or an item, or nil if its operation has no form.
 func (f Forms) Of(row int) *Form {
 	if id, has := f.named[row]; has {
 		return Of(id)
@@ -42,8 +43,8 @@ func (f Forms) Of(row int) *Form {
 	return f.common
 }
 
-// together returns a form with the fields of several. A field is required if each of them requires it. The
-// form has no operation if there are several.
+// together returns a form with the fields of all forms. A field is required if each form with this field
+// requires it. The form has no operation if there is more than one form.
 func together(all []*Form) *Form {
 	if len(all) == 1 {
 		return all[0]
@@ -77,11 +78,11 @@ type Item struct {
 // itemText is a text in the parameters of an item.
 type itemText struct {
 	name, text string
-	begin, end int // its place in the list, with its quotes
+	begin, end int // offsets in the list, including the quotes
 }
 
-// ReadItems returns the items of a list in JSON, with one object per line if lines is set. It ignores what is
-// no item, because the API names the mistake.
+// ReadItems returns the items of a list in JSON, with one object per line if lines is set. It ignores
+// everything that is not an item, because the API reports such mistakes.
 func ReadItems(list []byte, lines bool) (all []Item) {
 	if lines {
 		begin := 0
@@ -113,8 +114,8 @@ func Operations(items []Item) map[int]string {
 	return all
 }
 
-// ChangedItems returns a list with each text of a parameter replaced by the result of change. Row is the
-// number of the item, and Line the line of the text.
+// ChangedItems returns the list with each text in parameters replaced by the result of change. In the [Cell],
+// Row is the index of the item, and Line the line of the text.
 func ChangedItems(list []byte, items []Item, change func(name string, at Cell) string) []byte {
 	var out bytes.Buffer
 	line, counted, copied := 1, 0, 0
@@ -123,7 +124,7 @@ func ChangedItems(list []byte, items []Item, change func(name string, at Cell) s
 			line += bytes.Count(list[counted:one.begin], []byte{'\n'})
 			counted = one.begin
 			if changed := change(one.name, Cell{Row: i, Line: line, Text: one.text}); changed != one.text {
-				text, _ := json.Marshal(changed) // a text has no error
+				text, _ := json.Marshal(changed) // any text can be encoded
 				out.Write(list[copied:one.begin])
 				out.Write(text)
 				copied = one.end
@@ -134,7 +135,7 @@ func ChangedItems(list []byte, items []Item, change func(name string, at Cell) s
 	return out.Bytes()
 }
 
-// part is a value in a list, and the name by which an object has it.
+// part is a value in a list. In an object, it has a name.
 type part struct {
 	name  string
 	raw   json.RawMessage
@@ -142,7 +143,7 @@ type part struct {
 }
 
 // parts returns the values in an object or an array, up to the first mistake. It returns none if the value
-// begins otherwise.
+// does not begin with opening.
 func parts(in part, opening json.Delim) (all []part) {
 	d := json.NewDecoder(bytes.NewReader(in.raw))
 	if token, _ := d.Token(); token != opening {
@@ -170,7 +171,7 @@ func itemOf(value part) (item Item) {
 	for _, member := range parts(value, '{') {
 		switch member.name {
 		case "operation":
-			_ = json.Unmarshal(member.raw, &item.Operation) // it stays empty if it is no text
+			_ = json.Unmarshal(member.raw, &item.Operation) // it stays empty if the value is not a text
 		case "parameters":
 			for _, parameter := range parts(member, '{') {
 				item.add(parameter.name, parameter)

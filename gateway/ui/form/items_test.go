@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAListWithoutNames: the first row is data if no name of a column is known.
+// TestAListWithoutNames: the first row is data if it contains no known column name.
 func TestAListWithoutNames(t *testing.T) {
 	f := Of("user.update")
 	for list, named := range map[string]bool{
@@ -30,8 +30,8 @@ func TestAListWithoutNames(t *testing.T) {
 	assert.Equal(t, "\n\"x\";Ulm;\naschmidt;;\n", string(list))
 }
 
-// TestFormsOfAList: a list with several operations has the fields of all of them, and each row those of its
-// own.
+// TestFormsOfAList: a list with several operations has the fields of all of them, and each row has the fields
+// of its operation.
 func TestFormsOfAList(t *testing.T) {
 	sheet := ReadSheet([]byte("Operation,Username\nuser.unlock,a\n,b\nnosuch,c\ncomputer.enable,d\n"))
 	forms := FormsOf("user.update", sheet.Operations())
@@ -47,7 +47,8 @@ func TestFormsOfAList(t *testing.T) {
 	assert.Nil(t, FormsOf("", map[int]string{1: "nosuch"}).All)
 }
 
-// TestItemsInJSON: texts of parameters are replaced where they stand, and all else stays, also what is wrong.
+// TestItemsInJSON: texts of parameters are replaced in place. Everything else stays unchanged, including
+// mistakes.
 func TestItemsInJSON(t *testing.T) {
 	change := func(name string, at Cell) string {
 		if name == "City" || at.Text == "keep" {

@@ -372,13 +372,13 @@ func (p *Pages) person(next func(*Visit)) http.HandlerFunc {
 	}
 }
 
-// upload parses a form that contains a file, and calls next. It reads at most listLimit bytes, and at most
+// upload parses a form that contains a file, and calls next. It reads at most uploadLimit bytes, and at most
 // formLimit unless the person is signed in.
 func (p *Pages) upload(next func(*Visit)) http.HandlerFunc {
 	signedIn := p.person(func(c *Visit) {
-		c.R.Body = http.MaxBytesReader(c.W, c.R.Body, listLimit)
+		c.R.Body = http.MaxBytesReader(c.W, c.R.Body, uploadLimit)
 		var tooLarge *http.MaxBytesError
-		err := c.R.ParseMultipartForm(listLimit)
+		err := c.R.ParseMultipartForm(uploadLimit)
 		switch {
 		case errors.As(err, &tooLarge):
 			c.plain(
@@ -407,8 +407,11 @@ type Change struct {
 	Scope       identity.Scope
 }
 
-// listLimit is the maximum size of a form with a list. Larger lists must be sent to the API.
-const listLimit = 1 << 20 // bytes
+// Limits of lists, in bytes. Larger lists must be sent to the API.
+const (
+	ListLimit   = 1 << 20 // maximum size of a list
+	uploadLimit = 4 << 20 // maximum size of a form with a list; the values typed into a larger form are lost
+)
 
 func (p *Pages) Visit(w http.ResponseWriter, r *http.Request, session *signin.Session) (*Visit, error) {
 	principals, err := session.Principals(r.Context(), p.Client(r))

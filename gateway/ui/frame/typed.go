@@ -32,14 +32,14 @@ func WithoutSecrets(f *form.Form, typed url.Values) url.Values {
 	return kept
 }
 
-// The form of a list.
+// The form for lists.
 const (
 	listPath = "jobs"
-	listName = "list" // name of the field with the text of the list
+	listName = "list" // name of the field that contains the text of the list
 )
 
-// listAddress returns the address of the form for lists with the typed values. It leaves out a list that may
-// have secrets, or with which the address would be too long.
+// listAddress returns the address of the form for lists, filled with the typed values. It omits the list if
+// the list may contain secrets, or if the address would be too long.
 func listAddress(typed url.Values) string {
 	page, kept := say.Address(listPath), url.Values{TypedName: {"1"}}
 	for _, name := range []string{"operation", "name", "mode"} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"adgateway/gateway/schema"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -92,6 +93,15 @@ func WordOf(field string, value any) Word {
 	}
 	text, _ := value.(string)
 	return Word{Text: texts.Raw(text)}
+}
+
+// UndoWord returns the word for the extent to which a change of an operation can be undone. If an operation's
+// changes are never undone, but another action takes them back, the word names that action.
+func UndoWord(operation string, extent any) Word {
+	if key := "undo.instead." + operation; extent == string(schema.UndoNone) && texts.Has(key) {
+		return Word{Text: texts.Of(key)}
+	}
+	return WordOf("plan.undo", extent)
 }
 
 // Record is a record of the API.

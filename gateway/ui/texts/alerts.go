@@ -38,6 +38,12 @@ var alerts = table{
 		"{why} Nothing was changed. Try again in a moment: your session goes on.",
 		"{why} Nichts wurde geändert. Versuchen Sie es gleich noch einmal: Ihre Sitzung besteht weiter.",
 	},
+	"list.tooLong": {
+		"The list is longer than these pages take, which is 1 MiB. Split it, or submit it with the command: " +
+			"adgateway job submit.",
+		"Die Liste ist länger, als diese Seiten annehmen: Sie nehmen 1 MiB. Teilen Sie sie auf, oder reichen Sie " +
+			"sie mit dem Befehl ein: adgateway job submit.",
+	},
 	"list.tooLarge": {"Too large", "Zu groß"},
 	"list.tooLarge.text": {
 		"A list of these pages has at most 1 MiB. Submit a larger one with the command: adgateway " +

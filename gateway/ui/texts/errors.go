@@ -1,7 +1,9 @@
 package texts
 
-// errors contains the texts for errors and warnings by code. Only German pages use them. English pages show
-// the API's message, which also names the object.
+import "regexp"
+
+// errors contains the texts for errors and warnings by code. German pages always use them. English pages show
+// the API's message, which also names the object, unless it contains terms of the API.
 var errors = table{
 	"error.partial":         {"Not everything was done.", "Nicht alles wurde ausgeführt."},
 	"error.invalid_request": {"A value is not allowed.", "Ein Wert ist nicht zulässig."},
@@ -43,8 +45,8 @@ var errors = table{
 		"Das wurde schon mit anderen Werten gesendet.",
 	},
 	"error.drifted": {
-		"It was changed meanwhile.",
-		"Inzwischen wurde es geändert. Nichts wurde ausgeführt; sehen Sie die neue Vorschau an.",
+		"It was changed meanwhile, so nothing was done.",
+		"Inzwischen wurde es geändert, darum wurde nichts ausgeführt.",
 	},
 	"error.precondition_failed": {
 		"It was changed meanwhile.",
@@ -262,6 +264,7 @@ var errors = table{
 		"Only with a smart card.",
 		"Das Konto darf sich nur mit einer Smartcard anmelden.",
 	},
+	"verdict.ok":          {"Nothing blocks this account.", "Nichts blockiert dieses Konto."},
 	"verdict.other":       {"Note: {code}", "Hinweis: {code}"},
 	"unread":              {"{what}: {why}", "{what}: {why}"},
 	"unread.logon":        {"Logon", "Anmeldung"},
@@ -276,9 +279,19 @@ var errors = table{
 	"check.failed":        {"A check failed: {name}", "Eine Prüfung ist fehlgeschlagen: {name}"},
 }
 
-// Error returns the API's message for an error or, in German, the table's text for the code. A message
-// without a code is already in the language of the page.
-func Error(code, message string) Text { return said("error.", code, message) }
+// ofTheAPI matches messages with terms that only callers of the API know: calls, parameters, headers, scopes,
+// and plans, which the pages call previews.
+var ofTheAPI = regexp.MustCompile(`\b(?:GET|POST|PUT|PATCH|DELETE) /|/readyz|/openapi|\bscope\b|'[a-z]+:[a-z]+'|` +
+	`\bpl_[0-9a-f]|\b(?:DryRun|PlanId|If-Match|ResultKey|AcceptDrift|operationId)\b`)
+
+// Error returns the API's message for an error. In German, or if the message contains terms of the API, it
+// returns the table's text for the code. A message without a code is already in the language of the page.
+func Error(code, message string) Text {
+	if Has("error."+code) && ofTheAPI.MatchString(message) {
+		return Of("error." + code)
+	}
+	return said("error.", code, message)
+}
 
 // Warning is [Error] for a warning.
 func Warning(code, message string) Text { return said("warning.", code, message) }

@@ -3,7 +3,7 @@ package texts
 // parts contains the parts of the table, one for each topic.
 var parts = []table{
 	forms, frame, words, times, signIn, objects, alerts, work, search, lists, home, tickets, gateway, errors,
-	secrets,
+	secrets, guards,
 }
 
 // frame are the texts around every page.

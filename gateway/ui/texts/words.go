@@ -53,6 +53,9 @@ var words = table{
 		"It can be restored from the Recycle Bin.", "Das lässt sich aus dem Papierkorb wiederherstellen.",
 	},
 	"word.plan.undo.none": {"It cannot be undone.", "Das lässt sich nicht rückgängig machen."},
+	"undo.instead.bin.restore": {
+		"To take it back, delete the object again.", "Zum Zurücknehmen löschen Sie das Objekt wieder.",
+	},
 
 	"word.check.state.passed":      {"Passed", "Bestanden"},
 	"word.check.state.failed":      {"Failed", "Nicht bestanden"},

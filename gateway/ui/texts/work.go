@@ -48,6 +48,9 @@ var work = table{
 		"Needs an object that an earlier row creates, so it is checked when it runs.",
 		"Braucht, was eine frühere Zeile anlegt, und wird darum erst bei der Ausführung geprüft.",
 	},
+	"job.after": {
+		"A row that it comes after was not done.", "Eine Zeile, auf die sie folgt, wurde nicht ausgeführt.",
+	},
 	"job.count":     {"{n}", "{n}"},
 	"job.leftOut":   {"{n}, and {more} left out", "{n}, und {more} ausgelassen"},
 	"job.unknown":   {"Unknown", "Unbekannt"},

@@ -45,7 +45,8 @@ func newResolver(c *frame.Visit) *resolver {
 	return &resolver{c: c, known: map[[2]string]string{}, wrong: map[[2]string]*form.Words{}}
 }
 
-// text returns the text of a cell in the form for the API. Column counts from 1; it is 0 if there are none.
+// text returns the text of a cell in the form for the API. Columns count from 1; column is 0 if there are
+// none.
 func (r *resolver) text(field *form.Field, line, column int, text string) string {
 	if field == nil || field.Pick == "" || plainName(field.Pick, text) {
 		return text
@@ -76,8 +77,9 @@ func fieldIn(forms form.Forms, row int, name string) *form.Field {
 	return nil
 }
 
-// resolvedSheet returns a list as the API takes it, with the mistakes in its cells. Fields has the field of
-// each column. The cells of a column that is left out stay if its name shows that they are no secrets.
+// resolvedSheet returns a list in the form for the API, with the mistakes in its cells. fields contains the
+// field of each column. The cells of an ignored column are kept if the column's name shows that they are not
+// secrets.
 func resolvedSheet(
 	c *frame.Visit, forms form.Forms, uploaded form.Sheet, columns []form.Column, fields []string,
 ) (list []byte, problems []cellProblem) {

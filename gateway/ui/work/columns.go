@@ -22,20 +22,21 @@ import (
 // field of each column.
 
 // sheetPath is the path of the page that asks for the columns of a list. The page of lists shows the form of
-// a stored list again if its address has the list in the part sheetPart.
+// a stored list again if the part sheetPart of its address names that list.
 const sheetPath, sheetPart = "lists", "list"
 
-// keptSheet is a list that the person must still correct, or tell the columns of.
+// keptSheet is a list that the person still has to correct, or whose columns are still unknown.
 type keptSheet struct {
 	Name, Operation, Mode, Once, File, Media string
 	// Text is compressed and encrypted with the session cookie, because it may contain passwords.
 	Text     []byte
-	FirstRow string   // what the first row has, as the API calls it; empty for lists in JSON
+	FirstRow string   // content of the first row: a value of the API's parameter; empty for lists in JSON
 	Fields   []string // chosen fields; nil if none were chosen yet
 	Cells    []cellProblem
 }
 
-// sheetOf reads the list as CSV. If nobody has said yet what its first row has, it is guessed from the names.
+// sheetOf reads the list as CSV. If the person has not chosen what the first row contains, sheetOf guesses it
+// from the names.
 func (k *keptSheet) sheetOf(document []byte) (form.Sheet, form.Forms) {
 	sheet := form.ReadSheet(document)
 	forms := form.FormsOf(k.Operation, sheet.Operations())
@@ -73,7 +74,7 @@ func (k *keptSheet) ready(c *frame.Visit, document []byte) (sent []byte, ok bool
 	columns := forms.All.Columns(sheet)
 	switch {
 	case len(columns) == 0:
-		return document, true // the API says what is wrong
+		return document, true // the API reports the mistake
 	case k.Fields == nil && !known(c, forms.All, columns):
 		return nil, false
 	case k.Fields == nil:
@@ -180,7 +181,7 @@ type SheetPage struct {
 	Cells        []cellProblem
 	Count        texts.Text
 	Wrong        bool
-	Named        bool // the first row has the names of the columns
+	Named        bool // the first row contains the column names
 }
 
 // sheetColumn is a column on the page.
@@ -290,8 +291,8 @@ func (p *SheetPage) columns(c *frame.Visit, kept keptSheet, sheet form.Sheet, f 
 	p.Wrong = p.Wrong || kept.Fields != nil && len(p.Problems) > 0
 }
 
-// listName returns the name of the list's job: the typed one, or that of the file, of which invisible
-// characters are left out.
+// listName returns the name of the list's job: the typed name, or the name of the file, without invisible
+// characters.
 func (k keptSheet) listName() string {
 	if k.Name != "" {
 		return k.Name
@@ -324,8 +325,8 @@ func SubmitSheet(c *frame.Visit) {
 	c.GoTo(say.Address("jobs", job))
 }
 
-// choose takes the chosen fields from the form. If the person has only said what the first row has, the
-// fields are suggested again.
+// choose takes the chosen fields from the form. If the person has only changed what the first row contains,
+// the fields are suggested again.
 func (k *keptSheet) choose(c *frame.Visit, document []byte) {
 	if k.Media != ops.MediaCSV {
 		return

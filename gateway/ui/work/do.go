@@ -31,7 +31,7 @@ const (
 	BackName  = "back"
 )
 
-// Draft is a form that was not completed. It has no secrets.
+// Draft is a form that was not completed. It contains no secrets.
 type Draft struct {
 	Operation string
 	Typed     url.Values

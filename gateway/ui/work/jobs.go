@@ -152,7 +152,7 @@ type jobControl struct {
 	scope     identity.Scope
 	Operation string
 	values    call.Values // parameters other than the job
-	leaves    bool        // the job is removed, or another job continues
+	leaves    bool        // the job's page is left, because the job is removed or another one continues
 }
 
 // Label returns the text of the button.

@@ -115,7 +115,9 @@ type listForm struct {
 	Once                        string // idempotency key of the submission
 	Name, Operation, Mode, List string
 	Changes, Modes              []frame.Choice
-	Open                        bool // open the form, because the list was not accepted
+	// Mistakes at the fields. A list is a file or a text, so only one of them is set.
+	FileError, TextError texts.Text
+	Open                 bool // open the form, because the list was not accepted
 }
 
 // listModes contains the modes in which a list can be submitted.
@@ -211,6 +213,16 @@ func SubmitList(c *frame.Visit) {
 		table.Refuse(c, &Lists, listFormOf(c, asked), refused)
 		return
 	}
+	if len(document) >= frame.ListLimit {
+		if asked.FileError = texts.Of("list.tooLong"); file == "" {
+			asked.FileError, asked.TextError = nil, asked.FileError
+		}
+		refused := &frame.Answer{
+			Status: http.StatusRequestEntityTooLarge, Error: &frame.Failure{Message: c.Say("list.tooLong")},
+		}
+		table.Refuse(c, &Lists, listFormOf(c, asked), refused)
+		return
+	}
 	kept := keptSheet{
 		Name: asked.Name, Operation: asked.Operation, Mode: asked.Mode, File: file, Once: given.Get("once"),
 		Media: mediaOf(file, document),
@@ -265,8 +277,8 @@ func submit(c *frame.Visit, list keptSheet, document []byte) (a *frame.Answer, j
 	return a, submitted[0].ID
 }
 
-// mostWait bounds the wait for an earlier press of the same button, and againAfter is the time between
-// looks at it.
+// mostWait is the longest wait for an earlier press of the same button, and againAfter is the time between
+// two checks.
 const (
 	mostWait   = 15 * time.Second
 	againAfter = 100 * time.Millisecond

@@ -19,7 +19,7 @@ import (
 
 const PickPath = "pick"
 
-// mostPicked limits the options of a picker.
+// mostPicked is the maximum number of options in a picker.
 const mostPicked = 8
 
 // searched maps kinds of objects to the types of the search.

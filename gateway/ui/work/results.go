@@ -54,6 +54,9 @@ func itemRowOf(j Job, item jobItem, made int) itemRow {
 	if f := form.Of(item.Operation); f != nil {
 		row.What = actionIn(f)
 	}
+	if item.Code == "" && item.State == string(jobstate.NotRun) && item.Message != "" {
+		row.Message = texts.Of("job.after")
+	}
 	follows := made > 0 && made < item.Line && item.Code == string(schema.NotFound)
 	if follows && jobstate.Mode(j.Mode) == jobstate.DryRun {
 		row.Message, row.Code, row.State = texts.Of("job.follows"), "", say.WordOf("item.state", "waiting")
@@ -126,7 +129,8 @@ func JobResult(c *frame.Visit) {
 	}
 }
 
-// defused returns a list whose cells spreadsheets do not interpret as formulas. An upload takes them back.
+// defused returns a list whose cells spreadsheets do not interpret as formulas. An upload of the list
+// restores the cells.
 func defused(list []byte) []byte {
 	table := form.ReadSheet(list).WithoutNames()
 	return table.Changed(func(at form.Cell) string { return sheet.Defused(at.Text) })

@@ -61,7 +61,7 @@ type RevealForm struct {
 	ID                                string // prefix of the ids of its elements
 }
 
-// NewReveal returns the form for a secret of the computer with a page.
+// NewReveal returns the form for a secret of the computer whose page is shown.
 func NewReveal(page, what, keyID string) *RevealForm {
 	form := &RevealForm{
 		Address: page + "/reveal", What: what, KeyID: keyID, Once: signin.NewID(),

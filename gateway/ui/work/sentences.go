@@ -60,7 +60,7 @@ type plannedRow struct {
 func ShowStep(c *frame.Visit, status int, s *Step, said *frame.Alert, password string) {
 	body := StepPage{
 		ID: s.ID, Back: s.Back, Saying: texts.Each(s.Says), Nothing: s.Plan.Effect == say.NoEffect,
-		Undo: say.WordOf("plan.undo", s.Plan.Undo), Again: frame.TypedAddress(s.Form, s.Typed),
+		Undo: say.UndoWord(s.Plan.Operation, s.Plan.Undo), Again: frame.TypedAddress(s.Form, s.Typed),
 		Danger: s.Form.Op.Effect == ops.Delete || dangers[s.Form.Op.ID], Password: password,
 	}
 	for _, o := range s.Plan.Objects {

@@ -24,7 +24,7 @@ func StandardRecords(name string) ([]ldif.Record, error) {
 		}
 		root = root.Child("DC", labels[i])
 	}
-	b, err := data.Files.ReadFile("standard.ldif")
+	b, err := data.Entries("standard.ldif")
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ var builtInLayers = sync.OnceValues(func() ([][]ldif.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := data.Files.ReadFile("corp.example.ldif")
+	b, err := data.Entries("corp.example.ldif")
 	if err != nil {
 		return nil, err
 	}

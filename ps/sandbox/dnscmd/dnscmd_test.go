@@ -40,11 +40,11 @@ func newLab(t testing.TB, culture string) *lab {
 			{Name: "alone.corp.example"},
 		},
 	})
-	names, err := fs.Glob(data.Files, "*.zone")
+	names, err := fs.Glob(data.Zones, "*.zone")
 	require.NoError(t, err)
 	var sources []zones.Source
 	for _, name := range names {
-		text, err := fs.ReadFile(data.Files, name)
+		text, err := fs.ReadFile(data.Zones, name)
 		require.NoError(t, err)
 		sources = append(sources, zones.Source{Name: name, Text: text})
 	}

@@ -1,6 +1,6 @@
-// What a real PowerShell cannot do by functions: the wire to the sandbox, types
-// of the modules, and methods that throw. C# 5 without warnings, because Windows
-// PowerShell compiles it; nothing but System and System.Management.Automation.
+// Everything that functions of a real PowerShell cannot do: the connection to the sandbox, the types of the
+// modules, and methods that throw. Windows PowerShell compiles this file, so it is C# 5 without warnings, and
+// uses nothing but System and System.Management.Automation.
 using System;
 using System.Collections;
 using System.Collections.Generic;
@@ -15,7 +15,7 @@ using System.Text;
 
 namespace AdGateway.Sandbox
 {
-    // One connection for the process: frames of four bytes of length and JSON.
+    // The only connection of the process. A frame is its length in four bytes, followed by JSON.
     public static class Link
     {
         const string AddressVariable = "ADGATEWAY_ENGINE_ADDRESS";
@@ -27,8 +27,8 @@ namespace AdGateway.Sandbox
         static TcpClient client;
         static NetworkStream stream;
 
-        // Connects with the key of the environment, which is good once, and takes
-        // it out of the environment.
+        // Connects with the key in the environment, which can be used only once, and removes the key from the
+        // environment.
         public static void Open()
         {
             if (stream != null) { return; }
@@ -94,7 +94,8 @@ namespace AdGateway.Sandbox
             lock (lost) { lost.Add(id); }
         }
 
-        // The ids that nothing here refers to any more, as JSON: ",release:[...]" or nothing.
+        // Returns the ids that are no longer referenced here, as JSON: ",release:[...]". Returns "" if there
+        // are none.
         public static string Released()
         {
             lock (lost)
@@ -112,7 +113,7 @@ namespace AdGateway.Sandbox
         }
     }
 
-    // An object that the sandbox knows by a number, or that was made of a text.
+    // An object that the sandbox knows by a number, or that was created from a text.
     public class Entity
     {
         internal string given;
@@ -136,11 +137,11 @@ namespace AdGateway.Sandbox
         }
     }
 
-    // A copy of an object of the sandbox with copies of what it holds, as the constructor of
-    // CimInstance makes one of a CimInstance.
+    // A copy of an object of the sandbox and of the objects in it, like the copy that the constructor of
+    // CimInstance makes.
     public class Copy : Entity
     {
-        readonly Entity source; // keeps what the sandbox knows of it by the number
+        readonly Entity source; // keeps the sandbox from releasing the object with this number
 
         public Copy(PSObject original)
         {
@@ -161,7 +162,7 @@ namespace AdGateway.Sandbox
             }
         }
 
-        // The copy of a value: of an object of the sandbox a Copy, of others the value itself.
+        // Returns a Copy of an object of the sandbox, and any other value unchanged.
         static object Of(object value)
         {
             PSObject wrapped = value as PSObject;
@@ -171,7 +172,7 @@ namespace AdGateway.Sandbox
         }
     }
 
-    // Where .NET has none.
+    // Used where .NET has no SecurityIdentifier.
     public class SecurityIdentifier
     {
         readonly string value;
@@ -182,7 +183,7 @@ namespace AdGateway.Sandbox
         public override int GetHashCode() { return value.GetHashCode(); }
     }
 
-    // What the functions make and ask of values.
+    // The functions with which the modules create and inspect values.
     public static class Kit
     {
         static object Base(object o)
@@ -198,11 +199,11 @@ namespace AdGateway.Sandbox
 
         static readonly Dictionary<string, Type> types = new Dictionary<string, Type>
         {
-            // Of an assembly that may not be loaded yet.
+            // in an assembly that may not be loaded yet
             { "System.Security.Authentication.AuthenticationException", typeof(System.Security.Authentication.AuthenticationException) },
         };
 
-        // A type by its name, those of this file first; null for none.
+        // Returns a type by its name, or null if there is none. Types of this file take precedence.
         static Type Find(string name)
         {
             Type found;
@@ -212,13 +213,13 @@ namespace AdGateway.Sandbox
             {
                 if (found != null) { break; }
                 try { found = assembly.GetType(name, false); }
-                catch (IOException) { } // an assembly that it needs is not there
+                catch (IOException) { } // an assembly that it needs is missing
             }
             types[name] = found;
             return found;
         }
 
-        // An object with properties: pairs of name and value.
+        // Returns an object with properties, which are given as alternating names and values.
         public static PSObject Make(string type, string text, long id, object[] pairs)
         {
             Type known = typeof(Kit).Assembly.GetType(type, false);
@@ -250,7 +251,7 @@ namespace AdGateway.Sandbox
             return made != null && made.type != null ? made.type : value.GetType().FullName;
         }
 
-        // A value that is nothing but what a text says.
+        // Returns a value that is fully described by a text.
         public static object Parsed(string type, string text)
         {
             if (type == "System.Net.IPAddress") { return System.Net.IPAddress.Parse(text); }
@@ -265,7 +266,7 @@ namespace AdGateway.Sandbox
             return Activator.CreateInstance(identifiers, new object[] { text });
         }
 
-        static Type identifiers; // SIDs are of this type here
+        static Type identifiers; // the type of SIDs on this system
 
         public static object Enumeration(string type, long value)
         {
@@ -274,7 +275,7 @@ namespace AdGateway.Sandbox
             return Enum.ToObject(known, value);
         }
 
-        // A collection of values: the module's own, or an array of a type.
+        // Returns a collection of values: the module's own type, or an array of a type.
         public static object Collection(string type, object[] items)
         {
             if (type.EndsWith("[]", StringComparison.Ordinal))
@@ -301,8 +302,8 @@ namespace AdGateway.Sandbox
             finally { Marshal.ZeroFreeBSTR(text); }
         }
 
-        // An exception of a type that is named; of one that cannot be made, an
-        // InvalidOperationException. Pairs of name and value fill its properties.
+        // Returns an exception of the named type, or an InvalidOperationException if the type cannot be
+        // created. pairs contains alternating names and values of its properties.
         public static Exception Failure(string type, string message, int number, Exception inner, object[] pairs)
         {
             Exception made = null;
@@ -334,7 +335,7 @@ namespace AdGateway.Sandbox
         }
     }
 
-    // JSON as the sandbox sends it, for what cannot use ConvertFrom-Json.
+    // Reads the JSON that the sandbox sends, for code that cannot use ConvertFrom-Json.
     class Json
     {
         readonly string text;
@@ -437,7 +438,7 @@ namespace AdGateway.Sandbox
             if (id != 0) { Link.Lose(id); }
         }
 
-        // One call for an object: "new", "get", "set", "invoke".
+        // Makes a call for an object: "new", "get", "set" or "invoke".
         internal object Call(string kind, string name, params object[] values)
         {
             StringBuilder call = new StringBuilder("{\"f\":\"" + kind + "\"");
@@ -518,7 +519,7 @@ namespace AdGateway.Sandbox
         }
     }
 
-    // System.DirectoryServices.DirectoryEntry, as far as scripts use it.
+    // The part of System.DirectoryServices.DirectoryEntry that scripts use.
     public class DirectoryEntry : Remote, IDisposable
     {
         readonly string path;

@@ -28,8 +28,7 @@ from ansible.module_utils.urls import SSLValidationError, open_url
 
 LOCAL = ('localhost', '127.0.0.1', '::1')
 
-# Answers after which the same call is sent again. A change has its key, so that it is
-# never made twice.
+# Answers after which the same call is sent again. A change has an idempotency key, so it is never made twice.
 BUSY = (429, 502, 503, 504)
 
 
@@ -113,9 +112,9 @@ class Gateway(object):
             status = answer.getcode()
         except HTTPError as problem:
             answer, status = problem, problem.code
-        except Exception as problem:  # connections fail in many ways, each of them with a sentence
-            # A change may have been made. With its key it can be sent again. A certificate that is
-            # not trusted will not be so a moment later.
+        except Exception as problem:  # connections fail in many ways, each with its own message
+            # The change may have been made. With its key, it can be sent again. An untrusted certificate
+            # stays untrusted, so that is not retried.
             trust = isinstance(problem, SSLValidationError) or isinstance(getattr(problem, 'reason', problem), ssl.SSLError)
             return 495 if trust else 503, 0, {'error': {'code': 'no_answer', 'message': 'The gateway at %s gave no answer: %s' % (self.address, to_native(problem))}}
         try:
@@ -236,7 +235,7 @@ class Resource(object):
             values = self.values(operation, without)
             given = dict((option, self.options[option]) for name, option in operation['parameters'].items() if name in values and option not in self.spec['identity'])
             if given and self.module.check_mode and self.record is None:
-                self.after.update(given)  # of an object that is not there yet nothing more can be asked
+                self.after.update(given)  # an object that does not exist yet has nothing else to read
             elif given:
                 self.make(operation, values)
 
@@ -289,7 +288,7 @@ class Members(Resource):
 
     def values(self, operation, without=()):
         found = super(Members, self).values(operation, without)
-        if operation['method'] == 'DELETE':  # the query takes the array as its text
+        if operation['method'] == 'DELETE':  # in the query, the array is sent as JSON text
             found['Members'] = json.dumps([to_text(name) for name in self.options['members']])
         return found
 
@@ -366,7 +365,7 @@ def run(module, spec, kind):
         try:
             resource.reach()
         except Refused as problem:
-            # Somebody else changed the object meanwhile: look again.
+            # Somebody else changed the object meanwhile: read it again.
             if problem.code == 'drifted' and turn < 3 and not resource.changed:
                 continue
             explain(module, problem)

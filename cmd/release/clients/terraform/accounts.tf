@@ -8,12 +8,12 @@ variable "job_title" {
   default = "Clerk"
 }
 
-# In a path a blank is %20.
+# In a path, a space is %20.
 locals {
   user = replace(urlencode(var.username), "+", "%20")
 }
 
-# An account without a password is disabled; the state has no password then. Others set it later.
+# An account without a password is disabled, so the state contains no password. Somebody else sets it later.
 resource "restapi_object" "user" {
   path         = "/ADUser/${local.user}"
   object_id    = var.username
@@ -36,7 +36,7 @@ resource "restapi_object" "user" {
   })
 }
 
-# The names of what a group is given are not those of its record: a patch copies them.
+# The parameters of a group have other names than the fields of its record. A patch copies them.
 resource "restapi_object" "group" {
   path         = "/ADGroups/Project%20Mercury"
   object_id    = "Project Mercury"
@@ -60,7 +60,7 @@ resource "restapi_object" "group" {
   })
 }
 
-# A membership has no values, and so no update.
+# A membership has no values, so it cannot be updated.
 resource "restapi_object" "membership" {
   path         = "/ADUser/${local.user}/Group/Project%20Mercury"
   object_id    = "${var.username}/Project Mercury"

@@ -1,6 +1,6 @@
-# Users, groups, memberships and DNS by the provider Mastercard/restapi, which makes REST calls.
-# Parameters of the gateway are written in the case of the record's fields where the names are
-# the same, so that the provider sees drift.
+# Users, groups, memberships and DNS through the provider Mastercard/restapi, which makes REST calls.
+# Parameters that have the name of a field are written in the case of that field, so the provider detects
+# drift.
 
 terraform {
   required_providers {

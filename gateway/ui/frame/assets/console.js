@@ -121,7 +121,7 @@
     list.addEventListener("mousedown", e => { e.preventDefault(); const o = e.target.closest("[role=option]"); if (o) take(o); });
   }
 
-  // The counts of the quick views, which take the directory a moment.
+  // The counts of the quick views. The directory needs a moment to count.
   const tally = document.querySelector("[data-counts]");
   if (tally) fetch(tally.dataset.counts).then(r => r.ok ? r.json() : {}, () => ({})).then(found => {
     for (const of of all("[data-count-of]")) {

@@ -75,8 +75,6 @@ func measureMemory(ctx context.Context, r *run) ([]Observation, error) {
 const callsMeasured = 20
 
 // measureCalls times complete reads and writes of a user through a session, without the gateway's own share.
-// and writes of a user through a session. The times are the times of requests without the gateway's own
-// share.
 func measureCalls(ctx context.Context, r *run) ([]Observation, error) {
 	var user struct{ GUID string }
 	err := r.one(ctx, ps.Request{Script: "New-GatewayScratchUser", Lane: ps.Directory, Write: true,
