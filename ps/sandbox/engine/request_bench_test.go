@@ -63,8 +63,8 @@ func startSession(b *testing.B, world *sandbox.World) *session.Session {
 }
 
 // benchRequests returns the measured requests by script. i is the number of the request.
-// Get-GatewayUser shows all fields of a different user each time, and reads what the entity tag
-// covers. Set-GatewayUser, the largest script, changes two fields and shows all.
+// Get-GatewayUser shows all fields of a different user each time, and reads what the entity tag covers.
+// Set-GatewayUser, the largest script, changes two fields and shows all.
 func benchRequests(server string, users []string) map[string]func(i int) ps.Args {
 	fields := schema.User.All().ReadingAll().Read()
 	common := func(i int) ps.Args {
