@@ -41,7 +41,6 @@ type run struct {
 	lanes     []ps.Lane
 	waiting   []int   // number of items that each item still waits for
 	followers [][]int // items that wait for each item
-	needs     [][]int // items that must have succeeded
 	ready     map[ps.Lane][]int
 	changed   map[int]bool // results that are not saved yet
 	unsaved   bool         // the job has changes that are not saved yet
@@ -58,8 +57,10 @@ type run struct {
 type subject struct {
 	id      string // id of the job
 	caller  Caller
-	resumed bool    // an earlier process may have begun the job
-	before  [][]int // items that each item waits for; complete once the run is loaded
+	resumed bool // an earlier process may have begun the job
+
+	before [][]int // items that each item comes after; complete once the run is loaded
+	needs  [][]int // the preceding items that must have succeeded
 }
 
 func newRun(m *Manager, job *Job) *run {
@@ -68,11 +69,12 @@ func newRun(m *Manager, job *Job) *run {
 		limit, burst = rate.Limit(m.Rate), max(1, m.Rate/4)
 	}
 	return &run{
-		subject: subject{id: job.ID, caller: job.Caller, before: make([][]int, job.Total)},
-		m:       m, job: *job, limiter: rate.NewLimiter(limit, burst),
+		m: m, job: *job, limiter: rate.NewLimiter(limit, burst),
+		subject: subject{
+			id: job.ID, caller: job.Caller, before: make([][]int, job.Total), needs: make([][]int, job.Total),
+		},
 		wake: make(chan struct{}, 1), ready: map[ps.Lane][]int{},
 		lanes: make([]ps.Lane, job.Total), waiting: make([]int, job.Total), followers: make([][]int, job.Total),
-		needs:   make([][]int, job.Total),
 		changed: map[int]bool{}, watchers: map[chan struct{}]bool{}, later: map[int]time.Time{},
 	}
 }
