@@ -52,14 +52,23 @@ func (s *system) data(t *testing.T) (all []string) {
 			all = append(all, text)
 		}
 	}
+	places := map[string]bool{}
 	for _, path := range []string{
 		"/api/ADUser/ListUsers/All", "/api/ADGroups/All", "/api/Computers/All", "/api/OU/All",
 	} {
 		a := s.Get(path)
 		for _, r := range a.Envelope.Result {
+			if place, has := r["ouPath"].(string); has {
+				places[place] = true
+			}
 			for value := range maps.Values(r) {
 				add(value)
 			}
+		}
+	}
+	for place := range places { // containers are in no list
+		for _, r := range s.Get("/api/OU/Path/Details?OUPath=" + url.QueryEscape(place)).Envelope.Result {
+			add(r["description"])
 		}
 	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
