@@ -57,7 +57,7 @@ var packable = map[string]string{
 	manualFolder: ".md", "scripts": ".ps1", "ps/cmdlets/data": ".ndjson", "ps/sandbox/internal/data": ".ldif",
 }
 
-// packedFiles compresses each packable file into a folder. It returns the paths by those of the originals.
+// packedFiles compresses each packable file into a folder. It maps the paths of the originals to them.
 func packedFiles(dir string) (map[string]string, error) {
 	replaced := map[string]string{}
 	for root, extension := range packable {

@@ -11,7 +11,7 @@ import (
 	"github.com/bhendo/go-powershell/backend"
 )
 
-// arguments are the arguments that replace those of the library. -NonInteractive keeps prompts from consuming
+// arguments replace the arguments of the library. -NonInteractive keeps prompts from consuming
 // data lines and PSReadLine from loading (facts-5.1 K16). -NoExit is omitted on purpose (facts-5.1 K11).
 var arguments = []string{
 	"-NoLogo", "-NoProfile", "-NonInteractive", "-OutputFormat", "Text",

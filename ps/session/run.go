@@ -31,7 +31,7 @@ func newRun(id string) *run {
 // Run sends one request and waits for its answer. [ps.Runner] documents ctx and the errors. A session runs
 // one request at a time, and a concurrent request fails with an internal error. If a run is interrupted
 // (timeout, cancelled, died), Run returns after the process has ended, so the run has no later effects.
-// [Session.Dead] tells whether the session can still be used.
+// [Session.Dead] reports whether the session can still be used.
 func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	r, err := s.claim(ctx)
 	if err != nil {

@@ -86,7 +86,7 @@ func askedOperation(c *frame.Visit) *form.Form {
 }
 
 // DoForm shows the form of an operation. It contains the values typed before or, if there are none, the
-// values in the address and those of the object to change.
+// values in the address and the values of the object to change.
 func DoForm(c *frame.Visit) {
 	f := askedOperation(c)
 	if f == nil {
