@@ -221,8 +221,8 @@ func TestACluster(t *testing.T) {
 	}
 }
 
-// upgrade replaces the gateways of the old version with gateways of the new version and then does the reverse,
-// while clients keep making calls. Finally it replaces the first gateway once more.
+// upgrade replaces the gateways of the old version with gateways of the new version and then does the
+// reverse, while clients keep making calls. Finally it replaces the first gateway once more.
 func (f *fleet) upgrade(token string, old, latest *version) {
 	f.t.Helper()
 	t := f.t

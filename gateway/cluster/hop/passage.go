@@ -208,8 +208,8 @@ func rejected(err error) bool {
 	return alert.Kind() == reflect.Uint8 && slices.Contains(refusals, alert.Uint())
 }
 
-// follow cuts a call off some time after a later term has followed the term of the call's leader. It returns when
-// the context ends.
+// follow cuts a call off some time after a later term has followed the term of the call's leader. It returns
+// when the context ends.
 func (f *Forwarder) follow(ctx context.Context, term uint64, cut context.CancelCauseFunc) {
 	for {
 		changed := f.options.Leader.Changed()
