@@ -161,7 +161,7 @@ function Assert-GatewayNoLimit {
     }
 }
 
-# Returns those of the objects found that the caller may see. Objects outside the caller's limits are treated as
+# Returns the objects found that the caller may see. Objects outside the caller's limits are treated as
 # missing.
 function Select-GatewayAllowed {
     [CmdletBinding()]
@@ -492,8 +492,8 @@ function Write-GatewayKeyed {
     $texts.Clear()
 }
 
-# Adds objects of the directory to a list, each with its record. With ByGuid, the order is that of the octets of
-# their GUIDs.
+# Adds objects of the directory to a list, each with its record. With ByGuid, they are in the order of the
+# octets of their GUIDs.
 function Add-GatewayListing {
     [CmdletBinding()]
     param(

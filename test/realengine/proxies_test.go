@@ -82,8 +82,8 @@ func TestContractThroughProxies(t *testing.T) {
 	goleak.VerifyNone(t, ignore)
 }
 
-// sameAnswers compares the answers of a system that uses the given starter with those of the sandbox, for
-// every every-th operation.
+// sameAnswers compares the answers of a system that uses the given starter with the sandbox's answers, for
+// one operation in every.
 func sameAnswers(t *testing.T, every int, start func(testing.TB, *sandbox.World) session.Starter) {
 	world := stillWorld(t)
 	theirs := systemtest.NewOn(t, world, start(t, world), "pool.directorySessions=1", "pool.dnsSessions=1")
