@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -98,7 +99,9 @@ func (t *tx) add(dn string, attrs []Values) (*node, *Error) {
 		n.sid = sid
 	}
 	t.insert(n, parent)
-	return n, t.fill(n, attrs)
+	err = t.fill(n, attrs)
+	n.attrs = slices.Clone(n.attrs) // without spare capacity
+	return n, err
 }
 
 // accountInUse reports whether another object has the account name among attrs.

@@ -453,15 +453,9 @@ func TestManyEntries(t *testing.T) {
 	const n = 20_000
 	recs, err := ldif.Parse("big.ldif", manyEntries(n))
 	require.NoError(t, err)
-	calls, last := 0, 0
-	d, err := Open(Options{Progress: func(done, total int) {
-		calls++
-		last = done
-		assert.Equal(t, n+151, total)
-	}}, recs)
+	d, err := Open(Options{}, recs)
 	require.NoError(t, err)
-	assert.Equal(t, n+151, last)
-	assert.GreaterOrEqual(t, calls, 20)
+	assert.Equal(t, n+151, d.Loaded().Entries)
 	o := mustObject(t, d.dcs[0], "CN=g7,OU=o1,DC=lab,DC=test", "member")
 	assert.Equal(t, n/50, o.Count("member"))
 }

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -265,22 +266,12 @@ func (n *node) first(def *Attribute) string {
 // put replaces the stored values of an attribute.
 func (n *node) put(def *Attribute, vals []string) {
 	i := n.search(def)
-	j := i
-	for j < len(n.attrs) && n.attrs[j].def == def {
-		j++
-	}
-	if j-i == len(vals) {
-		for k, v := range vals {
-			n.attrs[i+k].val = v
-		}
-		return
-	}
-	out := make([]stored, 0, len(n.attrs)-(j-i)+len(vals))
-	out = append(out, n.attrs[:i]...)
+	var few [4]stored
+	now := few[:0]
 	for _, v := range vals {
-		out = append(out, stored{def, v})
+		now = append(now, stored{def, v})
 	}
-	n.attrs = append(out, n.attrs[j:]...)
+	n.attrs = slices.Replace(n.attrs, i, i+len(n.get(def)), now...)
 }
 
 // linkSet returns the values of a link attribute, nil if there are none.

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"maps"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -86,6 +85,7 @@ type Class struct {
 	aux       []string
 	must, may []*Attribute
 	chain     []string // from top to Name
+	category  string   // key of Category, see categoryKey
 	allowed   map[*Attribute]bool
 	required  []*Attribute
 }
@@ -113,14 +113,14 @@ func (c *Class) is(key string) bool {
 	return false
 }
 
-// Schema contains attributes and classes. It is safe for concurrent use. Unknown attributes
-// and classes of loaded files are added to it.
+// Schema contains attributes and classes. The schema of a Domain is immutable. It includes unknown attributes
+// and classes of the loaded files.
 type Schema struct {
-	mu      sync.RWMutex
 	attrs   map[string]*Attribute
 	classes map[string]*Class
 	links   map[int]*Attribute
 	order   int
+	known   *known
 }
 
 //go:embed schema.txt
@@ -135,9 +135,9 @@ func newSchema() (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Schema{
-		attrs: maps.Clone(s.attrs), classes: maps.Clone(s.classes), links: maps.Clone(s.links), order: s.order,
-	}, nil
+	own := *s
+	own.attrs, own.classes, own.links = maps.Clone(s.attrs), maps.Clone(s.classes), maps.Clone(s.links)
+	return &own, nil
 }
 
 // builtInSchema is parsed only once, because attributes and classes do not change. Each
@@ -173,6 +173,7 @@ func parseSchema() (*Schema, error) {
 	if err := s.parseClasses(); err != nil {
 		return nil, err
 	}
+	s.known = newKnown(s)
 	return s, nil
 }
 
@@ -351,7 +352,7 @@ func (s *Schema) complete(c *Class) {
 	for _, n := range c.aux {
 		inherit(n)
 	}
-	c.chain = append(c.chain, c.Name)
+	c.chain, c.category = append(c.chain, c.Name), DN{}.Child("CN", c.Category).Key()
 	for _, a := range c.may {
 		c.allowed[a] = true
 	}
@@ -367,8 +368,6 @@ func (s *Schema) complete(c *Class) {
 
 // Attribute returns an attribute by lDAPDisplayName, ignoring case.
 func (s *Schema) Attribute(name string) (*Attribute, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	return byName(s.attrs, name)
 }
 
@@ -399,21 +398,11 @@ func (s *Schema) must(key string) *Attribute {
 
 // Class returns a class by lDAPDisplayName, ignoring case.
 func (s *Schema) Class(name string) (*Class, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	return byName(s.classes, name)
-}
-
-func (s *Schema) allClasses() []*Class {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Collect(maps.Values(s.classes))
 }
 
 // Attributes returns all attributes, sorted by name.
 func (s *Schema) Attributes() []*Attribute {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	out := make([]*Attribute, 0, len(s.attrs))
 	for _, a := range s.attrs {
 		out = append(out, a)
@@ -428,11 +417,6 @@ func (s *Schema) learnAttribute(name string, syntax Syntax) *Attribute {
 	if a, ok := s.Attribute(name); ok {
 		return a
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if a, ok := s.attrs[strings.ToLower(name)]; ok {
-		return a
-	}
 	a := &Attribute{Name: name, Syntax: syntax, Unknown: true}
 	s.addAttribute(a)
 	return a
@@ -441,11 +425,6 @@ func (s *Schema) learnAttribute(name string, syntax Syntax) *Attribute {
 // learnClass returns a class, adding an Unknown subclass of parent if necessary.
 func (s *Schema) learnClass(name, rdn string, parent *Class) *Class {
 	if c, ok := s.Class(name); ok {
-		return c
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c, ok := s.classes[strings.ToLower(name)]; ok {
 		return c
 	}
 	c := &Class{Name: name, SubClassOf: parent.Name, RDN: rdn, Category: name, Unknown: true}

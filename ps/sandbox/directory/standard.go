@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"adgateway/ps/sandbox/internal/data"
 	"adgateway/ps/sandbox/internal/ldif"
@@ -33,18 +34,33 @@ func StandardRecords(name string) ([]ldif.Record, error) {
 	return ldif.Parse("standard.ldif", []byte(text))
 }
 
-// BuiltIn opens the domain corp.example, with layers on top of it.
+// BuiltIn opens the domain corp.example, with layers on top of it. Without layers it copies a template.
 func BuiltIn(opts Options, layers ...[]ldif.Record) (*Domain, error) {
-	builtIn, err := builtInLayers()
-	if err != nil {
-		return nil, err
+	if len(layers) > 0 {
+		return openBuiltIn(opts, layers)
 	}
-	return Open(opts, slices.Concat(builtIn, layers)...)
+	template.Lock()
+	defer template.Unlock()
+	d := template.domain
+	if d == nil || d.opts.Seed != opts.Seed || d.opts.NetBIOS != opts.NetBIOS {
+		var err error
+		d, err = openBuiltIn(Options{Seed: opts.Seed, NetBIOS: opts.NetBIOS,
+			Clock: func() time.Time { return time.Unix(0, 0) }}, nil)
+		if err != nil {
+			return nil, err
+		}
+		template.domain = d
+	}
+	return d.clone(opts), nil
 }
 
-// builtInLayers returns the records of the built-in domain. They are parsed only once,
-// because Open does not change them.
-var builtInLayers = sync.OnceValues(func() ([][]ldif.Record, error) {
+// template is the built-in domain with the options that BuiltIn was last called with. Nobody writes to it.
+var template struct {
+	sync.Mutex
+	domain *Domain
+}
+
+func openBuiltIn(opts Options, layers [][]ldif.Record) (*Domain, error) {
 	standard, err := StandardRecords("corp.example")
 	if err != nil {
 		return nil, err
@@ -54,5 +70,8 @@ var builtInLayers = sync.OnceValues(func() ([][]ldif.Record, error) {
 		return nil, err
 	}
 	corp, err := ldif.Parse("corp.example.ldif", b)
-	return [][]ldif.Record{standard, corp}, err
-})
+	if err != nil {
+		return nil, err
+	}
+	return Open(opts, slices.Concat([][]ldif.Record{standard, corp}, layers)...)
+}
