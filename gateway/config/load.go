@@ -136,7 +136,7 @@ func (r *reader) mapping(prefix string, node *yaml.Node) {
 
 func (r *reader) set(row Row, node *yaml.Node, line int) {
 	r.from[row.Key] = FromFile
-	if err := row.value.set(r.settings, node); err != nil {
+	if err := row.value.set(row.in(r.settings), node); err != nil {
 		for _, one := range split(err) {
 			at := line
 			var placed *placedError
