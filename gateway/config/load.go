@@ -42,7 +42,8 @@ const (
 )
 
 // Load loads all sources, and returns the origin of each setting by key. The error joins all
-// mistakes, one per line.
+// mistakes, one per line. If each setting is valid and some contradict each other, it returns the settings
+// with the error, so that what they name can be checked as well.
 func (src Sources) Load() (*Settings, map[string]Origin, error) {
 	r := reader{settings: Default(), rows: map[string]Row{}, name: src.Name, from: map[string]Origin{}}
 	for _, row := range Rows() {
@@ -63,13 +64,11 @@ func (src Sources) Load() (*Settings, map[string]Origin, error) {
 	if len(r.faults) > 0 {
 		return nil, nil, errors.Join(r.faults...)
 	}
-	if err := errors.Join(r.settings.misfits(r.from, src.Sandbox)...); err != nil {
-		return nil, nil, src.Place(err, r.from)
-	}
+	misfits := errors.Join(r.settings.misfits(r.from, src.Sandbox)...)
 	for _, row := range Rows() {
 		row.complete(r.settings)
 	}
-	return r.settings, r.from, nil
+	return r.settings, r.from, src.Place(misfits, r.from)
 }
 
 type reader struct {
