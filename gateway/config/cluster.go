@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -66,11 +67,28 @@ func parseSize(text string) (int64, error) {
 		}
 		return n * unit.bytes, nil
 	}
+	if n := mebibytes(text); n >= 64 {
+		return 0, advice(". Write " + sizeText(int64(n)<<20))
+	}
 	return 0, errNotAllowed
 }
 
-func (v sized) get(field reflect.Value, _ bool) any {
-	n := field.Int()
+// otherSize matches a size with a unit as people write it.
+var otherSize = regexp.MustCompile(`(?i)^([0-9]{1,6}) ?([mgt])i?b?$`)
+
+// mebibytes returns the number of MiB that a size such as 2GB or 2g probably means, or 0.
+func mebibytes(text string) int {
+	match := otherSize.FindStringSubmatch(text)
+	if match == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(match[1]) // has few digits
+	return n << (10 * strings.Index("mgt", strings.ToLower(match[2])))
+}
+
+func (v sized) get(field reflect.Value, _ bool) any { return sizeText(field.Int()) }
+
+func sizeText(n int64) string {
 	for _, unit := range sizeUnits {
 		if n%unit.bytes == 0 && n > 0 {
 			return strconv.FormatInt(n/unit.bytes, 10) + unit.name
@@ -93,7 +111,7 @@ func (c Cluster) checkAccess() error {
 	for _, server := range c.Servers {
 		u, err := url.Parse(server)
 		if err != nil {
-			return err // engineServers has parsed it before
+			return err // isServer has parsed it before
 		}
 		if u.Scheme == "tls" {
 			encrypted = true

@@ -15,6 +15,7 @@ import (
 //	is       the kind of a text, of [textKinds], or of a list, of [listKinds]
 //	oneOf    the texts that are allowed
 //	from to  the bounds of a number or duration
+//	unit     "MiB" if a number is a size in MiB
 //	zero     "default" if a duration of 0 means the default
 //	live     "true" if changes take effect while the gateway runs, because its users read the
 //	         current settings each time

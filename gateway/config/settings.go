@@ -72,8 +72,8 @@ type HTTP struct {
 	IdleTimeout              time.Duration `key:"http.idleTimeout" zero:"default" default:"2m" doc:"How long a connection without a request is kept open."`
 	MaxConnections           int           `key:"http.maxConnections" from:"1" to:"100000" default:"2000" doc:"Maximum number of connections; further ones wait. A tenth is kept for this machine, for trusted proxies and for addresses that sent a valid credential in the last hour; when the others are taken, further ones are closed."`
 	MaxConnectionsPerAddress int           `key:"http.maxConnectionsPerAddress" from:"1" to:"100000" default:"250" doc:"Maximum number of connections from one address, except trusted proxies; further ones are closed. The addresses of an IPv6 /64 count as one, and so do this machine's addresses."`
-	MaxBodyMemory            int           `key:"http.maxBodyMemory" from:"8" to:"1048576" default:"64" doc:"Memory in MiB for the bodies of all running requests, of which one credential gets a quarter; beyond it 503 and 429. Bodies up to 16 KiB do not count."`
-	MaxSpool                 int           `key:"http.maxSpool" from:"0" to:"1048576" default:"2048" doc:"Size in MiB of the temporary, encrypted files for what slow clients have not taken of lists above 8 MiB; one credential gets a quarter. Beyond it, and with 0, such a list holds its session until the client has read it. As much again is used to sort long lists; with 0 they are sorted in memory."`
+	MaxBodyMemory            int           `key:"http.maxBodyMemory" from:"8" to:"1048576" unit:"MiB" default:"64" doc:"Memory in MiB for the bodies of all running requests, of which one credential gets a quarter; beyond it 503 and 429. Bodies up to 16 KiB do not count."`
+	MaxSpool                 int           `key:"http.maxSpool" from:"0" to:"1048576" unit:"MiB" default:"2048" doc:"Size in MiB of the temporary, encrypted files for what slow clients have not taken of lists above 8 MiB; one credential gets a quarter. Beyond it, and with 0, such a list holds its session until the client has read it. As much again is used to sort long lists; with 0 they are sorted in memory."`
 	SpoolFolder              string        `key:"http.spoolFolder" doc:"Folder of these files; if empty, the temporary folder of the gateway's account."`
 	ShutdownTimeout          time.Duration `key:"http.shutdownTimeout" live:"true" from:"0" to:"15s" zero:"default" default:"15s" doc:"How long running requests may continue when the server stops; those that wait for a session get 503 at once."`
 }
@@ -95,13 +95,13 @@ type TLS struct {
 // Jobs configures lists of changes that run as one job.
 type Jobs struct {
 	MaxItems  int           `key:"jobs.maxItems" from:"1" to:"200000" default:"20000" doc:"Maximum number of items of a job."`
-	MaxBytes  int           `key:"jobs.maxBytes" from:"1" to:"1024" default:"32" doc:"Maximum size in MiB of the list of a job; http.maxBodyMemory must have room for it."`
+	MaxBytes  int           `key:"jobs.maxBytes" from:"1" to:"1024" unit:"MiB" default:"32" doc:"Maximum size in MiB of the list of a job; http.maxBodyMemory must have room for it."`
 	Running   int           `key:"jobs.running" from:"1" to:"100" default:"4" doc:"How many jobs run at a time; the others are held."`
 	PerCaller int           `key:"jobs.perCaller" from:"1" to:"100" default:"2" doc:"How many jobs of one token or user run at a time."`
 	Share     int           `key:"jobs.share" from:"1" to:"100" default:"50" doc:"Percentage of the sessions of a lane that jobs may use at a time, one at least; the others are left to calls."`
 	Rate      int           `key:"jobs.rate" from:"0" to:"1000" default:"20" doc:"Maximum number of items of a job a second; 0: no limit."`
 	Keep      time.Duration `key:"jobs.keep" from:"1h" to:"2160h" default:"168h" doc:"How long jobs with their items and results are kept (168h are 7 days)."`
-	MaxStored int           `key:"jobs.maxStored" from:"1" to:"1048576" default:"2048" doc:"Space in MiB for the lists and results of all jobs, of which one credential gets a quarter; a list takes about twice its size. Beyond it further jobs are refused with 429 until some are removed."`
+	MaxStored int           `key:"jobs.maxStored" from:"1" to:"1048576" unit:"MiB" default:"2048" doc:"Space in MiB for the lists and results of all jobs, of which one credential gets a quarter; a list takes about twice its size. Beyond it further jobs are refused with 429 until some are removed."`
 	Secrets   string        `key:"jobs.secrets" oneOf:"refuse, sealed" default:"refuse" doc:"Whether lists may hold passwords: refuse, or sealed: encrypted with a key of each job, which is destroyed when nothing is left to retry."`
 }
 
@@ -139,9 +139,9 @@ type Pool struct {
 	MaxQueue          int           `key:"pool.maxQueue" from:"1" to:"100000" default:"256" doc:"How many requests of a lane may wait; lists may take half of these places."`
 	MaxRequests       int           `key:"pool.maxRequests" from:"1" to:"10000000" default:"50000" doc:"Approximate number of requests after which a session is replaced; a new one is slower for some 600 requests."`
 	MaxAge            time.Duration `key:"pool.maxAge" zero:"default" default:"4h" doc:"Approximate age at which a session is replaced."`
-	MaxMemory         int           `key:"pool.maxMemory" from:"64" to:"1048576" default:"1024" doc:"Private memory in MiB above which a session is replaced after a request."`
+	MaxMemory         int           `key:"pool.maxMemory" from:"64" to:"1048576" unit:"MiB" default:"1024" doc:"Private memory in MiB above which a session is replaced after a request."`
 	StartTimeout      time.Duration `key:"pool.startTimeout" zero:"default" default:"60s" doc:"How long a session may take to start."`
-	MaxList           int           `key:"pool.maxList" from:"1" to:"1048576" default:"4096" doc:"Size in MiB at which a list is cut off (1.5 KB per user); lists are streamed and not held in memory."`
+	MaxList           int           `key:"pool.maxList" from:"1" to:"1048576" unit:"MiB" default:"4096" doc:"Size in MiB at which a list is cut off (1.5 KB per user); lists are streamed and not held in memory."`
 }
 
 // Servers configures the domain controllers and the DNS server.
@@ -189,7 +189,7 @@ const ExpiryNotice = 14 * 24 * time.Hour
 // Store configures the data that the gateway stores beyond a request.
 type Store struct {
 	File    string `key:"store.file" doc:"File in which the gateway keeps plans, calls with an Idempotency-Key, the history of changes, what credentials have spent of their hourly limits and who is signed in to the pages, encrypted with the key in the file of the same name with .key; if empty, state.db next to the settings file, and in memory for the sandbox; off: none are kept."`
-	MinFree int    `key:"store.minFree" from:"0" to:"1048576" default:"64" doc:"Space in MiB that is kept free where the store and the audit log are. Of what is left above it, one credential may take a quarter within a day; then it gets 429, and the others go on. 0: all may be taken."`
+	MinFree int    `key:"store.minFree" from:"0" to:"1048576" unit:"MiB" default:"64" doc:"Space in MiB that is kept free where the store and the audit log are. Of what is left above it, one credential may take a quarter within a day; then it gets 429, and the others go on. 0: all may be taken."`
 }
 
 // KeyFile returns the path of the file with the store's encryption key.
@@ -233,13 +233,13 @@ type Names struct {
 // Idempotency configures calls with an Idempotency-Key.
 type Idempotency struct {
 	Keep    time.Duration `key:"idempotency.keep" from:"1m" to:"168h" default:"24h" doc:"How long a call with an Idempotency-Key is kept, so that its repetition gets the same answer."`
-	MaxSize int           `key:"idempotency.maxSize" from:"1" to:"1048576" default:"1024" doc:"Space in MiB for calls with an Idempotency-Key and their answers, of which one credential gets a quarter; beyond it such calls are refused with 429."`
+	MaxSize int           `key:"idempotency.maxSize" from:"1" to:"1048576" unit:"MiB" default:"1024" doc:"Space in MiB for calls with an Idempotency-Key and their answers, of which one credential gets a quarter; beyond it such calls are refused with 429."`
 }
 
 // Changes configures the history of changes.
 type Changes struct {
 	Keep    time.Duration `key:"changes.keep" from:"1h" to:"87600h" default:"2160h" doc:"How long changes are kept in the history, from which they can be undone (2160h are 90 days)."`
-	MaxSize int           `key:"changes.maxSize" from:"1" to:"1048576" default:"1024" doc:"Space in MiB for the history; the oldest changes of the credential that has most are removed for newer ones."`
+	MaxSize int           `key:"changes.maxSize" from:"1" to:"1048576" unit:"MiB" default:"1024" doc:"Space in MiB for the history; the oldest changes of the credential that has most are removed for newer ones."`
 }
 
 // Events configures how clients are notified of changes.
@@ -328,7 +328,7 @@ type Quota struct {
 
 // Plans configures plans of changes that dry runs make.
 type Plans struct {
-	MaxSize     int           `key:"plans.maxSize" from:"1" to:"1048576" default:"256" doc:"Space in MiB for plans, of which one credential gets a quarter; its oldest ones are forgotten for newer ones."`
+	MaxSize     int           `key:"plans.maxSize" from:"1" to:"1048576" unit:"MiB" default:"256" doc:"Space in MiB for plans, of which one credential gets a quarter; its oldest ones are forgotten for newer ones."`
 	Life        time.Duration `key:"plans.life" live:"true" from:"1m" to:"24h" default:"30m" doc:"How long the plan of a dry run can be applied."`
 	OtherCaller bool          `key:"plans.otherCaller" live:"true" doc:"A credential may apply a plan that another one has made, with its own scopes and limits; the audit names both."`
 }
@@ -337,10 +337,10 @@ type Plans struct {
 type Audit struct {
 	File       string        `key:"audit.file" doc:"File in which every change is recorded; if empty, audit.jsonl next to the settings file, and none for the sandbox; off switches the audit log off."`
 	KeyFile    string        `key:"audit.keyFile" doc:"File with a key of at least 32 bytes for the hash chain of the audit log, which prevents rewriting it as a whole; if empty, plain hashes."`
-	MaxSize    int           `key:"audit.maxSize" from:"1" to:"100000" default:"100" doc:"Size in MiB at which the audit file is rotated."`
+	MaxSize    int           `key:"audit.maxSize" from:"1" to:"100000" unit:"MiB" default:"100" doc:"Size in MiB at which the audit file is rotated."`
 	MaxAge     time.Duration `key:"audit.maxAge" default:"24h" doc:"Age at which the audit file is rotated; 0s: only the size counts."`
 	KeepFor    time.Duration `key:"audit.keepFor" default:"2160h" doc:"Time for which what was recorded is kept at least (2160h are 90 days): older files are removed; 0s keeps all."`
-	MaxTotal   int           `key:"audit.maxTotal" from:"0" to:"1073741824" default:"40960" doc:"Space in MiB for all audit files; when it is spent and no file is older than audit.keepFor, changes are refused with 503. 0: no limit."`
+	MaxTotal   int           `key:"audit.maxTotal" from:"0" to:"1073741824" unit:"MiB" default:"40960" doc:"Space in MiB for all audit files; when it is spent and no file is older than audit.keepFor, changes are refused with 503. 0: no limit."`
 	AnchorFile string        `key:"audit.anchorFile" doc:"File in which the end of the audit log is recorded as well, best on another disk, so that a removal of the log as a whole is found; if empty, the name of the key file with .anchor, and none without a key; off: none."`
 	Checkpoint time.Duration `key:"audit.checkpoint" default:"10m" doc:"How often the end of a growing audit log is written to audit.anchorFile, the service's log and the event log; 0s: only at start, stop and rotation."`
 	EventLog   string        `key:"audit.eventLog" oneOf:"changes, all, off" default:"changes" doc:"Which calls the Windows event log gets as well, when the gateway runs as a service: changes, made, refused and failed ones; all: callers that were refused, too; off: none."`
@@ -378,7 +378,7 @@ type Docs struct {
 // Memory configures the garbage collector of the gateway process.
 type Memory struct {
 	GCPercent int `key:"memory.gcPercent" from:"10" to:"10000" default:"400" doc:"How much the gateway's memory may grow before it is tidied, in percent of what is in use: more costs memory, less costs processor time. Beyond 64 MiB in use it falls, to 100 from 200 MiB on. The environment variable GOGC takes precedence."`
-	Limit     int `key:"memory.limit" from:"0" to:"1048576" default:"2048" doc:"Memory in MiB near which the gateway tidies more often than that; not a limit on what it uses. 0: none. The environment variable GOMEMLIMIT takes precedence."`
+	Limit     int `key:"memory.limit" from:"0" to:"1048576" unit:"MiB" default:"2048" doc:"Memory in MiB near which the gateway tidies more often than that; not a limit on what it uses. 0: none. The environment variable GOMEMLIMIT takes precedence."`
 }
 
 // Log configures the log.
@@ -386,7 +386,7 @@ type Log struct {
 	Format   string `key:"log.format" live:"true" oneOf:"text, json" default:"text" doc:"Format of the log."`
 	Level    string `key:"log.level" live:"true" oneOf:"debug, info, warn, error" default:"info" doc:"Minimum severity of the entries that are written."`
 	File     string `key:"log.file" doc:"File to log to; if empty, standard error, and for the Windows service logs\\adgateway.log next to its settings."`
-	MaxSize  int    `key:"log.maxSize" from:"1" to:"10000" default:"20" doc:"Size in MiB at which the log file is rotated."`
+	MaxSize  int    `key:"log.maxSize" from:"1" to:"10000" unit:"MiB" default:"20" doc:"Size in MiB at which the log file is rotated."`
 	MaxFiles int    `key:"log.maxFiles" from:"1" to:"1000" default:"10" doc:"Number of rotated log files to keep."`
 }
 

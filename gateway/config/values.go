@@ -171,10 +171,16 @@ func number(tag reflect.StructTag) scalar[int] {
 	from, to := bound(tag, "from"), bound(tag, "to")
 	return scalar[int]{fmt.Sprintf("a whole number from %d to %d", from, to), func(t string) (int, error) {
 		n, err := strconv.Atoi(t)
-		if err != nil || n < from || n > to {
+		switch {
+		case err == nil && n >= from && n <= to:
+			return n, nil
+		case tag.Get("unit") != "MiB":
 			return 0, errNotAllowed
 		}
-		return n, nil
+		if n = mebibytes(t); n < max(from, 1) || n > to {
+			return 0, advice(". The unit is MiB")
+		}
+		return 0, advice(fmt.Sprintf(". The unit is MiB: write %d", n))
 	}}
 }
 
