@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -48,14 +50,12 @@ func configCheckCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			src, cfg, from, err := f.Read()
-			if err == nil {
-				if err = checkSettings(c.Context(), cfg, &f); err != nil {
-					err = fmt.Errorf("settings:\n%w", src.Place(err, from))
-				}
-			}
 			var advice []string
 			if cfg != nil {
 				advice = app.Advice(cfg, f.Path(), from)
+				if more := checkSettings(c.Context(), cfg, &f); more != nil {
+					err = errors.Join(cmp.Or(err, errors.New("settings:")), src.Place(more, from))
+				}
 			}
 			result := output.NewConfigCheck(f.Path(), src.Text != nil, from, advice, err)
 			if !asJSON {
