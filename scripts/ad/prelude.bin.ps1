@@ -333,7 +333,7 @@ function ConvertTo-GatewayRestored {
             $type = [string]$GatewayDeletedTypes[[string]$object.ObjectClass]
             $record = $null
             if ($type -eq 'user') {
-                $found = @(Get-GatewayObject -Class 'user' -Property (Get-GatewayUserProperty -Field $shown) @search)
+                $found = @(Get-GatewayObject -Class 'user' -Property $shown.properties @search)
                 $record = ConvertTo-GatewayUser -User $found -Field $shown -AllowedOU $AllowedOU -Server $Server
             }
             if ($type -eq 'group') {

@@ -227,12 +227,12 @@ function Test-GatewayAmong {
     )
     if ($Group.Length -eq 0) { return $false }
     if (Test-GatewayForeign -Dn $Dn -Server $Server) { # the groups link to the object, but this server does not have it
-        $names = @(foreach ($name in $Group) { '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
+        $names = @(foreach ($name in @(Get-GatewayLdapEscaped -Value $Group)) { '(distinguishedName=' + $name + ')' }) -join ''
         $filter = '(&(|' + $names + ')(member:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $Dn) + '))'
         $search = @{ Class = 'group'; Filter = $filter; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
         return @(Get-GatewayObject @search).Length -gt 0
     }
-    $chains = @(foreach ($name in $Group) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
+    $chains = @(foreach ($name in @(Get-GatewayLdapEscaped -Value $Group)) { '(memberOf:' + $GatewayInChain + ':=' + $name + ')' }) -join ''
     @(Get-GatewayObject -Class 'any' -Filter ('(|' + $chains + ')') -Base $Dn -Scope 'Base' -Server $Server).Length -gt 0
 }
 
@@ -374,8 +374,8 @@ function Get-GatewayTreeReason {
     )
     $guard = Get-GatewayGuard -GuardedGroup $GuardedGroup -Server $Server
     $objects = @(foreach ($guid in $guard.objects) { '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$guid)) + ')' }) -join ''
-    $members = @(foreach ($name in $guard.members) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
-    $nested = @(foreach ($name in $guard.nested) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
+    $members = @(foreach ($name in @(Get-GatewayLdapEscaped -Value $guard.members)) { '(memberOf:' + $GatewayInChain + ':=' + $name + ')' }) -join ''
+    $nested = @(foreach ($name in @(Get-GatewayLdapEscaped -Value $guard.nested)) { '(memberOf:' + $GatewayInChain + ':=' + $name + ')' }) -join ''
     $filter = '(|(adminCount=1)(isCriticalSystemObject=TRUE)(primaryGroupID=516)(primaryGroupID=521)' +
         '(sAMAccountName=krbtgt_*)(msDS-SecondaryKrbTgtNumber=*)(msDS-KrbTgtLinkBl=*)' +
         '(userAccountControl:1.2.840.113556.1.4.803:=8192)' + $objects + $members + '(&(objectCategory=group)(|' + $nested + ')))'
