@@ -27,7 +27,8 @@ func TestBuiltInDomains(t *testing.T) {
 		assert.Equal(t, loaded.loaded, first.loaded)
 		assert.Equal(t, loaded.warnings, first.warnings)
 		for i, c := range first.dcs {
-			assert.Equal(t, []any{loaded.dcs[i].name, loaded.dcs[i].host, loaded.dcs[i].account, loaded.dcs[i].Writable()},
+			was := loaded.dcs[i]
+			assert.Equal(t, []any{was.name, was.host, was.account, was.Writable()},
 				[]any{c.name, c.host, c.account, c.Writable()})
 			assert.Empty(t, want.Compare(snapshot(c)))
 			requireSound(t, c.rep)
@@ -35,7 +36,8 @@ func TestBuiltInDomains(t *testing.T) {
 		root := first.RootDN()
 		dc := first.dcs[0]
 		require.NoError(t, first.Generate(300, 1))
-		require.NoError(t, dc.Modify(bg, root, []Change{{OpReplace, "description", []any{"another"}}}, ModifyOptions{}))
+		changed := []Change{{OpReplace, "description", []any{"another"}}}
+		require.NoError(t, dc.Modify(bg, root, changed, ModifyOptions{}))
 		require.NoError(t, dc.SetACL(bg, root, []ACE{ownProtection}))
 		groups, err := dc.Search(bg, SearchRequest{Filter: "(&(objectClass=group)(member=*))"})
 		require.NoError(t, err)

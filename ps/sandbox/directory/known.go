@@ -58,7 +58,8 @@ func newKnown(s *Schema) *known {
 // always are attributes that every object has without storing them.
 var always = []string{
 	"distinguishedname", "name", "cn", "ou", "dc", "objectclass", "objectcategory", "objectguid", "objectsid",
-	"whencreated", "whenchanged", "usncreated", "usnchanged", "instancetype", "samaccounttype", "isdeleted", "isrecycled",
+	"whencreated", "whenchanged", "usncreated", "usnchanged", "instancetype", "samaccounttype", "isdeleted",
+	"isrecycled",
 	"badpwdcount", "badpasswordtime", "lastlogon", "logoncount", "lastlogoff",
 }
 

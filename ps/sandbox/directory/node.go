@@ -34,7 +34,7 @@ type node struct {
 	deleted                bool
 	recycled               bool // deleted and stripped, or a tombstone
 
-	snapped atomic.Pointer[snapObject] // copy in the latest snapshot
+	snapped atomic.Pointer[snapObject] // copy in the latest snapshot; nil after a change
 }
 
 // stored is a raw value.
@@ -307,6 +307,15 @@ func (n *node) linkSets(hidden bool) *[]linkSet {
 		return &n.hidden
 	}
 	return &n.links
+}
+
+// setLink adds or removes a link.
+func (n *node) setLink(def *Attribute, v linkVal, hidden, on bool) {
+	if on {
+		n.addLink(def, v, hidden)
+	} else {
+		n.removeLink(def, v, hidden)
+	}
 }
 
 func (n *node) addLink(def *Attribute, v linkVal, hidden bool) {

@@ -14,7 +14,6 @@ type replica struct {
 	sch *known
 
 	mu      sync.RWMutex
-	writes  uint64 // number of write locks of mu so far
 	root    *node
 	bin     *node // CN=Deleted Objects
 	byGUID  map[GUID]*node
@@ -30,13 +29,13 @@ type replica struct {
 	stamps     map[stampKey]stamp // latest writes; nil with a single replica
 	mixed      map[*Class]bool    // classes that have objects of another category
 
-	latest atomic.Pointer[replicaSnapshot]
+	latest atomic.Pointer[Snapshot] // nil after a write
 }
 
 // lock locks the replica for writing.
 func (r *replica) lock() {
 	r.mu.Lock()
-	r.writes++
+	r.latest.Store(nil)
 }
 
 // posting contains the nodes with a value, usually only one.
