@@ -69,7 +69,8 @@ func startSession(b *testing.B, world *sandbox.World) *session.Session {
 func benchRequests(server string, users []string) map[string]func(i int) ps.Args {
 	fields := schema.User.All().ReadingAll().Read()
 	common := func(i int) ps.Args {
-		return ps.Args{"UserName": ps.Text(users[i%500*7919%len(users)]), "Field": fields, "Server": ps.Text(server)}
+		user := users[i%500*7919%len(users)]
+		return ps.Args{"UserName": ps.Text(user), "Field": fields, "Server": ps.Text(server)}
 	}
 	return map[string]func(i int) ps.Args{
 		"Get-GatewayUser": common,

@@ -29,7 +29,7 @@ func (o *objectView) Invoke(string, []any) (any, error) { return nil, ErrNoMetho
 type typeNames struct{ owner *PSObject }
 
 // Type returns a collection type.
-func (t *typeNames) Type() *Type { return Lookup("System.Collections.ICollection") }
+func (t *typeNames) Type() *Type { return tCollection }
 
 // Enumerate returns the names, most specific first.
 func (t *typeNames) Enumerate() []any {
@@ -60,7 +60,7 @@ func (t *typeNames) Invoke(name string, args []any) (any, error) {
 type propertySet struct{ owner any }
 
 // Type returns a collection type.
-func (p *propertySet) Type() *Type { return Lookup("System.Collections.ICollection") }
+func (p *propertySet) Type() *Type { return tCollection }
 
 // Enumerate returns a *PropertyInfo for each property.
 func (p *propertySet) Enumerate() []any {
