@@ -161,6 +161,10 @@ function ConvertFrom-SandboxNode {
         'sbyte' { return [sbyte]$Node.v }
         'double' { return [Convert]::ToDouble([string]$Node.v, $SandboxInvariant) }
         'bytes' { return , [Convert]::FromBase64String([string]$Node.v) }
+        'secret' {
+            $text = [System.Text.Encoding]::UTF8.GetString([Convert]::FromBase64String([string]$Node.v))
+            return [System.Net.NetworkCredential]::new('', $text).SecurePassword
+        }
         'units' { return [string]::new([char[]]@(foreach ($unit in $Node.v) { [char][int]$unit })) }
         'exception' {
             $parts = ConvertFrom-SandboxList -Nodes $Node.v
