@@ -63,9 +63,10 @@ func (r *replica) clone(dom *Domain, now int64) *replica {
 			out.bySID[m.sid] = m
 		}
 	}
+	of := func(n *node) *node { return twin[n] }
 	for i, n := range nodes {
 		m := &twins[i]
-		m.parent, m.kids = twin[n.parent], n.kids.clone(twin)
+		m.parent, m.kids = of(n.parent), n.kids.clone(of)
 		if n.names != nil {
 			m.names = make(map[string]*node, len(n.names))
 		}
@@ -73,47 +74,35 @@ func (r *replica) clone(dom *Domain, now int64) *replica {
 			m.names[key] = twin[kid]
 		}
 		for _, s := range n.links {
-			m.links = append(m.links, s.clone(twin))
+			m.links = append(m.links,
+				linkSet{s.def, s.clone(func(v linkVal) linkVal { return linkVal{of(v.n), v.text} })})
 		}
 	}
-	out.root, out.bin, out.mixed = twin[r.root], twin[r.bin], maps.Clone(r.mixed)
+	out.root, out.bin, out.mixed = of(r.root), of(r.bin), maps.Clone(r.mixed)
 	for class, set := range r.byClass {
-		set := set.clone(twin)
+		set := set.clone(of)
 		out.byClass[class] = &set
 	}
 	for def, postings := range r.index {
 		index := make(map[string]*posting, len(postings))
 		for key, p := range postings {
-			index[key] = p.clone(twin)
+			c := &posting{one: of(p.one)}
+			if p.more != nil {
+				more := p.more.clone(of)
+				c.more = &more
+			}
+			index[key] = c
 		}
 		out.index[def] = index
 	}
 	return out
 }
 
-func (s *nodeSet) clone(twin map[*node]*node) nodeSet {
-	if len(s.list) == 0 {
-		return nodeSet{}
-	}
-	out := nodeSet{list: make([]*node, 0, len(s.list))}
-	for _, n := range s.list {
-		out.add(twin[n])
-	}
-	return out
-}
-
-func (s *linkSet) clone(twin map[*node]*node) linkSet {
-	out := linkSet{def: s.def, list: make([]linkVal, 0, len(s.list))}
+// clone returns the set of the twins.
+func (s *set[T]) clone(twin func(T) T) set[T] {
+	out := set[T]{list: make([]T, 0, len(s.list))}
 	for _, v := range s.list {
-		out.add(linkVal{n: twin[v.n], text: v.text})
+		out.add(twin(v))
 	}
 	return out
-}
-
-func (p *posting) clone(twin map[*node]*node) *posting {
-	if p.more == nil {
-		return &posting{one: twin[p.one]}
-	}
-	more := p.more.clone(twin)
-	return &posting{more: &more}
 }

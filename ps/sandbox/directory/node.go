@@ -57,80 +57,51 @@ type linkVal struct {
 
 // linkSet are the values of one link attribute.
 type linkSet struct {
-	def  *Attribute
-	list []linkVal
+	def *Attribute
+	set[linkVal]
+}
+
+// find returns the index of a value, or -1.
+func (s *linkSet) find(v linkVal) int {
+	if v.n != nil {
+		return s.index(v.n)
+	}
+	return slices.IndexFunc(s.list, func(x linkVal) bool { return x.n == nil && fold(x.text) == fold(v.text) })
+}
+
+// nodeSet is an unordered set of nodes.
+type nodeSet = set[*node]
+
+func (n *node) at() *node   { return n }
+func (v linkVal) at() *node { return v.n }
+
+// set is an unordered set of values, most of them with a node.
+type set[T interface{ at() *node }] struct {
+	list []T
 	pos  map[*node]int32 // index in list; nil if the list is short
 }
 
 const shortList = 16
 
-func (s *linkSet) find(v linkVal) int {
-	if v.n != nil && s.pos != nil {
-		if i, ok := s.pos[v.n]; ok {
-			return int(i)
-		}
-		return -1
-	}
-	for i, x := range s.list {
-		if x.n == v.n && (v.n != nil || fold(x.text) == fold(v.text)) {
-			return i
-		}
-	}
-	return -1
-}
-
-func (s *linkSet) add(v linkVal) {
+func (s *set[T]) add(v T) {
 	s.list = append(s.list, v)
 	switch {
 	case s.pos != nil:
-		if v.n != nil {
-			s.pos[v.n] = int32(len(s.list) - 1)
+		if v.at() != nil {
+			s.pos[v.at()] = int32(len(s.list) - 1)
 		}
 	case len(s.list) > shortList:
 		s.pos = make(map[*node]int32, 2*len(s.list))
 		for i, x := range s.list {
-			if x.n != nil {
-				s.pos[x.n] = int32(i)
+			if x.at() != nil {
+				s.pos[x.at()] = int32(i)
 			}
 		}
 	}
 }
 
-func (s *linkSet) removeAt(i int) {
-	v, last := s.list[i], len(s.list)-1
-	s.list[i] = s.list[last]
-	if s.pos != nil {
-		if m := s.list[i].n; m != nil {
-			s.pos[m] = int32(i)
-		}
-		if v.n != nil {
-			delete(s.pos, v.n)
-		}
-	}
-	s.list[last] = linkVal{}
-	s.list = s.list[:last]
-}
-
-// nodeSet is an unordered set of nodes.
-type nodeSet struct {
-	list []*node
-	pos  map[*node]int32 // index in list; nil if the list is short
-}
-
-func (s *nodeSet) add(n *node) {
-	s.list = append(s.list, n)
-	switch {
-	case s.pos != nil:
-		s.pos[n] = int32(len(s.list) - 1)
-	case len(s.list) > shortList:
-		s.pos = make(map[*node]int32, 2*len(s.list))
-		for i, x := range s.list {
-			s.pos[x] = int32(i)
-		}
-	}
-}
-
-func (s *nodeSet) index(n *node) int {
+// index returns the index of the value with a node, or -1.
+func (s *set[T]) index(n *node) int {
 	if s.pos != nil {
 		if i, ok := s.pos[n]; ok {
 			return int(i)
@@ -138,28 +109,29 @@ func (s *nodeSet) index(n *node) int {
 		return -1
 	}
 	for i, x := range s.list {
-		if x == n {
+		if x.at() == n {
 			return i
 		}
 	}
 	return -1
 }
 
-func (s *nodeSet) remove(n *node) {
-	i := s.index(n)
+// remove removes the value at an index, if it is not negative.
+func (s *set[T]) remove(i int) {
 	if i < 0 {
 		return
 	}
-	last := len(s.list) - 1
+	var none T
+	v, last := s.list[i], len(s.list)-1
 	s.list[i] = s.list[last]
-	s.list[last] = nil
-	s.list = s.list[:last]
 	if s.pos != nil {
-		if i < last {
-			s.pos[s.list[i]] = int32(i)
+		if n := s.list[i].at(); n != nil {
+			s.pos[n] = int32(i)
 		}
-		delete(s.pos, n)
+		delete(s.pos, v.at())
 	}
+	s.list[last] = none
+	s.list = s.list[:last]
 }
 
 // setName sets the RDN.
@@ -228,7 +200,7 @@ func (n *node) attach(kid *node) {
 
 func (n *node) detach(kid *node) {
 	delete(n.names, kid.key)
-	n.kids.remove(kid)
+	n.kids.remove(n.kids.index(kid))
 }
 
 // search returns the index of the first value of def, or where to insert it.
@@ -337,9 +309,7 @@ func (n *node) removeLink(def *Attribute, v linkVal, hidden bool) {
 		if s.def != def {
 			continue
 		}
-		if j := s.find(v); j >= 0 {
-			s.removeAt(j)
-		}
+		s.remove(s.find(v))
 		if len(s.list) == 0 {
 			last := len(*sets) - 1
 			*s = (*sets)[last]

@@ -100,7 +100,7 @@ func (r *replica) unpost(def *Attribute, n *node, val string) {
 	switch {
 	case p == nil:
 	case p.more != nil:
-		p.more.remove(n)
+		p.more.remove(p.more.index(n))
 		if len(p.more.list) == 0 {
 			delete(m, key)
 		}
@@ -145,7 +145,7 @@ func (r *replica) leave(n *node) {
 		delete(r.bySID, n.sid)
 	}
 	if set := r.byClass[n.class]; set != nil {
-		set.remove(n)
+		set.remove(set.index(n))
 	}
 	r.unpost(r.sch.name, n, n.rdn)
 	for _, s := range n.attrs {
