@@ -57,10 +57,15 @@ func (r *lineReader) read() (string, error) {
 			}
 			continue
 		}
-		line = append(line, chunk[:at]...)
 		r.skipLF = chunk[at] == '\r'
+		if line == nil {
+			line = chunk[:at]
+		} else {
+			line = append(line, chunk[:at]...)
+		}
+		text := dotnet.FromUTF8(line)
 		r.in.Discard(at + 1)
-		return dotnet.FromUTF8(line), nil
+		return text, nil
 	}
 }
 
