@@ -31,7 +31,8 @@ func (r *lineReader) ReadLine() (string, error) {
 func (r *lineReader) read() (string, error) {
 	var line []byte
 	for {
-		chunk, err := r.in.Peek(max(r.in.Buffered(), 1))
+		_, err := r.in.Peek(1) // reads if nothing is buffered
+		chunk, _ := r.in.Peek(r.in.Buffered())
 		if len(chunk) == 0 {
 			if err == nil || err == io.EOF {
 				err = io.EOF
