@@ -74,7 +74,7 @@ func (n *Name) Get(v any) (value any, found bool, err error) {
 		return value, true, err
 	}
 	if n.Is("PSObject") {
-		return &objectView{v}, true, nil
+		return &objectView{propertySet{v}}, true, nil
 	}
 	if n.IsCount() && !isCollection(v) {
 		return int32(1), true, nil
