@@ -34,9 +34,6 @@ type Options struct {
 	// Seed determines the generated GUIDs and users, and the domain SID if the entries do not
 	// contain it. Equal seeds and equal calls result in equal domains.
 	Seed int64
-	// NetBIOS is the NetBIOS name. The default is the name in the entries, otherwise the first
-	// label of the DNS name in upper case.
-	NetBIOS string
 	// Clock returns the current time; nil means time.Now. It must be safe for
 	// concurrent use.
 	Clock func() time.Time

@@ -29,11 +29,7 @@ import (
 // these irregularities, and Loaded counts them. The error is an ldif.Faults with all faults that would
 // falsify answers.
 func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
-	schema, err := newSchema()
-	if err != nil {
-		return nil, err
-	}
-	d := newDomain(opts, schema)
+	d := newDomain(opts, newSchema())
 	l := &loader{d: d, now: d.tick(), byDN: map[string]*entry{}, byText: map[string]*entry{},
 		guids: map[GUID]*entry{}, sids: map[SID]*entry{}, sams: map[string]*entry{}, upns: map[string]*entry{}}
 	for i, records := range layers {
@@ -298,9 +294,6 @@ func (l *loader) domain(root *entry) {
 // netBIOS returns the NetBIOS name in the crossRef of the configuration or on the
 // root itself, or "".
 func (l *loader) netBIOS() string {
-	if n := l.d.opts.NetBIOS; n != "" {
-		return strings.ToUpper(n)
-	}
 	for _, e := range l.entries {
 		name := e.get("nETBIOSName")
 		if len(name) == 0 {

@@ -309,7 +309,7 @@ func (m *modifier) dropRef(def *Attribute, l linkVal) *Error {
 // finish checks the required attributes after all changes.
 func (m *modifier) finish() *Error {
 	v := view{rep: m.rep, now: m.now}
-	for _, def := range m.n.class.required {
+	for _, def := range m.n.class.required() {
 		if def.hidden() || def.get != nil {
 			continue
 		}
