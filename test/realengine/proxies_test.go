@@ -42,9 +42,7 @@ func stillWorld(t testing.TB) *sandbox.World {
 // serverOf makes a world accessible to processes.
 func serverOf(t testing.TB, world *sandbox.World) *remote.Server {
 	t.Helper()
-	modules, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
-		Culture: culture})
+	server, err := remote.NewServer(world)
 	require.NoError(t, err)
 	t.Cleanup(func() { // runs after the sessions have been closed
 		assert.Eventually(t, func() bool { return server.Connections() == 0 }, systemtest.Patience,

@@ -51,9 +51,7 @@ func (e Engine) Starter(
 	if e.Path == "" && !e.processes {
 		return world.Starter(), func() error { return nil }, nil
 	}
-	modules, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
-		Culture: culture})
+	server, err := remote.NewServer(world)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -109,9 +109,7 @@ func TestTypesSpeakToASandbox(t *testing.T) {
 
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
-	own, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: own, Declared: sandbox.Declarations(),
-		Culture: culture})
+	server, err := remote.NewServer(world)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, server.Close()) }()
 	cmd := exec.CommandContext(ctx, "mono", program)

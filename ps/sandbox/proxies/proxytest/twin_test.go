@@ -168,9 +168,7 @@ var served = map[string][]string{"Get-LapsADPassword": {"DomainControllerMode"},
 
 // In every parameter set, a function returns the same output as the cmdlet and ends with the same errors.
 func TestFunctionsAnswerAsCmdlets(t *testing.T) {
-	behind, culture := newWorld(t).Modules()
-	server, err := remote.NewServer(remote.Options{Modules: behind, Declared: sandbox.Declarations(),
-		Culture: culture})
+	server, err := remote.NewServer(newWorld(t))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, server.Close()) }()
 	all := modules(t)
