@@ -115,7 +115,8 @@ func (d *Domain) categoryDN(c *Class) string {
 	return "CN=" + c.Category + ",CN=Schema," + d.configNC
 }
 
-// categoryKey shortens the key of the DN of a category. Without the schema's DN it is the same in every domain.
+// categoryKey shortens the key of the DN of a category. Without the schema's DN it is the same in every
+// domain.
 func (d *Domain) categoryKey(key string) string { return strings.TrimSuffix(key, d.schemaKey) }
 
 func getInstanceType(_ *view, n *node, b []string) []string {

@@ -241,7 +241,7 @@ func (v *view) bindANR(m *matcher, c *clause) *Error {
 		return &clause{kind: clauseSubstring, attr: attr, parts: []string{s, ""}}
 	}
 	or := &clause{kind: clauseOr}
-	for _, a := range v.rep.sch.anr {
+	for _, a := range v.rep.dom.schema.anr {
 		or.subs = append(or.subs, item(a.Name, text))
 	}
 	if before, after, ok := strings.Cut(text, " "); ok && after != "" {

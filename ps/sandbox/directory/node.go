@@ -134,6 +134,14 @@ func (s *set[T]) remove(i int) {
 	s.list = s.list[:last]
 }
 
+// id returns the GUID, or the zero GUID for nil.
+func (n *node) id() GUID {
+	if n == nil {
+		return GUID{}
+	}
+	return n.guid
+}
+
 // setName sets the RDN.
 func (n *node) setName(r RDN) {
 	n.rdnType = r.Type

@@ -60,7 +60,7 @@ func newReplica(d *Domain) *replica {
 		byGUID: map[GUID]*node{}, bySID: map[SID]*node{}, byClass: map[*Class]*nodeSet{},
 		index: map[*Attribute]map[string]*posting{}, mixed: map[*Class]bool{},
 	}
-	for _, a := range r.sch.indexed {
+	for _, a := range d.schema.indexed {
 		r.index[a] = map[string]*posting{}
 	}
 	return r

@@ -57,14 +57,6 @@ func (s *step) stampKey() stampKey {
 	return stampKey{s.n.guid, what}
 }
 
-// id returns the GUID, or the zero GUID for nil.
-func (n *node) id() GUID {
-	if n == nil {
-		return GUID{}
-	}
-	return n.guid
-}
-
 // enqueue queues a completed write for the other replicas. d.mu is held.
 func (d *Domain) enqueue(t *tx) {
 	if len(d.all) == 1 {

@@ -58,6 +58,8 @@ type Attribute struct {
 	other *Attribute
 }
 
+func byKey(a, b *Attribute) int { return strings.Compare(a.key, b.key) }
+
 // IsBackLink reports whether the attribute is a back link, derived from forward
 // links.
 func (a *Attribute) IsBackLink() bool { return a.LinkID%2 == 1 }
@@ -117,6 +119,9 @@ type Schema struct {
 	links   map[int]*Attribute
 	order   int
 	known   *known
+
+	always, indexed []*Attribute // in the order of the lists below
+	anr             []*Attribute // attributes of ambiguous name resolution, by name
 }
 
 //go:embed schema.txt
@@ -150,6 +155,13 @@ func parseSchema() *Schema {
 	}
 	s.parseClasses()
 	s.known = newKnown(s)
+	for _, name := range always {
+		s.always = append(s.always, s.must(name))
+	}
+	for _, name := range indexed {
+		s.indexed = append(s.indexed, s.must(name))
+	}
+	s.anr = slices.DeleteFunc(s.Attributes(), func(a *Attribute) bool { return !a.ANR })
 	return s
 }
 
@@ -323,7 +335,7 @@ func (c *Class) inherit(attrs []*Attribute, of func(*Class) []*Attribute) []*Att
 	for _, p := range c.parents {
 		attrs = append(attrs, of(p)...)
 	}
-	slices.SortFunc(attrs, func(a, b *Attribute) int { return strings.Compare(a.key, b.key) })
+	slices.SortFunc(attrs, byKey)
 	return slices.Compact(attrs)
 }
 
@@ -364,7 +376,7 @@ func (s *Schema) Class(name string) (*Class, bool) {
 
 // Attributes returns all attributes, sorted by name.
 func (s *Schema) Attributes() []*Attribute {
-	return slices.SortedFunc(maps.Values(s.attrs), func(a, b *Attribute) int { return strings.Compare(a.key, b.key) })
+	return slices.SortedFunc(maps.Values(s.attrs), byKey)
 }
 
 // learnAttribute returns an attribute, adding an Unknown one with the syntax if
@@ -387,4 +399,58 @@ func (s *Schema) learnClass(name, rdn string, parent *Class) *Class {
 	s.complete(c)
 	s.classes[strings.ToLower(name)] = c
 	return c
+}
+
+// known contains the attributes that the code refers to.
+type known struct {
+	sam, upn, spn, uac, groupType, primaryGroup, pwdLastSet, lockoutTime   *Attribute
+	accountExpires, adminCount, critical, unicodePwd, member, memberOf     *Attribute
+	codePage, countryCode, category, wellKnown, lastKnownParent, samType   *Attribute
+	minPwdLength, pwdHistory, pwdProperties, minPwdAge, maxPwdAge          *Attribute
+	lockoutThreshold, lockoutDuration, lockoutWindow, dnsHost, description *Attribute
+	lastLogonStamp, logonSync, name, cn, displayName, givenName, sn, mail  *Attribute
+	psoApplied, psoPrecedence, systemFlags, info, networkBIOS              *Attribute
+	hours, workstations, lastKnownRDN                                      *Attribute
+}
+
+func newKnown(s *Schema) *known {
+	return &known{
+		sam: s.must("samaccountname"), upn: s.must("userprincipalname"), spn: s.must("serviceprincipalname"),
+		uac: s.must("useraccountcontrol"), groupType: s.must("grouptype"), primaryGroup: s.must("primarygroupid"),
+		pwdLastSet: s.must("pwdlastset"), lockoutTime: s.must("lockouttime"),
+		accountExpires: s.must("accountexpires"),
+		adminCount:     s.must("admincount"), critical: s.must("iscriticalsystemobject"),
+		unicodePwd: s.must("unicodepwd"),
+		member:     s.must("member"), memberOf: s.must("memberof"), codePage: s.must("codepage"),
+		countryCode: s.must("countrycode"), category: s.must("objectcategory"),
+		wellKnown:       s.must("wellknownobjects"),
+		lastKnownParent: s.must("lastknownparent"), samType: s.must("samaccounttype"),
+		minPwdLength: s.must("minpwdlength"), pwdHistory: s.must("pwdhistorylength"),
+		pwdProperties: s.must("pwdproperties"),
+		minPwdAge:     s.must("minpwdage"), maxPwdAge: s.must("maxpwdage"),
+		lockoutThreshold: s.must("lockoutthreshold"),
+		lockoutDuration:  s.must("lockoutduration"), lockoutWindow: s.must("lockoutobservationwindow"),
+		dnsHost: s.must("dnshostname"), description: s.must("description"),
+		lastLogonStamp: s.must("lastlogontimestamp"),
+		logonSync:      s.must("msds-logontimesyncinterval"), name: s.must("name"), cn: s.must("cn"),
+		displayName: s.must("displayname"), givenName: s.must("givenname"), sn: s.must("sn"), mail: s.must("mail"),
+		psoApplied: s.must("msds-psoapplied"), psoPrecedence: s.must("msds-passwordsettingsprecedence"),
+		systemFlags: s.must("systemflags"), info: s.must("info"),
+		networkBIOS: s.must("netbiosname"), hours: s.must("logonhours"), workstations: s.must("userworkstations"),
+		lastKnownRDN: s.must("msds-lastknownrdn"),
+	}
+}
+
+// always are attributes that every object has without storing them.
+var always = []string{
+	"distinguishedname", "name", "cn", "ou", "dc", "objectclass", "objectcategory", "objectguid", "objectsid",
+	"whencreated", "whenchanged", "usncreated", "usnchanged", "instancetype", "samaccounttype", "isdeleted",
+	"isrecycled",
+	"badpwdcount", "badpasswordtime", "lastlogon", "logoncount", "lastlogoff",
+}
+
+// indexed are the attributes with an index.
+var indexed = []string{
+	"samaccountname", "userprincipalname", "serviceprincipalname", "mail", "proxyaddresses",
+	"primarygroupid", "displayname", "name", "cn", "employeeid", "dnshostname", "admincount",
 }
