@@ -15,9 +15,9 @@ import (
 type Cluster struct {
 	Servers     []string      `key:"cluster.servers" is:"servers" doc:"Servers of a NATS of your own that has the log of the cluster, such as tls://n1.corp.example:4222, all of them; empty for the nodes of the cluster's hosts."`
 	Listen      string        `key:"cluster.listen" is:"address" default:":7443" doc:"Address and port at which the other gateways of the cluster reach this one."`
-	CA          string        `key:"cluster.ca" doc:"Certificates in PEM format of the authorities that sign the certificates of cluster.servers."`
-	NKeyFile    string        `key:"cluster.nkeyFile" doc:"File with the seed of the NKey that this gateway proves to cluster.servers."`
-	CredsFile   string        `key:"cluster.credsFile" doc:"File with JWT and seed that this gateway proves to cluster.servers, instead of cluster.nkeyFile."`
+	CA          string        `key:"cluster.ca" is:"path" doc:"Certificates in PEM format of the authorities that sign the certificates of cluster.servers."`
+	NKeyFile    string        `key:"cluster.nkeyFile" is:"path" doc:"File with the seed of the NKey that this gateway proves to cluster.servers."`
+	CredsFile   string        `key:"cluster.credsFile" is:"path" doc:"File with JWT and seed that this gateway proves to cluster.servers, instead of cluster.nkeyFile."`
 	KeyGroup    string        `key:"cluster.keyGroup" doc:"On Windows, instead of the key file in the folder cluster: the group of the domain whose members may open what the gateways share, such as CORP\\adgateway-gateways; the accounts of all gateways are in it."`
 	SettleDelay time.Duration `key:"cluster.settleDelay" from:"1s" to:"10m" default:"30s" doc:"How long after the end of another gateway its unfinished changes are left alone, in which a domain controller may still be at work on them."`
 }
@@ -26,7 +26,7 @@ type Cluster struct {
 type Engine struct {
 	Listen   string `key:"engine.listen" is:"address" default:":4222" doc:"Address and port of the node of this host, to which gateways connect."`
 	Cluster  string `key:"engine.cluster" is:"address" default:":6222" doc:"Address and port to which the other nodes connect."`
-	Store    string `key:"engine.store" doc:"Folder of the node's data on a local disk, excluded from antivirus and backup; if empty, node beside store.file."`
+	Store    string `key:"engine.store" is:"path" doc:"Folder of the node's data on a local disk, excluded from antivirus and backup; if empty, node beside store.file."`
 	MaxStore int64  `key:"engine.maxStore" default:"20GiB" doc:"Space for the node's data, of which the log of the cluster takes half."`
 	Monitor  string `key:"engine.monitor" doc:"Loopback address and port of the node's monitoring page, such as 127.0.0.1:8222; if empty, there is none."`
 }

@@ -21,7 +21,8 @@ type list struct {
 
 // listKinds are the kinds of lists. The gateway checks whether scopes and operations exist.
 var listKinds = map[string]list{
-	"": {"a list of texts", nil},
+	"":     {"a list of texts", nil},
+	"path": {"a list of texts", nil},
 
 	"dnsNames":   {"a list of DNS names in full, such as [pki.corp.example]", isDNSName},
 	"groups":     {"a list of groups by account name or DN, such as [GW-Operators, GW-Helpdesk]", isGroup},

@@ -215,6 +215,7 @@ var fieldKinds = map[string]func(*string) error{
 		_, err := identity.ParseReference(*text)
 		return err
 	},
+	"path":        func(*string) error { return nil },
 	"rate":        func(text *string) error { return identity.Rate(*text).Check() },
 	"webhookName": func(text *string) error { return checkWebhookName(*text) },
 	"webhookURL":  func(text *string) error { return checkWebhookURL(*text) },

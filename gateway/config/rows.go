@@ -12,7 +12,7 @@ import (
 //	key      in the file: "http.listen"
 //	doc      its meaning, one sentence
 //	default  as written in the file; if absent, "", [] or false
-//	is       the kind of a text, of [textKinds], or of a list, of [listKinds]
+//	is       the kind of a text, of [textKinds], or of a list, of [listKinds]; "path" if it names files
 //	oneOf    the texts that are allowed
 //	from to  the bounds of a number or duration
 //	unit     "MiB" if a number is a size in MiB
@@ -28,6 +28,7 @@ type Row struct {
 	value value
 	live  bool
 	zero  bool
+	path  bool
 }
 
 // Rows returns all settings, in the order of the file. The result is shared and must not be modified.
@@ -52,7 +53,8 @@ func rowOf(key string, field reflect.StructField, index []int) Row {
 	value, empty := valueOf(field)
 	tag := field.Tag
 	row := Row{Key: key, Default: empty, Doc: tag.Get("doc"), index: index, value: value,
-		live: tag.Get("live") == "true", zero: tag.Get("zero") == "default"}
+		live: tag.Get("live") == "true", zero: tag.Get("zero") == "default",
+		path: tag.Get("is") == "path"}
 	if given, ok := tag.Lookup("default"); ok {
 		row.Default = given
 	}

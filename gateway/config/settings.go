@@ -74,21 +74,21 @@ type HTTP struct {
 	MaxConnectionsPerAddress int           `key:"http.maxConnectionsPerAddress" from:"1" to:"100000" default:"250" doc:"Maximum number of connections from one address, except trusted proxies; further ones are closed. The addresses of an IPv6 /64 count as one, and so do this machine's addresses."`
 	MaxBodyMemory            int           `key:"http.maxBodyMemory" from:"8" to:"1048576" unit:"MiB" default:"64" doc:"Memory in MiB for the bodies of all running requests, of which one credential gets a quarter; beyond it 503 and 429. Bodies up to 16 KiB do not count."`
 	MaxSpool                 int           `key:"http.maxSpool" from:"0" to:"1048576" unit:"MiB" default:"2048" doc:"Size in MiB of the temporary, encrypted files for what slow clients have not taken of lists above 8 MiB; one credential gets a quarter. Beyond it, and with 0, such a list holds its session until the client has read it. As much again is used to sort long lists; with 0 they are sorted in memory."`
-	SpoolFolder              string        `key:"http.spoolFolder" doc:"Folder of these files; if empty, the temporary folder of the gateway's account."`
+	SpoolFolder              string        `key:"http.spoolFolder" is:"path" doc:"Folder of these files; if empty, the temporary folder of the gateway's account."`
 	ShutdownTimeout          time.Duration `key:"http.shutdownTimeout" live:"true" from:"0" to:"15s" zero:"default" default:"15s" doc:"How long running requests may continue when the server stops; those that wait for a session get 503 at once."`
 }
 
 // TLS configures the server's certificate and client certificates.
 type TLS struct {
-	CertificateFile    string   `key:"tls.certificateFile" doc:"Certificate of the server in PEM format, followed by intermediate certificates; requires tls.keyFile."`
-	KeyFile            string   `key:"tls.keyFile" doc:"Private key in PEM format, not encrypted; may be in the same file."`
-	PFXFile            string   `key:"tls.pfxFile" doc:"Certificate with its private key in one PFX (PKCS #12) file, instead of PEM files."`
-	PFXPasswordFile    string   `key:"tls.pfxPasswordFile" doc:"File whose only line is the password of the PFX file."`
+	CertificateFile    string   `key:"tls.certificateFile" is:"path" doc:"Certificate of the server in PEM format, followed by intermediate certificates; requires tls.keyFile."`
+	KeyFile            string   `key:"tls.keyFile" is:"path" doc:"Private key in PEM format, not encrypted; may be in the same file."`
+	PFXFile            string   `key:"tls.pfxFile" is:"path" doc:"Certificate with its private key in one PFX (PKCS #12) file, instead of PEM files."`
+	PFXPasswordFile    string   `key:"tls.pfxPasswordFile" is:"path" doc:"File whose only line is the password of the PFX file."`
 	StoreThumbprint    string   `key:"tls.storeThumbprint" doc:"Thumbprint of a certificate in the Windows store LocalMachine\\My, instead of files."`
 	StoreSubject       string   `key:"tls.storeSubject" doc:"Common name or DNS name of a certificate in that store; of several the one that expires last, so that a renewed one is used."`
 	MinVersion         string   `key:"tls.minVersion" oneOf:"1.2, 1.3" default:"1.2" doc:"Oldest TLS version that is accepted."`
-	ClientCAFile       string   `key:"tls.clientCAFile" doc:"Certificates in PEM format of the authorities whose client certificates are accepted; if empty, clients are not asked for one."`
-	ClientCRLFiles     []string `key:"tls.clientCRLFiles" doc:"Certificate revocation lists in PEM or DER format; if there are any, a client certificate is refused when it was revoked, and when its authority has no current list. Changed files are loaded within seconds."`
+	ClientCAFile       string   `key:"tls.clientCAFile" is:"path" doc:"Certificates in PEM format of the authorities whose client certificates are accepted; if empty, clients are not asked for one."`
+	ClientCRLFiles     []string `key:"tls.clientCRLFiles" is:"path" doc:"Certificate revocation lists in PEM or DER format; if there are any, a client certificate is refused when it was revoked, and when its authority has no current list. Changed files are loaded within seconds."`
 	ClientCertificates string   `key:"tls.clientCertificates" oneOf:"optional, required" default:"optional" doc:"Whether client certificates are optional or required, if tls.clientCAFile is set."`
 }
 
@@ -114,7 +114,7 @@ const (
 // Auth configures authentication.
 type Auth struct {
 	AllowQueryToken       bool          `key:"auth.allowQueryToken" doc:"Accept Auth-Token in the query string, as older clients send it."`
-	Store                 string        `key:"auth.store" doc:"File of tokens and users; if empty, credentials.json next to the settings file, and no file for the sandbox."`
+	Store                 string        `key:"auth.store" is:"path" doc:"File of tokens and users; if empty, credentials.json next to the settings file, and no file for the sandbox."`
 	StaleMax              time.Duration `key:"auth.staleMax" from:"1m" to:"24h" default:"15m" doc:"How long shared tokens and users remain valid at a gateway that cannot reach the store; then nobody is let in there until it can."`
 	Failures              int           `key:"auth.failures" from:"1" to:"1000" default:"5" doc:"Failed logins of a user from one address before it is locked for a while."`
 	Rate                  string        `key:"auth.rate" is:"rate" default:"none" doc:"Request rate of each token, user, certificate, and person who is signed in, without one of its own. Roles may have one (\x60signIn.roles\x60)."`
@@ -188,7 +188,7 @@ const ExpiryNotice = 14 * 24 * time.Hour
 
 // Store configures the data that the gateway stores beyond a request.
 type Store struct {
-	File    string `key:"store.file" doc:"File in which the gateway keeps plans, calls with an Idempotency-Key, the history of changes, what credentials have spent of their hourly limits and who is signed in to the pages, encrypted with the key in the file of the same name with .key; if empty, state.db next to the settings file, and in memory for the sandbox; off: none are kept."`
+	File    string `key:"store.file" is:"path" doc:"File in which the gateway keeps plans, calls with an Idempotency-Key, the history of changes, what credentials have spent of their hourly limits and who is signed in to the pages, encrypted with the key in the file of the same name with .key; if empty, state.db next to the settings file, and in memory for the sandbox; off: none are kept."`
 	MinFree int    `key:"store.minFree" from:"0" to:"1048576" unit:"MiB" default:"64" doc:"Space in MiB that is kept free where the store and the audit log are. Of what is left above it, one credential may take a quarter within a day; then it gets 429, and the others go on. 0: all may be taken."`
 }
 
@@ -252,8 +252,8 @@ type Events struct {
 type Webhook struct {
 	Name       string   `field:"name" is:"webhookName" need:"true"`
 	URL        string   `field:"url" is:"webhookURL" need:"true"`
-	SecretFile string   `field:"secretFile" need:"true"`
-	CAFile     string   `field:"caFile"`                    // empty means the system's authorities
+	SecretFile string   `field:"secretFile" is:"path" need:"true"`
+	CAFile     string   `field:"caFile" is:"path"`          // empty means the system's authorities
 	Types      []string `field:"types" oneOf:"change, job"` // empty means all
 }
 
@@ -279,7 +279,7 @@ const (
 // SignIn configures how people sign in to the pages.
 type SignIn struct {
 	Mode     string        `key:"signIn.mode" oneOf:"off, form, kerberos, form+kerberos" default:"off" doc:"How people sign in with their account of the domain, over HTTPS only: form, with name and password, to the pages under /ui/; kerberos, as they are signed in to Windows, to the pages and the API; form+kerberos, both; off: they cannot. The sandbox has people of its own, who may use the form unless this is kerberos."`
-	Keytab   string        `key:"signIn.keytab" doc:"File with the keys of the names HTTP/... that tickets are for; if empty, Windows checks them with the keys of the service's account. It is read at the start. Only the service may read it."`
+	Keytab   string        `key:"signIn.keytab" is:"path" doc:"File with the keys of the names HTTP/... that tickets are for; if empty, Windows checks them with the keys of the service's account. It is read at the start. Only the service may read it."`
 	Bindings string        `key:"signIn.bindings" oneOf:"required, ifSent, off" default:"required" doc:"Whether a ticket must be made for the TLS connection that it comes by (channel bindings): required; ifSent, for clients that cannot; off, if TLS ends at a proxy."`
 	Roles    []Role        `key:"signIn.roles" takes:"a list of roles with group, scopes, and perhaps name, limits, rate, concurrency, deletionsPerHour, passwordResetsPerHour, changesPerHour and revealsPerHour" doc:"What people may do there, by group (DOMAIN\\name or SID): scopes, and limits as tokens have them: limits, rate, concurrency, deletionsPerHour, passwordResetsPerHour, changesPerHour, revealsPerHour. Of several roles each action must be allowed by one whole; what a person does counts for all of them."`
 	Domains  []string      `key:"signIn.domains" is:"zones" doc:"Names of domains, NetBIOS names and UPN suffixes, whose accounts may sign in; if empty, the domain of this computer."`
@@ -335,13 +335,13 @@ type Plans struct {
 
 // Audit configures the audit log.
 type Audit struct {
-	File       string        `key:"audit.file" doc:"File in which every change is recorded; if empty, audit.jsonl next to the settings file, and none for the sandbox; off switches the audit log off."`
-	KeyFile    string        `key:"audit.keyFile" doc:"File with a key of at least 32 bytes for the hash chain of the audit log, which prevents rewriting it as a whole; if empty, plain hashes."`
+	File       string        `key:"audit.file" is:"path" doc:"File in which every change is recorded; if empty, audit.jsonl next to the settings file, and none for the sandbox; off switches the audit log off."`
+	KeyFile    string        `key:"audit.keyFile" is:"path" doc:"File with a key of at least 32 bytes for the hash chain of the audit log, which prevents rewriting it as a whole; if empty, plain hashes."`
 	MaxSize    int           `key:"audit.maxSize" from:"1" to:"100000" unit:"MiB" default:"100" doc:"Size in MiB at which the audit file is rotated."`
 	MaxAge     time.Duration `key:"audit.maxAge" default:"24h" doc:"Age at which the audit file is rotated; 0s: only the size counts."`
 	KeepFor    time.Duration `key:"audit.keepFor" default:"2160h" doc:"Time for which what was recorded is kept at least (2160h are 90 days): older files are removed; 0s keeps all."`
 	MaxTotal   int           `key:"audit.maxTotal" from:"0" to:"1073741824" unit:"MiB" default:"40960" doc:"Space in MiB for all audit files; when it is spent and no file is older than audit.keepFor, changes are refused with 503. 0: no limit."`
-	AnchorFile string        `key:"audit.anchorFile" doc:"File in which the end of the audit log is recorded as well, best on another disk, so that a removal of the log as a whole is found; if empty, the name of the key file with .anchor, and none without a key; off: none."`
+	AnchorFile string        `key:"audit.anchorFile" is:"path" doc:"File in which the end of the audit log is recorded as well, best on another disk, so that a removal of the log as a whole is found; if empty, the name of the key file with .anchor, and none without a key; off: none."`
 	Checkpoint time.Duration `key:"audit.checkpoint" default:"10m" doc:"How often the end of a growing audit log is written to audit.anchorFile, the service's log and the event log; 0s: only at start, stop and rotation."`
 	EventLog   string        `key:"audit.eventLog" oneOf:"changes, all, off" default:"changes" doc:"Which calls the Windows event log gets as well, when the gateway runs as a service: changes, made, refused and failed ones; all: callers that were refused, too; off: none."`
 	Mirror     string        `key:"audit.mirror" oneOf:"on, off" default:"on" doc:"Whether a gateway of a cluster copies its audit log into the shared store: on or off. The file remains the evidence, and no change waits for the copy."`
@@ -385,7 +385,7 @@ type Memory struct {
 type Log struct {
 	Format   string `key:"log.format" live:"true" oneOf:"text, json" default:"text" doc:"Format of the log."`
 	Level    string `key:"log.level" live:"true" oneOf:"debug, info, warn, error" default:"info" doc:"Minimum severity of the entries that are written."`
-	File     string `key:"log.file" doc:"File to log to; if empty, standard error, and for the Windows service logs\\adgateway.log next to its settings."`
+	File     string `key:"log.file" is:"path" doc:"File to log to; if empty, standard error, and for the Windows service logs\\adgateway.log next to its settings."`
 	MaxSize  int    `key:"log.maxSize" from:"1" to:"10000" unit:"MiB" default:"20" doc:"Size in MiB at which the log file is rotated."`
 	MaxFiles int    `key:"log.maxFiles" from:"1" to:"1000" default:"10" doc:"Number of rotated log files to keep."`
 }

@@ -139,6 +139,7 @@ func checked(words string, fits func(string) bool) scalar[string] {
 // textKinds are the kinds of texts. The zone database is part of the program, because Windows has none.
 var textKinds = map[string]value{
 	"":         checked("a text", func(string) bool { return true }),
+	"path":     checked("a text", func(string) bool { return true }),
 	"address":  checked("HOST:PORT, such as 127.0.0.1:8080", isListenAddress),
 	"host":     checked("the name of one host, such as dc1.corp.example", func(t string) bool { return t == "" || isHost(t) }),
 	"timeZone": checked("the name of a time zone, such as Europe/Berlin", isTimeZone),
