@@ -30,7 +30,6 @@ $script:GatewayStep = ''
 $script:GatewayArg = ''
 $script:GatewayState = $null
 $script:GatewayEffect = 'none'
-$script:GatewayLast = ''
 $script:GatewayOutside = $false
 $script:GatewayDetail = @()
 $script:GatewayAllowed = @{}
@@ -236,7 +235,6 @@ function Invoke-GatewayRequest {
     $script:GatewayStep = 'decode'
     $script:GatewayArg = ''
     $script:GatewayEffect = 'none'
-    $script:GatewayLast = ''
     $script:GatewayOutside = $false
     $script:GatewayDetail = @()
     $script:GatewayAllowed = @{}
@@ -283,7 +281,6 @@ function Invoke-GatewayRequest {
             created  = $script:GatewayCreated.ToArray()
             counts   = $script:GatewayCounts
             failures = $script:GatewayFailures.ToArray()
-            last     = [string]$script:GatewayLast
             outside  = [bool]$script:GatewayOutside
         }
         Write-GatewayFrame -Id $id -Kind 'end' -Payload (ConvertTo-Json -InputObject $end -Compress -Depth 6)
