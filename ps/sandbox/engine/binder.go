@@ -196,7 +196,7 @@ func (inv *invocation) bind() error {
 	if err := inv.bindRest(); err != nil {
 		return err
 	}
-	inv.f.s.spare.boundList(inv.argList)
+	inv.f.s.spare.release(inv.argList)
 	inv.args, inv.argList = nil, nil
 	return nil
 }

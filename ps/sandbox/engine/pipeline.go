@@ -341,17 +341,20 @@ func (code *commandCode) arguments(f *frame, inv *invocation) error {
 			return fail(dotnet.Refuse("splatting of anything but a hashtable"), a.at)
 		}
 		if ok {
+			if late == nil {
+				late = f.s.spare.argumentList(table.Len())
+			}
 			late = appendSplat(late, table, a.at)
 		}
 	}
 	inv.args = append(args, late...)
+	f.s.spare.release(late)
 	inv.argList = inv.args
 	return nil
 }
 
 // appendSplat adds the entries of a splatted dictionary.
 func appendSplat(args []argument, table *dotnet.Hashtable, at *place) []argument {
-	args = slices.Grow(args, table.Len())
 	for i := range table.Len() {
 		key, value := table.At(i)
 		args = append(args, argument{name: dotnet.ToText(key), hasName: true, hasValue: true, splat: true,
@@ -423,8 +426,8 @@ func (s *spare) argumentList(n int) []argument {
 	return make([]argument, 0, max(n, 8))
 }
 
-// bound takes the list of a completed binding back.
-func (s *spare) boundList(list []argument) {
+// release takes a list back whose arguments have been bound or copied.
+func (s *spare) release(list []argument) {
 	const most = 64 // longer lists are not kept
 	if cap(list) == 0 || cap(list) > most {
 		return
