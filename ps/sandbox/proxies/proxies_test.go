@@ -22,9 +22,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 func all(t *testing.T) []Module {
-	described, err := scripts.Describe()
-	require.NoError(t, err)
-	modules, err := Modules(described)
+	modules, err := Modules(scripts.Describe())
 	require.NoError(t, err)
 	require.Len(t, modules, 4)
 	return modules

@@ -236,7 +236,7 @@ function Invoke-SandboxCommand {
     if ($frame.f -eq 'defect') { throw ('The sandbox failed: ' + $frame.text) }
 }
 
-# Replaces New-Object for directory entries, because those of the sandbox cannot be reached over LDAP. Other calls
+# Replaces New-Object for directory entries, because the sandbox cannot be reached over LDAP. Other calls
 # are passed on. The module does not export it, because PowerShell would otherwise load the module for a command of
 # that name.
 function New-SandboxObject {

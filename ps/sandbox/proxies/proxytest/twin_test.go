@@ -34,9 +34,7 @@ func newWorld(t *testing.T) *sandbox.World {
 }
 
 func modules(t *testing.T) []proxies.Module {
-	described, err := scripts.Describe()
-	require.NoError(t, err)
-	all, err := proxies.Modules(described)
+	all, err := proxies.Modules(scripts.Describe())
 	require.NoError(t, err)
 	return all
 }
