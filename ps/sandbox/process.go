@@ -16,9 +16,8 @@ import (
 // A Starter starts simulated PowerShell processes on one engine. It is safe for
 // concurrent use.
 type Starter struct {
-	engine  *engine.Engine
-	setup   func(*engine.Session) error
-	console func(ctx context.Context, c engine.Console, kill func()) engine.Console
+	engine *engine.Engine
+	setup  func(*engine.Session) error
 }
 
 var _ backend.Starter = (*Starter)(nil)
@@ -34,22 +33,6 @@ func NewStarter(engine *engine.Engine, setup func(*engine.Session) error) *Start
 	return &Starter{engine: engine, setup: setup}
 }
 
-// StarterOn returns a Starter on an engine of the sandbox with these modules.
-func StarterOn(culture string, modules ...*engine.Module) *Starter {
-	return NewStarter(engine.NewEngine(engineOptions(culture, modules)), nil)
-}
-
-// WithConsole returns a Starter on the same engine that passes the streams of its processes
-// through a function. The function also receives a context that ends with the process, and a
-// function that kills the process.
-func (s *Starter) WithConsole(
-	through func(ctx context.Context, c engine.Console, kill func()) engine.Console,
-) *Starter {
-	copied := *s
-	copied.console = through
-	return &copied
-}
-
 // StartProcess starts a process. It ignores the name of the command. The arguments must end
 // in -Command -. The Waiter also implements Kill() error, and the streams are Closers.
 //
@@ -62,9 +45,6 @@ func (s *Starter) StartProcess(
 		return nil, nil, nil, nil, err
 	}
 	ctx, p, console := newProcess()
-	if s.console != nil {
-		console = s.console(ctx, console, func() { _ = p.Kill() })
-	}
 	session := s.engine.NewSession(console)
 	if s.setup != nil {
 		if err := s.setup(session); err != nil {
