@@ -14,8 +14,8 @@ type Connection interface {
 	Closed() bool
 }
 
-// clients are the open connections of clients with certificates. TLS checks a certificate only when the client
-// connects.
+// clients are the open connections of clients with certificates. TLS checks a certificate only when the
+// client connects.
 type clients struct {
 	mu    sync.Mutex
 	all   map[Connection][][]*x509.Certificate // the verified chains
