@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"adgateway/gateway/call"
@@ -24,8 +24,9 @@ type eventStream struct {
 	// returns an id to send to the client before the next event; nil if the client has it
 	reached   func() string
 	sentAt    time.Time
-	checkedAt time.Time // when the credential was last known to be valid
-	text      []byte    // event that is being sent
+	checkedAt time.Time    // when the credential was last known to be valid
+	text      []byte       // events that are to be sent together
+	tick      *time.Ticker // nil until the stream waits
 }
 
 const (
@@ -56,7 +57,8 @@ func (e *eventStream) Begin() error {
 	header.Set("X-Accel-Buffering", "no") // otherwise nginx buffers answers
 	e.x.c.Status(http.StatusOK)
 	e.x.answeredAt = time.Now()
-	return e.write([]byte("retry: " + strconv.FormatInt(reconnectAfter.Milliseconds(), 10) + "\n\n"))
+	e.text = fmt.Appendf(e.text, "retry: %d\n\n", reconnectAfter.Milliseconds())
+	return e.flush()
 }
 
 // Principal implements [call.Events].
@@ -67,7 +69,7 @@ func (e *eventStream) Send(event call.Event) error {
 	if err := e.Check(); err != nil {
 		return err
 	}
-	text := e.text[:0]
+	text := e.text
 	if event.ID != "" {
 		text = append(append(append(text, "id: "...), event.ID...), '\n')
 		e.reached = nil
@@ -82,7 +84,10 @@ func (e *eventStream) Send(event call.Event) error {
 	}
 	e.text = append(text, '\n')
 	e.x.answer.Count++
-	return e.write(e.text)
+	if len(e.text) < call.Piece {
+		return nil
+	}
+	return e.flush()
 }
 
 // Mark implements [call.Events]. Without it, a client that gets no event for a long time would
@@ -91,23 +96,29 @@ func (e *eventStream) Mark(id func() string) { e.reached = id }
 
 // Comment implements [call.Events].
 func (e *eventStream) Comment(text string) error {
-	text = ": " + text + "\n"
+	e.text = append(append(append(e.text, ": "...), text...), '\n')
 	if e.reached != nil {
-		text += "id: " + e.reached() + "\n"
+		e.text = append(append(append(e.text, "id: "...), e.reached()...), '\n')
 	}
-	return e.write([]byte(text + "\n"))
+	e.text = append(e.text, '\n')
+	return e.flush()
 }
 
-// write sends complete lines immediately.
-func (e *eventStream) write(text []byte) error {
+// flush sends what is not yet sent. Events that are sent together take one system call and one limit of time.
+func (e *eventStream) flush() error {
+	if len(e.text) == 0 {
+		return nil
+	}
 	defer e.x.unlimitSend()
-	err := e.x.write(text)
+	err := e.x.write(e.text)
 	if err == nil {
-		e.x.limitSend()
 		err = e.x.controller().Flush()
 	}
 	if err != nil {
 		return errors.Join(errSlowEvent, err)
+	}
+	if e.text = e.text[:0]; cap(e.text) > call.Piece {
+		e.text = nil // long events are rare
 	}
 	e.sentAt = time.Now()
 	return nil
@@ -116,8 +127,12 @@ func (e *eventStream) write(text []byte) error {
 // Wait implements [call.Events].
 func (e *eventStream) Wait(changed <-chan struct{}) error {
 	x := e.x
-	tick := time.NewTicker(min(recheckEvents, x.server.KeepAlive))
-	defer tick.Stop()
+	if err := e.flush(); err != nil {
+		return err
+	}
+	if e.tick == nil {
+		e.tick = time.NewTicker(min(recheckEvents, x.server.KeepAlive))
+	}
 	for {
 		select {
 		case <-changed:
@@ -126,7 +141,7 @@ func (e *eventStream) Wait(changed <-chan struct{}) error {
 			return context.Cause(x.c.Request.Context())
 		case <-x.server.stopping.Done():
 			return errStopping
-		case <-tick.C:
+		case <-e.tick.C:
 		}
 		err := e.Check()
 		if err == nil && time.Since(e.sentAt) >= x.server.KeepAlive {
@@ -166,15 +181,21 @@ func (e *eventStream) Check() error {
 // End implements [call.Events]. It sends the reason as a comment, which helps people who read the
 // stream.
 func (e *eventStream) End(why error) {
+	if e.tick != nil {
+		e.tick.Stop()
+	}
 	text := "the gateway cannot go on; its log says why"
 	var told call.EndOfEvents
 	switch {
-	case why == nil || errors.Is(why, errSlowEvent) || e.x.c.Request.Context().Err() != nil:
+	case why == nil:
+		_ = e.flush() // the stream ends either way
+		return
+	case errors.Is(why, errSlowEvent) || e.x.c.Request.Context().Err() != nil:
 		return
 	case errors.As(why, &told):
 		text = told.Error()
 	default:
 		e.x.server.Log.WithError(why).WithField("request_id", e.x.id).Error("a stream of events ended")
 	}
-	_ = e.Comment(text) // the stream ends either way
+	_ = e.Comment(text)
 }
