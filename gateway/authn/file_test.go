@@ -46,8 +46,8 @@ func TestNotACredentialFile(t *testing.T) {
 	}
 }
 
-// TestALinkToTheFile: whoever names the file by a link changes the file itself, so that a revocation reaches
-// the gateway, which reads the file by its own name.
+// TestALinkToTheFile: a command that names the file by a link changes the file itself. So a revocation
+// reaches the gateway, which reads the file by its own name.
 func TestALinkToTheFile(t *testing.T) {
 	folder := t.TempDir()
 	file := File{Path: filepath.Join(folder, "credentials.json")}

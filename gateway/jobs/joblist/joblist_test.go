@@ -271,7 +271,8 @@ func TestNamesAreFew(t *testing.T) {
 	} {
 		list, err := read(t, fmt.Sprintf(form, most, ""), format, joblist.Limits{})
 		require.NoError(t, err)
-		assert.Equal(t, []int{1000, 2, 0}, []int{len(list.Header), len(list.Items), list.TotalProblems}, "%s", format)
+		counts := []int{len(list.Header), len(list.Items), list.TotalProblems}
+		assert.Equal(t, []int{1000, 2, 0}, counts, "%s", format)
 		list, err = read(t, fmt.Sprintf(form, most, `,"b":1`), format, joblist.Limits{})
 		require.NoError(t, err)
 		assert.Equal(t, []any{true, true, 1000, 1},
