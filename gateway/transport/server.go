@@ -263,8 +263,8 @@ func (s *Server) engine(policy *WebPolicy) (*gin.Engine, error) {
 	return engine, nil
 }
 
-// addRead adds what is read without a call. HEAD is answered, too, because load balancers and monitoring often
-// use it. The HTTP server then discards the body.
+// addRead adds a path that is read without a call. HEAD is answered, too, because load balancers and
+// monitoring often use it. The HTTP server then discards the body.
 func addRead(engine *gin.Engine, path string, handler gin.HandlerFunc) {
 	engine.Match([]string{http.MethodGet, http.MethodHead}, path, handler)
 }
