@@ -250,7 +250,8 @@ func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, formLimit)
 		if err := r.ParseForm(); err != nil {
-			p.plain(w, r, http.StatusBadRequest, texts.Of("form.unreadable"), texts.Of("form.unreadable.text"))
+			status, shown := unreadable(err)
+			p.Write(w, r, status, "message", shown)
 			return
 		}
 		cookie := p.Cookie(r)
@@ -381,20 +382,26 @@ func (p *Pages) person(next func(*Visit)) http.HandlerFunc {
 	}
 }
 
+// unreadable returns the answer to a form that could not be read.
+func unreadable(err error) (status int, shown Page) {
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		return http.StatusRequestEntityTooLarge,
+			Page{Title: texts.Of("form.tooLarge"), Body: texts.Of("form.tooLarge.text")}
+	}
+	return http.StatusBadRequest,
+		Page{Title: texts.Of("form.unreadable"), Body: texts.Of("form.unreadable.text")}
+}
+
 // upload parses a form that contains a file, and calls next. It reads at most uploadLimit bytes, and at most
 // formLimit unless the person is signed in.
 func (p *Pages) upload(next func(*Visit)) http.HandlerFunc {
 	signedIn := p.person(func(c *Visit) {
 		c.R.Body = http.MaxBytesReader(c.W, c.R.Body, uploadLimit)
-		var tooLarge *http.MaxBytesError
 		err := c.R.ParseMultipartForm(uploadLimit)
 		switch {
-		case errors.As(err, &tooLarge):
-			c.plain(
-				c.W, c.R, http.StatusRequestEntityTooLarge, texts.Of("list.tooLarge"), texts.Of("list.tooLarge.text"),
-			)
 		case err != nil:
-			c.plain(c.W, c.R, http.StatusBadRequest, texts.Of("form.unreadable"), texts.Of("form.unreadable.text"))
+			status, shown := unreadable(err)
+			c.Page(status, "message", shown)
 		case !c.Gate.FormValid(c.Cookie(c.R), c.R.PostForm.Get("form")):
 			c.plain(c.W, c.R, http.StatusForbidden, texts.Of("form.old"), texts.Of("form.old.text"))
 		default:
