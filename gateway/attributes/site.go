@@ -44,7 +44,7 @@ func (s Site) Attribute() *Attribute {
 	a := &Attribute{
 		LDAP: s.LDAP, Field: s.field(), Form: Form(cmp.Or(s.Form, string(Unicode))), Limit: s.Limit,
 		Unique: s.Unique, Guarded: s.Privileged || GivesRights(s.LDAP), Added: true,
-		Doc: "An attribute that this installation has added.",
+		Doc: "Attribute that this installation added.",
 	}
 	a.Input = strings.ToUpper(a.Field[:1]) + a.Field[1:]
 	if s.Most > 1 {

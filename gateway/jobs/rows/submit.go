@@ -313,7 +313,7 @@ func (sub *submission) guard(i int, op *ops.Operation, text string) {
 		return
 	}
 	if !op.Guard.Matches() {
-		sub.problem(i, "IfMatch", "is not honoured by "+op.ID+": "+op.Guard.Never)
+		sub.problem(i, "IfMatch", "is not honored by "+op.ID+": "+op.Guard.Never)
 		return
 	}
 	if _, err := etag.Parse([]string{text}); err != nil {
