@@ -121,21 +121,41 @@ func (a *answer) take(f frame) error {
 	return nil
 }
 
-// keyed is the payload of a keyed frame: records in no particular order, each with a sort key.
+// keyed is the head of a keyed frame, in its first line. Each further line is a record, a JSON object. The
+// records are in no particular order.
 type keyed struct {
-	Keys    []string
-	Records []json.RawMessage
+	Keys []string // sort keys of the records
 
 	Most  int    // maximum number of records of a page; zero for a whole list
 	First string // smallest key of the page
 	Again string // the records of the page whose keys are not less are sent again, beginning with this frame
 }
 
+// recordsIn returns the records in the lines after the head of a keyed frame. A long list is not decoded
+// here, because rendering reads each record anyway.
+func recordsIn(lines []byte) (records []json.RawMessage, err error) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	for record := range bytes.SplitSeq(lines, []byte{'\n'}) {
+		if !bytes.HasPrefix(record, []byte("{")) || !bytes.HasSuffix(record, []byte("}")) {
+			return nil, errors.New("keyed frame with a record that is not a JSON object")
+		}
+		records = append(records, record)
+	}
+	return records, nil
+}
+
 // takeKeyed adds records with keys. They are passed on only at the end, so if reading a list fails, none of
 // its records has been passed on.
 func (a *answer) takeKeyed(f frame) error {
 	var batch keyed
-	if err := decode(f, &batch); err != nil {
+	head, lines, _ := bytes.Cut(f.payload, []byte{'\n'})
+	if err := decode(frame{kind: f.kind, payload: head}, &batch); err != nil {
+		return err
+	}
+	records, err := recordsIn(lines)
+	if err != nil {
 		return err
 	}
 	if a.records == nil || a.refused != nil {
@@ -149,7 +169,7 @@ func (a *answer) takeKeyed(f frame) error {
 	case batch.Again != "":
 		a.list.Discard(batch.Again)
 	}
-	return a.list.Add(batch.Keys, batch.Records)
+	return a.list.Add(batch.Keys, records)
 }
 
 // passSorted passes on the records with keys, in the order of their keys.

@@ -142,6 +142,7 @@ func inMemory() *sorted.Records { return sorted.New(nil, 0) }
 // keys. If reading fails, none of them is.
 func TestRecordsWithKeysAreSorted(t *testing.T) {
 	keyed := func(payload string) frame { return frame{kind: frameKeyed, payload: []byte(payload)} }
+	const one = `{"keys":["A"]}` + "\n" + `{"n":1}`
 	end := frame{kind: frameEnd, payload: []byte(`{"effect":"none"}`)}
 	var passed []string
 	start := func() *answer {
@@ -152,37 +153,37 @@ func TestRecordsWithKeysAreSorted(t *testing.T) {
 		}}
 	}
 	a := start()
-	require.NoError(t, a.take(keyed(`{"keys":["C\u0000x","A\u0000y"],"records":[{"n":3},{"n":1}]}`)))
-	require.NoError(t, a.take(keyed(`{"keys":["B\u0000z"],"records":[{"n":2}]}`)))
+	require.NoError(t, a.take(keyed(`{"keys":["C\u0000x","A\u0000y"]}`+"\n"+`{"n":3}`+"\n"+`{"n":1}`)))
+	require.NoError(t, a.take(keyed(`{"keys":["B\u0000z"]}`+"\n"+`{"n":2}`)))
 	assert.Empty(t, passed)
 	require.NoError(t, a.take(end))
 	assert.Equal(t, []string{`[{"n":1},{"n":2},{"n":3}]`}, passed)
 	a.close()
 
 	a = start()
-	require.NoError(t, a.take(keyed(`{"keys":["A"],"records":[{"n":1}]}`)))
+	require.NoError(t, a.take(keyed(one)))
 	require.NoError(t, a.take(frame{kind: frameError, payload: []byte(`{"outcome":"none"}`)}))
 	assert.Empty(t, passed)
 
-	for _, wrong := range []string{`{"keys":["A"],"records":[]}`, `[1]`, `{"keys":"A","records":[1]}`, `{"keys":[`} {
+	for _, wrong := range []string{`{"keys":["A"]}`, one + "\n{}", one + "\n", "[1]\n{}", "{\"keys\":\"A\"}\n{}", `{"keys":[`, `{"keys":["A"]}` + "\n[1]"} {
 		assert.Error(t, start().take(keyed(wrong)), wrong)
 	}
 
 	a = start()
-	require.NoError(t, a.take(keyed(`{"most":2,"first":"B","keys":["C","A","E"],"records":[{"n":3},{"n":1},{"n":5}]}`)))
-	require.NoError(t, a.take(keyed(`{"most":2,"first":"B","again":"D","keys":["D","F"],"records":[{"n":4},{"n":6}]}`)))
+	require.NoError(t, a.take(keyed(`{"most":2,"first":"B","keys":["C","A","E"]}`+"\n"+`{"n":3}`+"\n"+`{"n":1}`+"\n"+`{"n":5}`)))
+	require.NoError(t, a.take(keyed(`{"most":2,"first":"B","again":"D","keys":["D","F"]}`+"\n"+`{"n":4}`+"\n"+`{"n":6}`)))
 	require.NoError(t, a.take(end))
 	assert.Equal(t, []string{`[{"n":3},{"n":4}]`}, passed)
 	assert.Equal(t, "D", a.result.Last)
 
 	left := errors.New("the caller has left")
 	a = &answer{newList: inMemory, records: func(json.RawMessage) error { return left }}
-	require.NoError(t, a.take(keyed(`{"keys":["A"],"records":[{"n":1}]}`)))
+	require.NoError(t, a.take(keyed(one)))
 	require.NoError(t, a.take(end))
 	assert.ErrorIs(t, a.refused, left)
 
 	a = &answer{newList: func() *sorted.Records { return sorted.New(lostFile{}, 1) }, records: a.records}
-	require.NoError(t, a.take(keyed(`{"keys":["A"],"records":[{"n":1}]}`)))
+	require.NoError(t, a.take(keyed(one)))
 	require.NoError(t, a.take(end))
 	assert.Equal(t, ps.KindInternal, ps.AsError(a.refused).Kind)
 }

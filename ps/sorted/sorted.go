@@ -3,6 +3,7 @@
 package sorted
 
 import (
+	"bytes"
 	"container/heap"
 	"encoding/binary"
 	"encoding/json"
@@ -23,7 +24,7 @@ type File interface {
 
 // Sizes in bytes.
 const (
-	standardMemory = 16 << 20
+	standardMemory = 8 << 20
 	blockSize      = 64 << 10
 	aroundItem     = 64 // overhead of an item in memory
 )
@@ -56,7 +57,7 @@ type item struct {
 type run struct{ first, end int }
 
 // New returns an empty list. The caller must call [Records.Close]. memory is the number of bytes of records
-// to keep in memory; zero means 16 MiB. The other records are written to file. If file is nil or has no room,
+// to keep in memory; zero means 8 MiB. The other records are written to file. If file is nil or has no room,
 // all records are kept in memory.
 func New(file File, memory int) *Records {
 	if memory == 0 {
@@ -78,8 +79,12 @@ func (r *Records) Add(keys []string, records []json.RawMessage) error {
 		if Compare(key, r.first) < 0 {
 			continue
 		}
-		r.items = append(r.items, item{key, records[i]})
-		r.size += len(key) + len(records[i]) + aroundItem
+		record := records[i]
+		if r.most > 0 {
+			record = bytes.Clone(record) // or it would keep the records around it, which do not belong to the page
+		}
+		r.items = append(r.items, item{key, record})
+		r.size += len(key) + len(record) + aroundItem
 	}
 	switch {
 	case r.most > 0 && len(r.items) > 2*r.most+BatchSize:

@@ -493,7 +493,7 @@ function Write-GatewayListing {
             $page = '"most":' + [string]$Listing['most'] + ',"first":"' + $Listing['first'] + '","again":"' + $Listing['again'] + '",'
         }
         $order = ConvertTo-Json -InputObject $keys.ToArray() -Compress
-        $payload = '{' + $page + '"keys":' + $order + ',"records":[' + ($texts -join ',') + ']}'
+        $payload = '{' + $page + '"keys":' + $order + '}' + $GatewayLineFeed + ($texts -join $GatewayLineFeed)
         Write-GatewayFrame -Id $script:GatewayId -Kind 'keyed' -Payload $payload -Hold:([bool]$Hold)
     }
     $Listing['again'] = ''
