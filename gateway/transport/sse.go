@@ -10,6 +10,8 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
 )
 
 // Some answers are streams of server-sent events (WHATWG HTML, section 9.2): changes as they are made, and
@@ -41,6 +43,7 @@ const (
 const (
 	errStopping = call.EndOfEvents("the gateway stops")
 	errNotValid = call.EndOfEvents("the credential is no longer valid")
+	errNotKnown = call.EndOfEvents("nobody knows at the moment whether the credential is still valid")
 	errNoRight  = call.EndOfEvents("the credential no longer has the right to this")
 )
 
@@ -163,7 +166,10 @@ func (e *eventStream) Check() error {
 	}
 	principal, failed := x.again()
 	if failed != nil {
-		return errNotValid
+		if code := problem.Of(failed).Code; code == schema.Unauthenticated || code == schema.RateLimited {
+			return errNotValid
+		}
+		return errNotKnown
 	}
 	if failed = call.AuthoriseRow(principal, x.op); failed != nil {
 		return errNoRight
