@@ -99,6 +99,12 @@ func TestFormsThatAreNotThere(t *testing.T) {
 		"Accept, or leave Accept out: application/json, text/csv, application/x-ndjson.", got.Output)
 	assert.Equal(t, "Accept", w.Header().Get("Vary"))
 	assert.Zero(t, runner.Count())
+	for _, accepted := range []string{"text/csv; header=absent", "text/csv;charset=iso-8859-1"} {
+		w = harness.Call(s, http.MethodGet, "/api/OU/All", "", "Accept: "+accepted)
+		assert.Equal(t, http.StatusNotAcceptable, w.Code, accepted)
+		w = harness.Call(s, http.MethodGet, "/api/OU/All", "", "Accept: "+accepted+", application/x-ndjson;q=0.1")
+		assert.Equal(t, mediaNDJSON, w.Header().Get("Content-Type"), accepted)
+	}
 	w = harness.Call(s, http.MethodGet, "/api/OU/All", "", "Accept: application/xml", "Auth-Token: ")
 	assert.Equal(t, http.StatusUnauthorized, w.Code, "strangers learn nothing")
 	w = harness.Call(s, http.MethodHead, "/api/OU/All", "", "Accept: text/csv")

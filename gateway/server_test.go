@@ -451,14 +451,19 @@ func TestPlacesOfCredentials(t *testing.T) {
 func TestOtherMethodsOfOperationalEndpoints(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
 	for path, allowed := range map[string]string{"/healthz": "GET, HEAD", "/readyz": "GET, HEAD",
-		"/version": "GET"} {
+		"/version": "GET, HEAD", "/openapi.json": "GET, HEAD", "/docs/": "GET, HEAD"} {
 		w := harness.Call(s, "POST", path, "")
 		assert.Equal(t, 405, w.Code, path)
 		assert.Equal(t, allowed, w.Header().Get("Allow"), path)
 		assert.Equal(t, schema.MethodNotAllowed, harness.Read(t, w).Error.Code, path)
 	}
-	assert.Equal(t, harness.Call(s, "GET", "/readyz", "").Code, harness.Call(s, "HEAD", "/readyz", "").Code)
-	assert.Equal(t, 200, harness.Call(s, "HEAD", "/healthz", "").Code)
+	for _, path := range []string{"/healthz", "/readyz", "/version", "/metrics", "/openapi.json", "/openapi-3.0.json",
+		"/docs", "/docs/", "/docs/page.js", "/docs/samples.json", "/manual", "/manual/"} {
+		got, head := harness.Call(s, "GET", path, ""), harness.Call(s, "HEAD", path, "")
+		assert.Equal(t, got.Code, head.Code, path)
+		assert.Equal(t, got.Header().Get("Content-Type"), head.Header().Get("Content-Type"), path)
+		assert.NotEqual(t, 405, head.Code, path)
+	}
 	assert.Equal(t, 404, harness.Call(s, "POST", "/nothing", "").Code)
 	assert.Equal(t, 404, harness.Call(s, "POST", "/", "").Code)
 }

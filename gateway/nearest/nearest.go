@@ -123,11 +123,14 @@ func alike(a, b string) bool {
 	return min(len(a), len(b)) > shortest && distance([]rune(a), []rune(b)) <= 1
 }
 
-// part reports whether a name is a part of another one, of at least a quarter of its length,
-// regardless of words.
+// part reports whether a name, or its singular, is a part of another one, of at least a quarter of its
+// length, regardless of words.
 func part(name, known string) (steps int, near bool) {
+	if !strings.Contains(known, name) {
+		name = strings.TrimSuffix(name, "s")
+	}
 	rest := len(known) - len(name)
-	return 1 + rest/4, len(name) >= shortest && 4*len(name) >= len(known) && strings.Contains(known, name)
+	return 1 + rest/2, len(name) >= shortest && 4*len(name) >= len(known) && strings.Contains(known, name)
 }
 
 // distance returns the number of letters that must be added, removed, replaced or swapped with

@@ -130,6 +130,14 @@ func (op *Operation) Forms() []string {
 	return listForms
 }
 
+// ContentTypeOf returns the Content-Type of a list in one of the media types of [Operation.Forms].
+func ContentTypeOf(form string) string {
+	if form == MediaCSV {
+		return form + "; charset=utf-8; header=present"
+	}
+	return form + "; charset=utf-8"
+}
+
 // Creates reports whether a success can mean that an object was created.
 func (op *Operation) Creates() bool { return op.Effect.Creates() || op.Makes }
 

@@ -38,9 +38,9 @@ func (s *Server) addDocs(engine *gin.Engine) {
 		path := documentPath
 		if v30 {
 			path = document30Path
-			engine.GET(swaggerPath, endpoint(serveDocument(classic)))
+			addRead(engine, swaggerPath, endpoint(serveDocument(classic)))
 		}
-		engine.GET(path, endpoint(func(x *exchange) {
+		addRead(engine, path, endpoint(func(x *exchange) {
 			switch dialect := identity.Dialect(cmp.Or(x.c.Query("dialect"), string(x.policy.Dialect),
 				string(identity.Standard))); dialect {
 			case identity.Classic:
@@ -54,9 +54,9 @@ func (s *Server) addDocs(engine *gin.Engine) {
 		}))
 	}
 	page := http.StripPrefix(docsPath, openapi.Page())
-	engine.GET(docsPath, func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, "docs/") })
+	addRead(engine, docsPath, func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, "docs/") })
 	for _, name := range openapi.PageFiles() {
-		engine.GET(docsPath+"/"+name, endpoint(func(x *exchange) {
+		addRead(engine, docsPath+"/"+name, endpoint(func(x *exchange) {
 			x.limitSend()
 			page.ServeHTTP(x.c.Writer, x.c.Request)
 		}))
@@ -70,9 +70,8 @@ func addManual(engine *gin.Engine, pages *site.Site) {
 		x.limitSend()
 		pages.ServeHTTP(x.c.Writer, x.c.Request)
 	})
-	engine.GET(site.Path+"*page", show)
-	engine.HEAD(site.Path+"*page", show)
-	engine.GET(strings.TrimSuffix(site.Path, "/"), func(c *gin.Context) {
+	addRead(engine, site.Path+"*page", show)
+	addRead(engine, strings.TrimSuffix(site.Path, "/"), func(c *gin.Context) {
 		c.Redirect(http.StatusMovedPermanently, site.Path)
 	})
 }

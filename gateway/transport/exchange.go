@@ -245,7 +245,7 @@ func (x *exchange) sendList(answer call.Answer) {
 	}
 	x.setHeaders(answer)
 	listHeaders(x.c.Request.URL.RawQuery, answer, x.setHeader)
-	x.setHeader("Content-Type", contentTypeOf(form))
+	x.setHeader("Content-Type", ops.ContentTypeOf(form))
 	x.sendBody(http.StatusOK, body.Bytes())
 }
 
@@ -382,7 +382,7 @@ func (l *listStream) Take(columns []string, records []byte) error {
 	if x.stream == nil {
 		x.stream = l
 		form := formOf(x.op, x.c.Request.Header)
-		x.c.Header("Content-Type", contentTypeOf(form))
+		x.c.Header("Content-Type", ops.ContentTypeOf(form))
 		x.c.Header("Trailer", trailersOf(form)) // their values are unknown before the script ends
 		x.c.Status(http.StatusOK)
 		l.to = x.server.spooler.Start(x.principal.Identity(), x.write, x.unlimitSend)

@@ -30,22 +30,33 @@ const (
 	warningsHeader = "X-Warnings"
 )
 
-const contentType = "application/json; charset=utf-8"
-
 // formOf returns the media type, without parameters, in which a client gets the answer of a row. It is JSON
 // for rows that are not lists, and for clients that accept no form of the list.
 func formOf(op *ops.Operation, client http.Header) string {
-	offers := op.Forms()
-	if offers == nil {
+	if op.Forms() == nil {
 		return ops.MediaJSON
 	}
-	return cmp.Or(acceptOf(client).best(offers...), ops.MediaJSON)
+	return cmp.Or(bestForm(op, client), ops.MediaJSON)
+}
+
+// bestForm returns the form of a list that a client prefers, or "" if it accepts none. CSV and NDJSON are
+// offered with their parameters, so that a client that requests CSV without a header row gets none with one.
+func bestForm(op *ops.Operation, client http.Header) string {
+	var offers []string
+	for _, form := range op.Forms() {
+		if form != ops.MediaJSON {
+			form = ops.ContentTypeOf(form)
+		}
+		offers = append(offers, form)
+	}
+	form, _, _ := strings.Cut(acceptOf(client).best(offers...), ";")
+	return form
 }
 
 // checkForm refuses a list in a form that the client does not accept.
 func checkForm(op *ops.Operation, client http.Header) error {
 	offers := op.Forms()
-	if offers == nil || acceptOf(client).best(offers...) != "" {
+	if offers == nil || bestForm(op, client) != "" {
 		return nil
 	}
 	return problem.New(schema.NotAcceptable, "Accept is '%s', and a list has none of these forms. Name one of "+
@@ -75,17 +86,6 @@ func newListWriter(form string, columns []string, to io.Writer) listWriter {
 		return &lineList{bufio.NewWriter(to)}
 	}
 	return jsonList{to}
-}
-
-// contentTypeOf returns the Content-Type of a form.
-func contentTypeOf(form string) string {
-	switch form {
-	case ops.MediaCSV:
-		return ops.MediaCSV + "; charset=utf-8; header=present"
-	case ops.MediaNDJSON:
-		return ops.MediaNDJSON + "; charset=utf-8"
-	}
-	return contentType
 }
 
 // jsonList writes a list in an envelope that begins with the records.

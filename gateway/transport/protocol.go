@@ -111,7 +111,7 @@ func (x *exchange) mediaOf() []string {
 // ownForm reports whether the answer is in our own format and not in that of a foreign protocol.
 func (x *exchange) ownForm() bool { return x.op == nil || x.op.Protocol == nil || x.err != nil }
 
-var contentTypes = []string{contentType} // shared by all answers
+var contentTypes = []string{ops.ContentTypeOf(ops.MediaJSON)} // shared by all answers
 
 // protocolName returns the protocol label for the metrics.
 func (x *exchange) protocolName() string {

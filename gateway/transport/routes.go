@@ -256,7 +256,7 @@ func (p *pattern) distance(parts []string) int {
 	case len(parts) == last && last >= 2 && p.segments[last].literal == "":
 		total = 1
 	case len(parts) == last && last >= 2:
-		total = 3 // a correct name must be closer
+		total = 2 // a correct name must be closer
 	case len(parts) != len(p.segments):
 		return far
 	}

@@ -254,14 +254,19 @@ func (s *Server) engine(policy *WebPolicy) (*gin.Engine, error) {
 	for _, op := range s.Operations {
 		engine.Match(op.Methods(), op.Path, endpoint(s.serve(op)))
 	}
-	probing := []string{http.MethodGet, http.MethodHead} // load balancers and monitoring often use HEAD
-	engine.Match(probing, "/healthz", endpoint(s.healthz))
-	engine.Match(probing, "/readyz", endpoint(s.readyz))
-	engine.GET("/metrics", endpoint(s.metrics()))
-	engine.GET("/version", endpoint(s.version))
+	addRead(engine, "/healthz", endpoint(s.healthz))
+	addRead(engine, "/readyz", endpoint(s.readyz))
+	addRead(engine, "/metrics", endpoint(s.metrics()))
+	addRead(engine, "/version", endpoint(s.version))
 	s.addDocs(engine)
 	s.addPages(engine)
 	return engine, nil
+}
+
+// addRead adds a path that is read without a call. HEAD is answered, too, because load balancers and
+// monitoring often use it. The HTTP server then discards the body.
+func addRead(engine *gin.Engine, path string, handler gin.HandlerFunc) {
+	engine.Match([]string{http.MethodGet, http.MethodHead}, path, handler)
 }
 
 // Handler returns the handler for clients.

@@ -5,6 +5,7 @@ import (
 	"html"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -270,6 +271,10 @@ func TestAListOfAPersonThatIsNotAccepted(t *testing.T) {
 	require.Equal(t, 200, b.get("/ui/jobs"))
 	require.Equal(t, 413, upload(b, "", "", "list", strings.Repeat("x", 4<<20)))
 	assert.Contains(t, b.page, "job submit")
+	assert.Contains(t, b.page, `href="/ui/jobs"`, "the person has the navigation to go on with")
+	require.Equal(t, 200, b.get("/ui/do/user.update"))
+	require.Equal(t, 413, b.post("/ui/do/user.update", url.Values{"Office": {strings.Repeat("x", 5<<20)}}))
+	assert.Contains(t, b.page, "This form is larger than these pages take")
 	require.Equal(t, 200, b.get("/ui/jobs"))
 	assert.Equal(t, 403, upload(b, "", "", "form", "made up", "list", "UserName\naschmidt\n"))
 	b.get("/ui/jobs")

@@ -14,7 +14,8 @@ import (
 
 // TestFormatsOfAResult: Format decides, then Accept, and then the format of the list.
 func TestFormatsOfAResult(t *testing.T) {
-	const nothing, asCSV, asLines = "", "text/csv; charset=utf-8; header=present", "application/x-ndjson"
+	const nothing, asCSV = "", "text/csv; charset=utf-8; header=present"
+	const asLines = "application/x-ndjson; charset=utf-8"
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	ids := map[string]string{
 		csvMedia: submitted(s, submit(csvMedia, "UserName,City\naschmidt,Paris\n", "Operation", "user.update")),

@@ -190,6 +190,7 @@ func TestJobWithMistakes(t *testing.T) {
 		}},
 		"an operation that reads": {jsonLines, `{"operation":"user.get","parameters":{"UserName":"mwagner"}}`, nil, []string{"1:0:Operation:names an operation that changes nothing"}},
 		"an unknown operation":    {jsonLines, `{"operation":"user.updat","parameters":{"UserName":"mwagner"}}`, nil, []string{"1:0:Operation:is not the operationId of a change; 'adgateway help endpoints' and /openapi.json list them: did you mean user.update?; 'user.updat' was sent"}},
+		"a password in its place": {csvMedia, "UserName,Operation\nmwagner," + systemtest.GoodPassword + "\n", nil, []string{"2:2:Operation:is not the operationId of a change"}},
 		"no operation":            {csvMedia, "UserName\nmwagner\n", nil, []string{"2:0:Operation:is missing"}},
 		"a job in a job":          {jsonLines, `{"operation":"job.cancel","parameters":{"JobId":"x"}}`, nil, []string{"1:0:Operation:names an operation that cannot be in a list"}},
 		"a dry run of its own":    {jsonLines, `{"operation":"user.unlock","parameters":{"UserName":"mwagner","DryRun":true}}`, nil, []string{"1:0:DryRun:does not belong in a list"}},

@@ -54,8 +54,8 @@ func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (c
 // formatOf returns the format of a result. Format decides; without it, the caller's Accept and then
 // the format of the list.
 func formatOf(a call.Accepted, job *jobs.Job) (format joblist.Format, media string, err error) {
-	const mediaCSV = ops.MediaCSV + "; charset=utf-8; header=present"
-	offers := []string{mediaCSV, ops.MediaNDJSON}
+	mediaCSV := ops.ContentTypeOf(ops.MediaCSV)
+	offers := []string{mediaCSV, ops.ContentTypeOf(ops.MediaNDJSON)}
 	wanted := a.Bound.Text(ops.JobFormat)
 	if cmp.Or(wanted, job.List.Format) != string(joblist.CSV) {
 		slices.Reverse(offers)

@@ -26,7 +26,14 @@ var alerts = table{
 	},
 	"form.unreadable":      {"Not readable", "Nicht lesbar"},
 	"form.unreadable.text": {"The form could not be read.", "Das Formular konnte nicht gelesen werden."},
-	"form.old":             {"Form not accepted", "Formular nicht angenommen"},
+	"form.tooLarge":        {"Too large", "Zu groß"},
+	"form.tooLarge.text": {
+		"This form is larger than these pages take. Submit a list of more than 1 MiB with the command: " +
+			"adgateway job submit.",
+		"Dieses Formular ist größer, als diese Seiten annehmen. Reichen Sie eine Liste von mehr als 1 MiB mit " +
+			"dem Befehl ein: adgateway job submit.",
+	},
+	"form.old": {"Form not accepted", "Formular nicht angenommen"},
 	"form.old.text": {
 		"This form is not one that was shown to you, or it is too old. Nothing was changed. " +
 			"Open the page again and repeat what you did.",
@@ -43,12 +50,5 @@ var alerts = table{
 			"adgateway job submit.",
 		"Die Liste ist länger, als diese Seiten annehmen: Sie nehmen 1 MiB. Teilen Sie sie auf, oder reichen Sie " +
 			"sie mit dem Befehl ein: adgateway job submit.",
-	},
-	"list.tooLarge": {"Too large", "Zu groß"},
-	"list.tooLarge.text": {
-		"A list of these pages has at most 1 MiB. Submit a larger one with the command: adgateway " +
-			"job submit.",
-		"Eine Liste dieser Seiten hat höchstens 1 MiB. Reichen Sie eine größere mit dem Befehl " +
-			"ein: adgateway job submit.",
 	},
 }
