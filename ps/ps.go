@@ -116,9 +116,10 @@ type Result struct {
 	Changes  []Change       `json:"changes"`
 	Counts   map[string]int `json:"counts"`
 
-	// Last is the objectGUID of the last record of a page, as hexadecimal digits of the
-	// directory's octets. It is empty if no more records follow.
-	Last string `json:"last"`
+	// Last is the key by which the last record of a page was sorted. It is empty if no more records
+	// follow. The key of a list that is read in pages is the objectGUID, as hexadecimal digits of the
+	// directory's octets.
+	Last string `json:"-"`
 
 	// Outside reports whether the object exists outside the caller's limits and was skipped. The
 	// caller must not learn that.

@@ -30,7 +30,6 @@ $script:GatewayStep = ''
 $script:GatewayArg = ''
 $script:GatewayState = $null
 $script:GatewayEffect = 'none'
-$script:GatewayLast = ''
 $script:GatewayOutside = $false
 $script:GatewayDetail = @()
 $script:GatewayAllowed = @{}
@@ -236,7 +235,6 @@ function Invoke-GatewayRequest {
     $script:GatewayStep = 'decode'
     $script:GatewayArg = ''
     $script:GatewayEffect = 'none'
-    $script:GatewayLast = ''
     $script:GatewayOutside = $false
     $script:GatewayDetail = @()
     $script:GatewayAllowed = @{}
@@ -283,7 +281,6 @@ function Invoke-GatewayRequest {
             created  = $script:GatewayCreated.ToArray()
             counts   = $script:GatewayCounts
             failures = $script:GatewayFailures.ToArray()
-            last     = [string]$script:GatewayLast
             outside  = [bool]$script:GatewayOutside
         }
         Write-GatewayFrame -Id $id -Kind 'end' -Payload (ConvertTo-Json -InputObject $end -Compress -Depth 6)
@@ -557,11 +554,13 @@ function Stop-Gateway {
 
 #region Values
 
-# Escapes a value for an LDAP filter (RFC 4515).
+# Escapes values for an LDAP filter (RFC 4515).
 function Get-GatewayLdapEscaped {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Value)
-    $Value.Replace('\', '\5c').Replace('*', '\2a').Replace('(', '\28').Replace(')', '\29').Replace([string][char]0, '\00')
+    param([Parameter(Mandatory)] [AllowNull()] [AllowEmptyString()] [AllowEmptyCollection()] [string[]] $Value)
+    foreach ($text in $Value) {
+        $text.Replace('\', '\5c').Replace('*', '\2a').Replace('(', '\28').Replace(')', '\29').Replace([string][char]0, '\00')
+    }
 }
 
 # Returns a GUID in the form for LDAP filters, with each of its bytes escaped (facts C13).

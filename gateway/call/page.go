@@ -33,7 +33,7 @@ func pageOf(p *identity.Principal, b *ops.Bound, result *ps.Result, records int)
 		}
 		found.total = &total
 	}
-	if result.Last == "" {
+	if result.Last == "" || b.Op.Param(ops.AfterName) == nil {
 		return found, nil
 	}
 	octets, err := hex.DecodeString(result.Last)

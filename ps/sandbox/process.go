@@ -61,26 +61,29 @@ func (s *Starter) StartProcess(
 	if err := checkArguments(args); err != nil {
 		return nil, nil, nil, nil, err
 	}
-	p := &process{stdin: newPipe(), stdout: newPipe(), stderr: newPipe(), done: make(chan struct{})}
-	ctx, cancel := context.WithCancel(context.Background())
-	p.cancel = cancel
-	console := engine.Console{Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr}
+	ctx, p, console := newProcess()
 	if s.console != nil {
 		console = s.console(ctx, console, func() { _ = p.Kill() })
 	}
 	session := s.engine.NewSession(console)
 	if s.setup != nil {
 		if err := s.setup(session); err != nil {
-			cancel()
+			p.cancel()
 			return nil, nil, nil, nil, fmt.Errorf("prepare the session: %w", err)
 		}
 	}
-	h := newHost(session)
-	go func() {
-		p.code = h.run(ctx)
-		p.end()
-	}()
+	go func() { p.end(newHost(session).run(ctx)) }()
 	return p, pipeWriter{p.stdin}, pipeReader{p.stdout}, pipeReader{p.stderr}, nil
+}
+
+// StartFunc starts a process like those of a [Starter], with another main function. ctx ends when the process
+// is killed.
+func StartFunc(
+	main func(ctx context.Context, c engine.Console) (code int),
+) (backend.Waiter, io.Writer, io.Reader, io.Reader) {
+	ctx, p, console := newProcess()
+	go func() { p.end(main(ctx, console)) }()
+	return p, pipeWriter{p.stdin}, pipeReader{p.stdout}, pipeReader{p.stderr}
 }
 
 // switches are the arguments without a value. They have no effect here.
@@ -131,8 +134,16 @@ type process struct {
 	code   int // valid after done
 }
 
-// end closes the streams after the host has returned.
-func (p *process) end() {
+func newProcess() (context.Context, *process, engine.Console) {
+	p := &process{stdin: newPipe(), stdout: newPipe(), stderr: newPipe(), done: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	return ctx, p, engine.Console{Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr}
+}
+
+// end closes the streams after the main function has returned.
+func (p *process) end(code int) {
+	p.code = code
 	p.cancel()
 	p.stdin.closeRead()
 	p.stdout.closeWrite()

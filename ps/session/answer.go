@@ -121,21 +121,33 @@ func (a *answer) take(f frame) error {
 	return nil
 }
 
-// takeKeyed adds records that arrive in no particular order, each with a sort key. They are passed on only at
-// the end, so if reading a list fails, none of its records has been passed on.
+// keyed is the payload of a keyed frame: records in no particular order, each with a sort key.
+type keyed struct {
+	Keys    []string
+	Records []json.RawMessage
+
+	Most  int    // maximum number of records of a page; zero for a whole list
+	First string // smallest key of the page
+	Again string // the records of the page whose keys are not less are sent again, beginning with this frame
+}
+
+// takeKeyed adds records with keys. They are passed on only at the end, so if reading a list fails, none of
+// its records has been passed on.
 func (a *answer) takeKeyed(f frame) error {
-	var batch struct {
-		Keys    []string
-		Records []json.RawMessage
-	}
+	var batch keyed
 	if err := decode(f, &batch); err != nil {
 		return err
 	}
 	if a.records == nil || a.refused != nil {
 		return nil
 	}
-	if a.list == nil {
+	switch {
+	case a.list == nil && batch.Most > 0:
+		a.list = sorted.NewPage(batch.First, batch.Most)
+	case a.list == nil:
 		a.list = a.newList()
+	case batch.Again != "":
+		a.list.Discard(batch.Again)
 	}
 	return a.list.Add(batch.Keys, batch.Records)
 }
@@ -149,6 +161,7 @@ func (a *answer) passSorted() error {
 		a.refused = a.records(batch)
 		return a.refused
 	})
+	a.result.Last = a.list.Last()
 	switch {
 	case errors.Is(a.refused, ps.ErrInvalidRecords):
 		return a.refused

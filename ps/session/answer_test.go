@@ -168,6 +168,13 @@ func TestRecordsWithKeysAreSorted(t *testing.T) {
 		assert.Error(t, start().take(keyed(wrong)), wrong)
 	}
 
+	a = start()
+	require.NoError(t, a.take(keyed(`{"most":2,"first":"B","keys":["C","A","E"],"records":[{"n":3},{"n":1},{"n":5}]}`)))
+	require.NoError(t, a.take(keyed(`{"most":2,"first":"B","again":"D","keys":["D","F"],"records":[{"n":4},{"n":6}]}`)))
+	require.NoError(t, a.take(end))
+	assert.Equal(t, []string{`[{"n":3},{"n":4}]`}, passed)
+	assert.Equal(t, "D", a.result.Last)
+
 	left := errors.New("the caller has left")
 	a = &answer{newList: inMemory, records: func(json.RawMessage) error { return left }}
 	require.NoError(t, a.take(keyed(`{"keys":["A"],"records":[{"n":1}]}`)))

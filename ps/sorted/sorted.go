@@ -1,4 +1,5 @@
-// Package sorted sorts the records of a list by their keys. It keeps most of a long list in a file.
+// Package sorted sorts the records of a list by their keys. It keeps most of a long list in a file, and of a
+// page only the records that belong to it.
 package sorted
 
 import (
@@ -39,6 +40,10 @@ type Records struct {
 	size   int // of the items, in bytes
 	blocks int // number of blocks in the file
 	runs   []run
+
+	first string // smallest key of a page
+	most  int    // maximum number of records of a page; zero for a whole list
+	last  string // key of the last record of a page if more records follow
 }
 
 // item is a record with its key.
@@ -60,20 +65,51 @@ func New(file File, memory int) *Records {
 	return &Records{file: file, memory: memory}
 }
 
+// NewPage returns an empty list for one page: the most records with the smallest keys that are not less
+// than first. It keeps little more than these, in memory. most must be positive.
+func NewPage(first string, most int) *Records { return &Records{first: first, most: most} }
+
 // Add adds records, each with its key. It retains the records. It must not be called after [Records.Each].
 func (r *Records) Add(keys []string, records []json.RawMessage) error {
 	if len(keys) != len(records) {
 		return fmt.Errorf("%d keys for %d records", len(keys), len(records))
 	}
 	for i, key := range keys {
+		if Compare(key, r.first) < 0 {
+			continue
+		}
 		r.items = append(r.items, item{key, records[i]})
 		r.size += len(key) + len(records[i]) + aroundItem
 	}
-	if r.file != nil && r.size > r.memory {
+	switch {
+	case r.most > 0 && len(r.items) > 2*r.most+BatchSize:
+		r.cut()
+	case r.file != nil && r.size > r.memory:
 		r.spill()
 	}
 	return nil
 }
+
+// cut sorts the items of a page and drops those that do not belong to it, except the first of these, which
+// shows that there are more.
+func (r *Records) cut() {
+	r.sort()
+	if kept := r.most + 1; len(r.items) > kept {
+		clear(r.items[kept:])
+		r.items = r.items[:kept]
+	}
+}
+
+// Discard discards the records of a page whose keys are not less than from. Records with these keys can be
+// added again. The records that the page has dropped before had greater keys than all it has kept. So if any
+// of the kept records has such a key, all dropped ones had, too.
+func (r *Records) Discard(from string) {
+	r.items = slices.DeleteFunc(r.items, func(it item) bool { return Compare(it.key, from) >= 0 })
+}
+
+// Last returns the key of the last record of a page if more records follow, and otherwise "". It must be
+// called after [Records.Each].
+func (r *Records) Last() string { return r.last }
 
 // spill moves the items to the file, unless it has no room.
 func (r *Records) spill() {
@@ -122,6 +158,10 @@ func (it item) append(to []byte) []byte {
 // [BatchSize] records, which emit may keep. It stops at the first error and returns it.
 func (r *Records) Each(emit func(batch json.RawMessage) error) error {
 	r.sort()
+	if r.most > 0 && len(r.items) > r.most {
+		r.items = r.items[:r.most]
+		r.last = r.items[r.most-1].key
+	}
 	merged := merge{r: r}
 	for i := range r.runs {
 		merged.sources = append(merged.sources, &source{next: r.runs[i], number: i})

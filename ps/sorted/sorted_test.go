@@ -111,6 +111,54 @@ func TestRecordsAreSorted(t *testing.T) {
 	}
 }
 
+// TestPages: a page consists of the records with the smallest keys from its first key on, whatever the order
+// in which they are added, and keeps little more than these.
+func TestPages(t *testing.T) {
+	keys := names(5000)
+	in := inUnits(keys)
+	for _, page := range []struct {
+		first, most int
+		last        string
+	}{
+		{0, 1, in[0]}, {0, 700, in[699]}, {1200, 50, in[1249]}, {4000, 1000, ""}, {4000, 999, in[4998]}, {4990, 50, ""},
+	} {
+		r := NewPage(in[page.first], page.most)
+		for part := range slices.Chunk(keys, 300) {
+			var records []json.RawMessage
+			for _, key := range part {
+				records = append(records, record(key))
+			}
+			require.NoError(t, r.Add(part, records))
+			require.LessOrEqual(t, len(r.items), 2*page.most+BatchSize)
+		}
+		assert.Equal(t, in[page.first:min(page.first+page.most, len(in))], read(t, r))
+		assert.Equal(t, page.last, r.Last())
+		r.Close()
+	}
+}
+
+// TestAPartOfAPageComesAgain: records that are added again replace the discarded ones, and records with
+// smaller keys stay.
+func TestAPartOfAPageComesAgain(t *testing.T) {
+	keys := names(3000)
+	in := inUnits(keys)
+	r := NewPage("", 20)
+	defer r.Close()
+	add := func(keys ...string) {
+		for _, key := range keys {
+			require.NoError(t, r.Add([]string{key}, []json.RawMessage{record(key)}))
+		}
+	}
+	add(in[:10]...)
+	for i := 2999; i >= 10; i -= 2 {
+		add(in[i])
+	}
+	r.Discard(in[10])
+	add(in[10:16]...)
+	assert.Equal(t, in[:16], read(t, r))
+	assert.Empty(t, r.Last())
+}
+
 func TestNoRecords(t *testing.T) {
 	r := New(nil, 0)
 	defer r.Close()

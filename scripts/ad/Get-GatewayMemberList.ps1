@@ -23,43 +23,53 @@ $limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Ser
 $group = Find-GatewayGroup -Identity $GroupName -Arg 'GroupName' @limits
 
 Set-GatewayStep -Label 'list members' -Arg 'GroupName'
-$listing = New-GatewayListing -Whole:($Limit -le 0)
+$listing = New-GatewayListing -Most $Limit -First $After
 $types = @{}
 foreach ($type in @($MemberType)) { if ($type) { $types[$type] = $true } }
 $seen = @{}
 $seen[[string]$group.ObjectGUID] = $true
+$next = [System.Collections.Generic.List[object]]::new()
+$batch = [System.Collections.Generic.List[object]]::new()
 $level = @(@{ group = $group; via = '' })
+# Read the facts about limits before the members, because a read during the list would need a second connection
+# (facts D19).
+Select-GatewaySeen -Found @() @limits | Out-Null
 for ($depth = 1; $depth -le $maxDepth -and $level.Length -gt 0; $depth++) {
-    $next = [System.Collections.Generic.List[object]]::new()
     foreach ($branch in $level) {
-        $found = [System.Collections.Generic.List[object]]::new()
-        foreach ($member in @(Get-GatewayMember -Group $branch.group -Server $Server)) {
-            $guid = [string]$member.ObjectGUID
-            if ($seen.ContainsKey($guid)) { continue }
-            if ($seen.Count -gt $maxMembers) {
-                Stop-Gateway -Code 'unprocessable' -Arg 'GroupName' -Message "The group has more than $maxMembers members. Ask for the groups in it one by one."
-            }
-            $seen[$guid] = $true
-            $found.Add($member)
+        $add = @{
+            Listing      = $listing
+            Type         = $types
+            Group        = $branch.group
+            Direct       = [bool]($depth -eq 1)
+            Via          = $branch.via
+            AllowedGroup = $AllowedGroup
+            AllowedOU    = $AllowedOU
+            Server       = $Server
         }
-        $visible = @(Select-GatewaySeen -Found $found.ToArray() @limits)
-        $kept = [System.Collections.Generic.List[object]]::new()
-        foreach ($member in $visible) {
-            $type = Get-GatewayObjectType -Class ([string]$member.ObjectClass)
-            if ($Recursive -and $type -eq 'group') {
-                $way = $branch.via
-                if ($depth -eq 1) { $way = [string]$member.sAMAccountName }
-                $next.Add(@{ group = $member; via = $way })
+        Get-GatewayMember -Group $branch.group -Server $Server | ForEach-Object -Process {
+            $guid = [string]$_.ObjectGUID
+            if (-not $seen.ContainsKey($guid)) {
+                if ($seen.Count -gt $maxMembers) {
+                    $message = "The group has more than $maxMembers members. Ask for the groups in it one by one."
+                    Stop-Gateway -Code 'unprocessable' -Arg 'GroupName' -Message $message
+                }
+                $seen[$guid] = $true
+                $batch.Add($_)
+                if ($batch.Count -ge $GatewayBatchSize) {
+                    foreach ($nested in @(Add-GatewayMemberListing -Member $batch.ToArray() @add)) { $next.Add($nested) }
+                    $batch.Clear()
+                }
             }
-            if ($types.Count -eq 0 -or $types.ContainsKey($type)) { $kept.Add($member) }
         }
-        $records = @(ConvertTo-GatewayMember -Member $kept.ToArray() -Group $branch.group -Direct ($depth -eq 1) -Via $branch.via)
-        Add-GatewayListing -Listing $listing -Item $kept.ToArray() -Record $records -ByGuid:($Limit -gt 0)
+        foreach ($nested in @(Add-GatewayMemberListing -Member $batch.ToArray() @add)) { $next.Add($nested) }
+        $batch.Clear()
     }
     $level = @()
     if ($Recursive) { $level = $next.ToArray() }
+    $next.Clear()
 }
 if ($level.Length -gt 0) {
     Add-GatewayWarning -Code 'more' -Target $GroupName -Message "Groups nested more than $maxDepth levels deep were not followed."
 }
-Write-GatewayListingPage -Listing $listing -Limit $Limit -After $After -Count $Count
+if ($Limit -gt 0 -and $Count) { $script:GatewayCounts['total'] = [int]$listing['count'] }
+Write-GatewayListing -Listing $listing -Hold

@@ -16,7 +16,7 @@ $guids = [System.Collections.Generic.List[string]]::new()
 Get-GatewayObject -Class 'container' -Filter $filter -Base $base -Server $Server | ForEach-Object -Process {
     if ($null -eq $bases -or (Test-GatewayWithin -Dn ([string]$_.DistinguishedName) -Base $bases)) { $guids.Add([string]$_.ObjectGUID) }
 }
-$listing = New-GatewayListing -Whole
+$listing = New-GatewayListing
 $batch = [System.Collections.Generic.List[object]]::new()
 Get-GatewayObjectAgain -Guid $guids.ToArray() -Property $GatewayContainerProperties -Base $base -Server $Server | ForEach-Object -Process {
     if ($null -eq $bases -or (Test-GatewayWithin -Dn ([string]$_.DistinguishedName) -Base $bases)) { $batch.Add($_) }
@@ -26,4 +26,4 @@ Get-GatewayObjectAgain -Guid $guids.ToArray() -Property $GatewayContainerPropert
     }
 }
 Add-GatewayListing -Listing $listing -Item $batch.ToArray() -Record @(ConvertTo-GatewayContainer -Container $batch.ToArray())
-Write-GatewayListing -Listing $listing
+Write-GatewayListing -Listing $listing -Hold

@@ -43,7 +43,7 @@ $begins = @{ user = $TextUser; group = $TextGroup; computer = $TextComputer }
 $contains = @{ user = $TextInsideUser; group = $TextInsideGroup; computer = $TextInsideComputer }
 $escaped = Get-GatewayLdapEscaped -Value $Text
 $equal = '(|(sAMAccountName=' + $escaped + ')(sAMAccountName=' + $escaped + '$)(mail=' + $escaped + ')(userPrincipalName=' + $escaped + '))'
-$listing = New-GatewayListing
+$listing = New-GatewayListing -Most $Limit
 $seen = @{}
 $cut = $false
 foreach ($inside in @($false, $true)) {
@@ -81,12 +81,12 @@ foreach ($inside in @($false, $true)) {
                 $listing['keys'].Add($best.rank + ([string]$item.Name).ToUpperInvariant() + [string][char]0 + [string]$item.DistinguishedName)
                 $hit = ConvertTo-GatewayHit -Item $item -Type $type -Matched $best.field -Locked $locked
                 $listing['texts'].Add((ConvertTo-Json -InputObject $hit -Compress -Depth 4))
+                if ($listing['texts'].Count -ge $GatewayBatchSize) { Write-GatewayListing -Listing $listing }
             }
         }
     }
 }
-if ($listing['keys'].Count -gt $Limit -or $cut) {
+if ($seen.Count -gt $Limit -or $cut) {
     Add-GatewayWarning -Code 'more' -Target '' -Message "More was found than the $Limit hits that are shown. Write more of the name."
 }
-Write-GatewayListing -Listing $listing -Most $Limit
-$script:GatewayLast = '' # hits are no pages
+Write-GatewayListing -Listing $listing -Hold

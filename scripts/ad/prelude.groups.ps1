@@ -87,21 +87,6 @@ function Test-GatewayNamedGroup {
     $false
 }
 
-# Adds the groups that the caller may see to a list.
-function Add-GatewayGroupListing {
-    [CmdletBinding()]
-    param(
-        [Parameter(Mandatory)] [hashtable] $Listing,
-        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Group,
-        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
-        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
-        [Parameter(Mandatory)] [string] $Server
-    )
-    $allowed = @(Get-GatewayAllowedGroup -Group $Group -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server)
-    $records = @(ConvertTo-GatewayGroup -Group $allowed -AllowedOU $AllowedOU -Server $Server)
-    Add-GatewayListing -Listing $Listing -Item $allowed -Record $records
-}
-
 # Refuses a new name for a group if it is not among those to which the token is limited. Guid and Sid are those of
 # an existing group. A token that names the group by one of them allows any name.
 function Assert-GatewayGroupName {

@@ -102,40 +102,33 @@ function ConvertTo-GatewayMember {
     }
 }
 
-# Sends a list that was collected in memory, or its page that begins after a GUID.
-function Write-GatewayListingPage {
+# Adds those members of a group to a list that the caller may see and that are of one of the types, or of any type if
+# there are none. Returns the groups among the members, each with the path to it.
+function Add-GatewayMemberListing {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [hashtable] $Listing,
-        [int] $Limit = 0,
-        [AllowNull()] [string] $After,
-        [bool] $Count = $false
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Member,
+        [Parameter(Mandatory)] [hashtable] $Type,
+        [Parameter(Mandatory)] [object] $Group,
+        [Parameter(Mandatory)] [bool] $Direct,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Via,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
     )
-    if ($Limit -le 0) {
-        Write-GatewayListing -Listing $Listing
-        return
-    }
-    $page = $Listing
-    if ($After) {
-        # A key with a suffix sorts after the shorter key of the same GUID.
-        $keys = @(foreach ($key in $Listing['keys']) { $key + 'x' }) + @($After.ToUpperInvariant())
-        $texts = @(foreach ($text in $Listing['texts']) { $text }) + @('')
-        $order = [string[]]$keys
-        $sorted = [string[]]$texts
-        [System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
-        $page = New-GatewayListing
-        $reached = $false
-        for ($i = 0; $i -lt $sorted.Length; $i++) {
-            if ($sorted[$i].Length -eq 0) {
-                $reached = $true
-            } elseif ($reached) {
-                $page['keys'].Add($order[$i].Substring(0, 32))
-                $page['texts'].Add($sorted[$i])
-            }
+    $kept = [System.Collections.Generic.List[object]]::new()
+    foreach ($item in @(Select-GatewaySeen -Found $Member -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server)) {
+        $kind = Get-GatewayObjectType -Class ([string]$item.ObjectClass)
+        if ($kind -eq 'group') {
+            $way = $Via
+            if ($Direct) { $way = [string]$item.sAMAccountName }
+            @{ group = $item; via = $way }
         }
+        if ($Type.Count -eq 0 -or $Type.ContainsKey($kind)) { $kept.Add($item) }
     }
-    if ($Count) { $script:GatewayCounts['total'] = [int]$Listing['keys'].Count }
-    Write-GatewayListing -Listing $page -Most $Limit
+    $records = @(ConvertTo-GatewayMember -Member $kept.ToArray() -Group $Group -Direct $Direct -Via $Via)
+    Add-GatewayListing -Listing $Listing -Item $kept.ToArray() -Record $records
 }
 
 # Writes the record of the result for one group of a copy.

@@ -161,7 +161,7 @@ function Assert-GatewayNoLimit {
     }
 }
 
-# Returns those of the objects found that the caller may see. Objects outside the caller's limits are treated as
+# Returns the objects found that the caller may see. Objects outside the caller's limits are treated as
 # missing.
 function Select-GatewayAllowed {
     [CmdletBinding()]
@@ -465,85 +465,75 @@ function Get-GatewaySorted {
     , $sorted
 }
 
-# Creates a list for the records of a long list. It keeps the JSON text of each record and its key for the order of
-# Get-GatewaySorted, because an object of the directory takes several times as much memory. The records of a whole
-# list are sent in batches, in the order in which they are read, and the gateway sorts them by their keys.
+# Creates a list. Its records are sent in batches, in the order in which they are read, and the gateway sorts them by
+# their keys, by code unit. With Most, the list is a page: the gateway keeps the Most records with the smallest keys
+# from First on.
 function New-GatewayListing {
     [CmdletBinding()]
-    param([switch] $Whole)
+    param([int] $Most = 0, [AllowNull()] [string] $First)
     @{
-        whole = [bool]$Whole
+        most  = $Most
+        first = ([string]$First).ToUpperInvariant()
+        again = ''
+        count = 0
         keys  = [System.Collections.Generic.List[string]]::new()
         texts = [System.Collections.Generic.List[string]]::new()
     }
 }
 
-# Sends the collected records of a whole list with their keys.
-function Write-GatewayKeyed {
+# Sends the collected records of a list with their keys. With Hold, these are the last ones.
+function Write-GatewayListing {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Listing, [switch] $Hold)
     $keys = $Listing['keys']
     $texts = $Listing['texts']
-    if ($texts.Count -gt 0) {
+    if ($texts.Count -gt 0 -or $Listing['again'] -ne '') {
+        $page = ''
+        if ($Listing['most'] -gt 0) {
+            $page = '"most":' + [string]$Listing['most'] + ',"first":"' + $Listing['first'] + '","again":"' + $Listing['again'] + '",'
+        }
         $order = ConvertTo-Json -InputObject $keys.ToArray() -Compress
-        Write-GatewayFrame -Id $script:GatewayId -Kind 'keyed' -Payload ('{"keys":' + $order + ',"records":[' + ($texts -join ',') + ']}') -Hold:([bool]$Hold)
+        $payload = '{' + $page + '"keys":' + $order + ',"records":[' + ($texts -join ',') + ']}'
+        Write-GatewayFrame -Id $script:GatewayId -Kind 'keyed' -Payload $payload -Hold:([bool]$Hold)
     }
+    $Listing['again'] = ''
     $keys.Clear()
     $texts.Clear()
 }
 
-# Adds objects of the directory to a list, each with its record. With ByGuid, the order is that of the octets of
-# their GUIDs.
+# Begins a page again from a key: the gateway discards the records with this key and greater ones. Count is the
+# number of the other records, some of which may not have been sent yet.
+function Reset-GatewayListing {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Listing, [Parameter(Mandatory)] [string] $From, [Parameter(Mandatory)] [int] $Count)
+    Write-GatewayListing -Listing $Listing
+    $Listing['again'] = $From.ToUpperInvariant()
+    $Listing['count'] = $Count
+}
+
+# Adds objects of the directory to a list, each with its record. A whole list is in the order of upper-case
+# names, then of distinguished names, and a page in the order of the octets of the GUIDs.
 function Add-GatewayListing {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [hashtable] $Listing,
         [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Item,
-        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record,
-        [switch] $ByGuid
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record
     )
     $keys = $Listing['keys']
     $texts = $Listing['texts']
+    $paged = [bool]($Listing['most'] -gt 0)
     $zero = [string][char]0
     for ($i = 0; $i -lt $Item.Length; $i++) {
-        if ($ByGuid) {
+        if ($paged) {
             $keys.Add([System.BitConverter]::ToString(([guid]$Item[$i].ObjectGUID).ToByteArray()).Replace('-', ''))
         } else {
             $keys.Add(([string]$Item[$i].Name).ToUpperInvariant() + $zero + [string]$Item[$i].DistinguishedName)
         }
         $texts.Add((ConvertTo-Json -InputObject $Record[$i] -Compress -Depth 4))
-        if ($Listing['whole'] -and $texts.Count -ge $GatewayBatchSize) { Write-GatewayKeyed -Listing $Listing }
+        if ($texts.Count -ge $GatewayBatchSize) { Write-GatewayListing -Listing $Listing }
     }
-}
-
-# Ends a list. It sorts the list and sends it, or the first Most records of it. The list is complete by then, so
-# nothing is sent if reading fails.
-function Write-GatewayListing {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [hashtable] $Listing, [int] $Most = 0)
-    if ($Listing['whole']) {
-        Write-GatewayKeyed -Listing $Listing -Hold
-        return
-    }
-    $sorted = $Listing['texts'].ToArray()
-    $order = $Listing['keys'].ToArray()
-    [System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
-    $number = $sorted.Length
-    if ($Most -gt 0 -and $Most -lt $number) {
-        $number = $Most
-        $script:GatewayLast = $order[$Most - 1]
-    }
-    $batch = [System.Collections.Generic.List[string]]::new()
-    for ($i = 0; $i -lt $number; $i++) {
-        $batch.Add($sorted[$i])
-        if ($batch.Count -ge $GatewayBatchSize) {
-            Write-GatewayFrame -Id $script:GatewayId -Kind 'records' -Payload ('[' + ($batch -join ',') + ']')
-            $batch.Clear()
-        }
-    }
-    if ($batch.Count -gt 0) {
-        Write-GatewayFrame -Id $script:GatewayId -Kind 'records' -Payload ('[' + ($batch -join ',') + ']') -Hold
-    }
+    $Listing['count'] += $Item.Length
 }
 
 #endregion

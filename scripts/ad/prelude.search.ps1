@@ -156,7 +156,7 @@ function Resolve-GatewaySegment {
     }
 }
 
-# Returns whether a name, as in DOMAIN\name, is that of the gateway's domain. An account of another domain
+# Returns whether the domain in a name such as DOMAIN\name is the gateway's domain. An account of another domain
 # must not be mistaken for the account with the same name in this domain.
 function Test-GatewayOwnDomain {
     [CmdletBinding()]
@@ -319,7 +319,7 @@ function ConvertTo-GatewayFound {
     }
 }
 
-# Returns those of the objects found that belong to the list.
+# Returns the objects found that belong to the list.
 function Select-GatewayListed {
     [CmdletBinding()]
     param(
@@ -342,7 +342,7 @@ function Add-GatewayFound {
         [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Found
     )
     $kept = @(Select-GatewayListed -Search $Search -Found $Found)
-    Add-GatewayListing -Listing $Listing -Item $kept -Record @(ConvertTo-GatewayFound -Search $Search -Item $kept) -ByGuid:([bool]$Search['Paged'])
+    Add-GatewayListing -Listing $Listing -Item $kept -Record @(ConvertTo-GatewayFound -Search $Search -Item $kept)
 }
 
 # Reads all objects that match, or gives up after more than Most. Returns the number of objects that it has read.
@@ -396,15 +396,15 @@ function Write-GatewaySearch {
     )
     $all = '(objectGUID=*)' + $Filter # every object has a GUID
     if ($Limit -le 0) {
-        $listing = New-GatewayListing -Whole
+        $listing = New-GatewayListing
         Read-GatewayFound -Search $Search -Filter $all -Listing $listing | Out-Null
-        Write-GatewayListing -Listing $listing
+        Write-GatewayListing -Listing $listing -Hold
         return
     }
-    $Search['Paged'] = $true
-    $listing = Read-GatewayPage -Search $Search -Filter $Filter -Limit $Limit -After $After -AfterStart $AfterStart
-    Write-GatewayListing -Listing $listing -Most $Limit
-    if ($listing['keys'].Count -gt $Limit -and $Search['Text']) {
+    $listing = New-GatewayListing -Most $Limit
+    Read-GatewayPage -Search $Search -Filter $Filter -Listing $listing -After $After -AfterStart $AfterStart
+    Write-GatewayListing -Listing $listing -Hold
+    if ($listing['count'] -gt $Limit -and $Search['Text']) {
         $message = "More was found than the $Limit records of this page."
         Add-GatewayWarning -Code 'more' -Target '' -Message $message
     }
@@ -436,7 +436,8 @@ function Measure-GatewayFound {
     $total
 }
 
-# Reads at least Limit + 1 objects in the order of their GUIDs, beginning after After, or all if there are fewer.
+# Reads a page: the objects from the GUID After on, in the order of their GUIDs, at least one more than the page has,
+# or all if there are fewer.
 # The directory neither sorts nor skips cheaply, but GUIDs are random and indexed, so the share of objects in a
 # window of GUIDs can be predicted (facts S31). Windows are counted in the first three octets. A filter that is
 # checked afterwards may drop almost all objects that are read. The size of the next window therefore depends on the
@@ -447,37 +448,36 @@ function Read-GatewayPage {
     param(
         [Parameter(Mandatory)] [hashtable] $Search,
         [Parameter(Mandatory)] [AllowEmptyString()] [string] $Filter,
-        [Parameter(Mandatory)] [int] $Limit,
+        [Parameter(Mandatory)] [hashtable] $Listing,
         [AllowNull()] [string] $After,
         [int] $AfterStart = 0
     )
-    $page = New-GatewayListing
+    $enough = $Listing['most'] + 1
     $first = $After
     if (-not $first) { $first = '00000000000000000000000000000000' }
     $start = [long]$AfterStart
     $end = [long]0xffffff
     $width = [long]0x10000
     $widest = $end
-    $bound = [long](3 * $Limit + 10)
+    $bound = [long](3 * $enough + 7)
     while ($start -le $end) {
         $last = $start + $width - 1
         if ($last -gt $end) { $last = $end }
         $from = Get-GatewayOctetsEscaped -Hex $first
         $to = Get-GatewayOctetsEscaped -Hex ((Get-GatewayThreeOctets -Number $last) + 'ffffffffffffffffffffffffff')
-        $window = New-GatewayListing
+        $before = $Listing['count']
         $most = $bound
         if ($last -eq $start) { $most = [long]0 }
         $ranged = $Filter + '(objectGUID>=' + $from + ')(objectGUID<=' + $to + ')'
-        $read = [long](Read-GatewayFound -Search $Search -Filter $ranged -Listing $window -Most $most)
+        $read = [long](Read-GatewayFound -Search $Search -Filter $ranged -Listing $Listing -Most $most)
         if ($most -gt 0 -and $read -ge $most) { # possibly incomplete, so use a smaller window
+            Reset-GatewayListing -Listing $Listing -From $first -Count $before
             $width = [long](Get-GatewayQuotient -Number ($last - $start + 1) -By 16)
             if ($width -lt 1) { $width = [long]1 }
             $widest = $width * 4
             continue
         }
-        foreach ($key in $window['keys']) { $page['keys'].Add($key) }
-        foreach ($text in $window['texts']) { $page['texts'].Add($text) }
-        $missing = $Limit + 1 - $page['keys'].Count
+        $missing = $enough - $Listing['count']
         if ($missing -le 0) { break }
         $start = $last + 1
         $first = (Get-GatewayThreeOctets -Number $start) + '00000000000000000000000000'
@@ -486,13 +486,12 @@ function Read-GatewayPage {
             continue
         }
         $wanted = $read * 64
-        $found = $window['keys'].Count
+        $found = $Listing['count'] - $before
         if ($found -gt 0) { $wanted = [long](Get-GatewayQuotient -Number ($read * 13 * $missing) -By ($found * 10)) + 1 }
         if ($wanted -gt 5000) { $wanted = [long]5000 }
         if ($bound -lt 2 * $wanted) { $bound = 2 * $wanted }
         $width = [long](Get-GatewayQuotient -Number ($width * $wanted) -By $read) + 1
     }
-    $page
 }
 
 #endregion

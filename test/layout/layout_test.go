@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"cmd/adgateway/internal/doctor":         {"gateway/atomicfile", "gateway/config", "gateway/store", "ps", "winsvc", "winsvc/host"},
 	"cmd/adgateway/internal/doctor/live":    {"ps", "ps/session"},
 	"cmd/adgateway-engine":                  {"cmd/adgateway/node"},
-	"cmd/release":                           {"cmd/release/clients", "gateway/config", "gateway/manual", "gateway/ops", "ps/packed"},
+	"cmd/release":                           {"cmd/release/clients", "gateway/config", "gateway/manual", "gateway/ops", "ps/packed", "scripts"},
 	"cmd/release/clients":                   {"gateway/manual", "gateway/ops", "gateway/schema"},
 	"gateway":                               {"gateway/...", "ps"},
 	"gateway/accesslog":                     {},

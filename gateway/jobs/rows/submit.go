@@ -229,6 +229,9 @@ func (sub *submission) bindItem(i int) {
 	}
 	c := &call.Parameters{Op: op, Names: sub.s.names, Given: ops.Given{}}
 	for _, name := range slices.Sorted(maps.Keys(item.Parameters)) {
+		if len(c.Problems) > 0 && len(sub.problems)+len(c.Problems) > bounds.Problems.Own {
+			break // further problems of the item would not be listed
+		}
 		sub.take(i, c, name, item.Parameters[name])
 	}
 	bound, problems := op.Bind(c.Given, c.Problems...)
@@ -251,6 +254,10 @@ func (sub *submission) bindItem(i int) {
 
 // take reads one value of an item.
 func (sub *submission) take(i int, c *call.Parameters, name string, value any) {
+	if sub.columns[columnOf(c.Op, name)] {
+		sub.faulty[i] = true // the column was reported before
+		return
+	}
 	found := len(c.Problems)
 	p := c.Pair(name) // in a list without a header row, the name may be a value
 	switch {

@@ -123,7 +123,7 @@ func (f *Flags) Load() (*config.Live, error) {
 }
 
 // Read reads the settings once and returns them with the origin of each. After an error that does not concern
-// the file itself, it still returns the sources.
+// the file itself, it still returns the sources; if the settings only contradict each other, all.
 func (f *Flags) Read() (config.Sources, *config.Settings, map[string]config.Origin, error) {
 	src, err := f.source()()
 	if err != nil {
