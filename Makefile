@@ -91,10 +91,13 @@ plain: go-version ## the tests but for those that only the parts of `make deep` 
 	$(GO) run ./test/gotest -first $(FIRST) $(HANG) -vet=off -ldflags='-s -w' $(OVERLAP) -skip '^($(LONG)|$(KERBEROS))$$' $$packages
 
 # Tests that compare derived files with their sources, and rewrite the files with -update.
-DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestTheRowsAreAsListed|TestPagesOfOperationsAreUpToDate)$$' \
-	./gateway/openapi ./cmd/release/clients ./cmd/adgateway/internal/cli ./ps/sandbox/engine/dotnet ./gateway/ops ./test/reference
+# The other packages embed what TestDeclarationsAreUpToDate writes.
+DECLARED := TestDeclarationsAreUpToDate
+DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestTheRowsAreAsListed|TestPagesOfOperationsAreUpToDate|$(DECLARED))$$' \
+	./scripts ./gateway/openapi ./cmd/release/clients ./cmd/adgateway/internal/cli ./ps/sandbox/engine/dotnet ./gateway/ops ./test/reference
 
-generate: ## what is derived and committed: OpenAPI document, tables and pages of the manual, clients, members of .NET
+generate: ## what is derived and committed: declarations of scripts, OpenAPI document, tables and pages of the manual, clients, members of .NET
+	$(GO) test -vet=off -count=1 -run '^$(DECLARED)$$' ./scripts -update > /dev/null
 	$(GO) test -vet=off -count=1 $(DERIVED) -update > /dev/null
 
 deep: vet-windows deadcode thorough race fuzz bench-once kerberos-test ## what takes longer: all of vet for Windows, dead code, all cases of every test, race detector, fuzzing, benchmarks once, tickets of a real authority

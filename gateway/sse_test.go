@@ -169,13 +169,15 @@ func TestAWaitIsNotEndedByWhatIsHidden(t *testing.T) {
 // revocable is a credential that can be revoked.
 type revocable struct {
 	authn.Authenticator
-	revoked, noScope atomic.Bool
+	revoked, unread, noScope atomic.Bool
 }
 
 func (r *revocable) Authenticate(ctx context.Context, c authn.Credential) (*identity.Principal, error) {
 	switch {
 	case r.revoked.Load():
 		return nil, &authn.Refusal{Code: schema.Unauthenticated, Message: "no"}
+	case r.unread.Load():
+		return nil, &authn.Refusal{Code: schema.Unavailable, Message: "not now"}
 	case r.noScope.Load():
 		return &identity.Principal{Name: "all"}, nil
 	}
@@ -186,6 +188,9 @@ func TestAStreamEndsWithItsCredential(t *testing.T) {
 	for text, revoke := range map[string]func(*revocable){
 		"the credential is no longer valid":              func(r *revocable) { r.revoked.Store(true) },
 		"the credential no longer has the right to this": func(r *revocable) { r.noScope.Store(true) },
+		"nobody knows at the moment whether the credential is still valid": func(r *revocable) {
+			r.unread.Store(true)
+		},
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,6 @@
 package ps
 
-// Script is the declaration at the beginning of a script. scripts.Describe extracts it, so that the operation
+// Script is the declaration at the beginning of a script. scripts.Describe returns it, so that the operation
 // table can be checked against the script.
 type Script struct {
 	Name     string // name of the function in a session, such as "Get-GatewayUser"

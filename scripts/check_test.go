@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -143,10 +144,16 @@ prelude.ps1:3:1: unknown command Get-Thin (Get-Thing?)`)
 	require.NoError(t, joinFaults(nil))
 }
 
-// TestCheckSurvey: the lines that the doctor runs outside a session pass the check.
-func TestCheckSurvey(t *testing.T) {
-	_, err := Survey()
-	assert.NoError(t, err)
+// TestDeclarationsAreUpToDate: all scripts and the doctor's survey pass the check, and the embedded
+// declarations are theirs. -update rewrites the declarations.
+func TestDeclarationsAreUpToDate(t *testing.T) {
+	if *update {
+		text, err := computeDeclarations()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile("declarations.json", text, 0o644))
+		return
+	}
+	assert.NoError(t, Verify())
 }
 
 // kitTypes are the types of sandbox.cs that the modules of the proxies use.
@@ -154,9 +161,7 @@ var kitTypes = []string{"AdGateway.Sandbox.Kit", "AdGateway.Sandbox.Link", "AdGa
 
 // TestCheckProxies: the modules that replace the Windows modules in a real PowerShell pass the check.
 func TestCheckProxies(t *testing.T) {
-	described, err := DescribeDoctor()
-	require.NoError(t, err)
-	modules, err := proxies.Modules(described)
+	modules, err := proxies.Modules(DescribeDoctor())
 	require.NoError(t, err)
 	require.Len(t, modules, 4)
 	for _, module := range modules {

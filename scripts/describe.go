@@ -1,8 +1,12 @@
 package scripts
 
 import (
+	"bytes"
 	"cmp"
+	_ "embed"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -14,17 +18,58 @@ import (
 )
 
 // Describe returns the declaration of every script, which contains its parameters and the cmdlets of the two
-// modules that it calls, directly or through the preludes. The error joins a [Fault] for each mistake that
-// [Check] finds and for each script without a param block. The scripts are embedded, so the result is
-// computed only once. It is shared and must not be modified.
-func Describe() ([]ps.Script, error) { return described() }
+// modules that it calls, directly or through the preludes. `make generate` writes the declarations to a file,
+// so that a start need not read the scripts.
+func Describe() []ps.Script {
+	return slices.DeleteFunc(DescribeDoctor(),
+		func(s ps.Script) bool { return strings.HasPrefix(s.File, doctorFolder) })
+}
 
-var described = sync.OnceValues(func() ([]ps.Script, error) { return describeAll(preludes, list) })
+// DescribeDoctor is like [Describe], for the scripts of the doctor's sessions.
+func DescribeDoctor() []ps.Script { return slices.Clone(declared()) }
 
-// describeAll describes the scripts of both lanes. preludes and list return the files of a lane.
-func describeAll(preludes, list func(ps.Lane) []string) ([]ps.Script, error) {
-	var described []ps.Script
-	var faults []Fault
+//go:embed declarations.json
+var declarations []byte
+
+var declared = sync.OnceValue(func() (all []ps.Script) {
+	if err := json.Unmarshal(declarations, &all); err != nil {
+		panic(fmt.Sprintf("scripts: %v", err)) // embedded at build time
+	}
+	return all
+})
+
+// Verify returns an error if the scripts must not be released, because [Check] finds mistakes, a script has
+// no param block, or the embedded declarations are not up to date.
+func Verify() error {
+	computed, err := computeDeclarations()
+	if err == nil && !bytes.Equal(computed, declarations) {
+		err = errors.New("the declarations of the scripts are not up to date: run make generate")
+	}
+	return err
+}
+
+// computeDeclarations returns the content of declarations.json. The error joins a [Fault] for each mistake.
+func computeDeclarations() ([]byte, error) {
+	all, faults := describe(preludes, list)
+	own, more := describe(doctorPreludes, doctorList)
+	survey := Check(ps.Source{Name: surveyFile, Text: Survey()}, CheckOptions{})
+	lines := bytes.NewBufferString("[\n") // one for each script, so that differences are easy to read
+	for i, script := range slices.Concat(all, own) {
+		line, err := json.Marshal(script)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			lines.WriteString(",\n")
+		}
+		lines.Write(line)
+	}
+	lines.WriteString("\n]\n")
+	return lines.Bytes(), joinFaults(slices.Concat(faults, more, survey))
+}
+
+// describe describes the scripts of both lanes. preludes and list return the files of a lane.
+func describe(preludes, list func(ps.Lane) []string) (all []ps.Script, faults []Fault) {
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
 		lib := newLibrary(CheckOptions{})
 		for _, file := range preludes(lane) {
@@ -39,12 +84,12 @@ func describeAll(preludes, list func(ps.Lane) []string) ([]ps.Script, error) {
 		lib.link()
 		for _, t := range texts {
 			if script, ok := lib.describe(t, lane); ok {
-				described = append(described, script)
+				all = append(all, script)
 			}
 		}
 		faults = append(faults, lib.faults()...)
 	}
-	return described, joinFaults(faults)
+	return all, faults
 }
 
 // joinFaults joins the distinct faults, sorted by position. It returns nil if there are none.
@@ -115,7 +160,7 @@ func (l *library) add(file, source string) *text {
 				params, attributes = f.Body.Param.Params, f.Body.Param.Attributes
 			}
 			l.functions[strings.ToLower(f.Name)] = &function{body: f.Body, params: params,
-				command: declared(f.Name, attributes, params)}
+				command: signature(f.Name, attributes, params)}
 		}
 		return true
 	})

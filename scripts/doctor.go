@@ -1,9 +1,7 @@
 package scripts
 
 import (
-	"errors"
 	"slices"
-	"sync"
 
 	"adgateway/ps"
 )
@@ -27,26 +25,11 @@ func DoctorSources(lane ps.Lane) []ps.Source {
 // doctorList returns the files of the doctor's own scripts for a lane.
 func doctorList(lane ps.Lane) []string { return folder(doctorFolder + folders[lane]) }
 
-// DescribeDoctor is like [Describe], for the scripts of the doctor's sessions.
-func DescribeDoctor() ([]ps.Script, error) { return describedDoctor() }
-
-var describedDoctor = sync.OnceValues(func() ([]ps.Script, error) {
-	return describeAll(doctorPreludes,
-		func(lane ps.Lane) []string { return slices.Concat(list(lane), doctorList(lane)) })
-})
+const surveyFile = doctorFolder + "survey.ps1"
 
 // Survey returns the lines that the doctor runs in a PowerShell process without a session. They work in every
-// language mode and write one line, [SurveyMark] followed by JSON. The error joins the faults that [Check]
-// finds in the lines.
-func Survey() (string, error) {
-	const file = doctorFolder + "survey.ps1"
-	text := read(file)
-	var faults []error
-	for _, fault := range Check(ps.Source{Name: file, Text: text}, CheckOptions{}) {
-		faults = append(faults, fault)
-	}
-	return text, errors.Join(faults...)
-}
+// language mode and write one line, [SurveyMark] followed by JSON.
+func Survey() string { return read(surveyFile) }
 
 // SurveyMark starts the line that the survey writes.
 const SurveyMark = "adgateway-survey "

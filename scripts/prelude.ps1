@@ -554,11 +554,13 @@ function Stop-Gateway {
 
 #region Values
 
-# Escapes a value for an LDAP filter (RFC 4515).
+# Escapes values for an LDAP filter (RFC 4515).
 function Get-GatewayLdapEscaped {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Value)
-    $Value.Replace('\', '\5c').Replace('*', '\2a').Replace('(', '\28').Replace(')', '\29').Replace([string][char]0, '\00')
+    param([Parameter(Mandatory)] [AllowNull()] [AllowEmptyString()] [AllowEmptyCollection()] [string[]] $Value)
+    foreach ($text in $Value) {
+        $text.Replace('\', '\5c').Replace('*', '\2a').Replace('(', '\28').Replace(')', '\29').Replace([string][char]0, '\00')
+    }
 }
 
 # Returns a GUID in the form for LDAP filters, with each of its bytes escaped (facts C13).

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var updateRecorded = flag.Bool("update", false, "rewrite testdata/unrecorded.txt")
+var update = flag.Bool("update", false, "rewrite testdata/unrecorded.txt and declarations.json")
 
 // A feature is one use of .NET or the language in a text: a member, an operator or a
 // built-in command, with the shapes of its operands or arguments.
@@ -254,7 +254,7 @@ func TestUsesAreRecorded(t *testing.T) {
 		})
 	}
 	path := filepath.Join("testdata", "unrecorded.txt")
-	if *updateRecorded {
+	if *update {
 		var text strings.Builder
 		text.WriteString("# What scripts use and no recording of a real engine shows, by operands: the use, a " +
 			"script, the line to record.\n")

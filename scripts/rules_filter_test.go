@@ -1,6 +1,8 @@
 package scripts
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 //   - results of Get-GatewayLdapEscaped, Get-GatewayGuidEscaped, Get-GatewayOctetsEscaped and
 //     Get-GatewayKeyIdEscaped;
 //   - results of Resolve-GatewayFilter, which are filters built by the gateway;
+//   - results of Get-GatewayGuardTerms, which stores nothing but such values;
 //   - values cast to a number type;
 //   - the function's own parameter Filter, for which its callers are checked;
 //   - variables, entries of hashtables and items of lists in the same function that hold only
@@ -26,6 +29,13 @@ func filtersEscaped(l *library, t *text) []error {
 		byFunction[strings.ToLower(s.function)] = s
 	}
 	var faults []error
+	if made := byFunction[strings.ToLower(storedTerms)]; made != nil {
+		f := &filters{scope: made, constants: constants, asked: map[string]bool{}}
+		stored := slices.Concat(slices.Collect(maps.Values(made.keys))...)
+		if len(stored) == 0 || slices.ContainsFunc(stored, func(a argument) bool { return !f.clean(a.value) }) {
+			faults = append(faults, fmt.Errorf("%s: %s stores more than terms of escaped values", t.file, storedTerms))
+		}
+	}
 	for _, c := range t.calls {
 		parameter := filterParameter(l, c)
 		if parameter == "" {
@@ -80,7 +90,10 @@ type filters struct {
 }
 
 var filterEscapes = []string{"get-gatewayldapescaped", "get-gatewayguidescaped", "get-gatewayoctetsescaped",
-	"get-gatewaykeyidescaped", "resolve-gatewayfilter"}
+	"get-gatewaykeyidescaped", "resolve-gatewayfilter", strings.ToLower(storedTerms)}
+
+// storedTerms is the function that returns filters which it has stored in a table.
+const storedTerms = "Get-GatewayGuardTerms"
 
 // clean reports whether a value, or all output of a statement, is safe in a filter.
 func (f *filters) clean(n syntax.Node) bool {

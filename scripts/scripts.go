@@ -7,9 +7,9 @@
 // ([DoctorPrelude], [DoctorSources]).
 //
 // [Check] reports the mistakes in a script without running it. It takes the commands, types and members from
-// package ps/cmdlets. [Describe], which runs at every start, checks all scripts and returns their
-// declarations, against which the operation table is checked. TestScriptsKeepTheRules checks further house
-// rules, with good and bad snippets in testdata/rules.
+// package ps/cmdlets. [Describe] returns the declarations of all scripts, against which the operation table
+// is checked at every start. They are derived from the scripts, as [Verify] checks. TestScriptsKeepTheRules
+// checks further house rules, with good and bad snippets in testdata/rules.
 package scripts
 
 import (

@@ -17,13 +17,13 @@ var builtins = sync.OnceValue(func() map[string]*cmdlets.Cmdlet {
 	for _, b := range cmdlets.Builtins() {
 		// A parser error would be a defect of the table. A test parses every row.
 		script, _ := syntax.Parse(b.Name, "param("+b.Params+")")
-		byName[strings.ToLower(b.Name)] = declared(b.Name, nil, script.Block.Param.Params)
+		byName[strings.ToLower(b.Name)] = signature(b.Name, nil, script.Block.Param.Params)
 	}
 	return byName
 })
 
-// declared describes a command by its parameters and the attributes before them.
-func declared(name string, attributes []*syntax.Attribute, params []*syntax.Param) *cmdlets.Cmdlet {
+// signature describes a command by its parameters and the attributes before them.
+func signature(name string, attributes []*syntax.Attribute, params []*syntax.Param) *cmdlets.Cmdlet {
 	c := &cmdlets.Cmdlet{Name: name}
 	for _, p := range params {
 		for _, attribute := range attributesOf(p, "Parameter") {

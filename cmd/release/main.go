@@ -31,6 +31,7 @@ import (
 
 	"adgateway/cmd/release/clients"
 	"adgateway/gateway/config"
+	"adgateway/scripts"
 )
 
 const product = "adgateway"
@@ -100,7 +101,10 @@ func (j *job) release(ctx context.Context, out string) error {
 	if j.version == "" {
 		return errors.New("-version is missing")
 	}
-	var err error
+	err := scripts.Verify()
+	if err != nil {
+		return err
+	}
 	if j.stamp, err = sourceDate(os.Getenv("SOURCE_DATE_EPOCH")); err != nil {
 		return err
 	}

@@ -123,8 +123,8 @@ func withNamedMethods(source []byte, names []string) ([]byte, error) {
 	return format.Source(text)
 }
 
-// namedMethods writes the changed source of the text/template in goroot into a folder. It returns its path by
-// that of the original.
+// namedMethods writes a changed copy of goroot's text/template into a folder. It returns a map from the path
+// of the original file to the path of the copy.
 func namedMethods(goroot, dir string) (map[string]string, error) {
 	original := filepath.Join(goroot, "src", "text", "template", "exec.go")
 	source, err := os.ReadFile(original)

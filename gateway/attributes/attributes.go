@@ -52,25 +52,25 @@ var (
 
 // Users is the table. Everything that the gateway does with an attribute derives from its row.
 var Users = append([]*Attribute{
-	{LDAP: "employeeID", Field: "employeeId", Input: "EmployeeId", Form: Unicode, Limit: 16, Example: "10442"},
-	{LDAP: "employeeNumber", Field: "employeeNumber", Input: "EmployeeNumber", Form: Unicode, Limit: 512},
-	{LDAP: "employeeType", Field: "employeeType", Input: "EmployeeType", Form: Unicode, Limit: 256, Example: "contractor"},
-	{LDAP: "division", Field: "division", Input: "Division", Form: Unicode, Limit: 256},
-	{LDAP: "uidNumber", Field: "uidNumber", Input: "UidNumber", Form: Integer, Limit: maxUnixID, Unique: true, Example: "10442", Doc: "The number of the user on UNIX."},
-	{LDAP: "gidNumber", Field: "gidNumber", Input: "GidNumber", Form: Integer, Limit: maxUnixID, Example: "10000", Doc: "The number of the group on UNIX."},
-	{LDAP: "loginShell", Field: "loginShell", Input: "LoginShell", Form: ASCII, Limit: 1024, Example: "/bin/bash"},
-	{LDAP: "unixHomeDirectory", Field: "unixHomeDirectory", Input: "UnixHomeDirectory", Form: ASCII, Limit: 10240, Example: "/home/jdoe"},
+	{LDAP: "employeeID", Field: "employeeId", Input: "EmployeeId", Form: Unicode, Limit: 16, Example: "10442", Doc: "Employee ID."},
+	{LDAP: "employeeNumber", Field: "employeeNumber", Input: "EmployeeNumber", Form: Unicode, Limit: 512, Doc: "Employee number."},
+	{LDAP: "employeeType", Field: "employeeType", Input: "EmployeeType", Form: Unicode, Limit: 256, Example: "contractor", Doc: "Employee type."},
+	{LDAP: "division", Field: "division", Input: "Division", Form: Unicode, Limit: 256, Doc: "Division."},
+	{LDAP: "uidNumber", Field: "uidNumber", Input: "UidNumber", Form: Integer, Limit: maxUnixID, Unique: true, Example: "10442", Doc: "User ID on UNIX (uidNumber)."},
+	{LDAP: "gidNumber", Field: "gidNumber", Input: "GidNumber", Form: Integer, Limit: maxUnixID, Example: "10000", Doc: "Primary group ID on UNIX (gidNumber)."},
+	{LDAP: "loginShell", Field: "loginShell", Input: "LoginShell", Form: ASCII, Limit: 1024, Example: "/bin/bash", Doc: "Login shell on UNIX."},
+	{LDAP: "unixHomeDirectory", Field: "unixHomeDirectory", Input: "UnixHomeDirectory", Form: ASCII, Limit: 10240, Example: "/home/jdoe", Doc: "Home directory on UNIX."},
 	{
 		LDAP: "proxyAddresses", Field: "proxyAddresses", Input: "ProxyAddresses", Filter: "proxyAddress", Form: Unicode, Limit: 1123, Most: 500,
 		Indexed: true, Unique: true, Example: "SMTP:jane.doe@corp.example",
-		Pattern: proxyPattern, Must: "must be addresses with their type, such as SMTP:jane@corp.example (the primary one) or smtp:j.doe@corp.example",
-		Doc: "The addresses of the mailbox, with their types. These become all of them.",
+		Pattern: proxyPattern, Must: "must be addresses with their types, such as SMTP:jane@corp.example (the primary one) or smtp:j.doe@corp.example",
+		Doc: "Email addresses of the mailbox with their types. An update replaces all addresses.",
 	},
 	{
 		LDAP: "servicePrincipalName", Field: "servicePrincipalNames", Input: "ServicePrincipalNames", Filter: "servicePrincipalName", Form: Unicode, Limit: 1024, Most: 500,
 		Indexed: true, Unique: true, Guarded: true, Example: "HTTP/intranet.corp.example",
 		Pattern: spnPattern, Must: "must be service principal names, such as HTTP/intranet.corp.example",
-		Doc: "The services that the account runs. These become all of them. Whoever may ask for tickets can guess the account's password from one.",
+		Doc: "Service principal names of the account. An update replaces all names. With a service principal name, any domain user can request a ticket and try to guess the account's password offline.",
 	},
 }, extensionAttributes()...)
 
@@ -85,7 +85,7 @@ func extensionAttributes() []*Attribute {
 		name := fmt.Sprint("extensionAttribute", n)
 		a := &Attribute{
 			LDAP: name, Field: name, Input: fmt.Sprint("ExtensionAttribute", n),
-			Form: Unicode, Limit: 1024, Added: true,
+			Form: Unicode, Limit: 1024, Added: true, Doc: fmt.Sprintf("Exchange extension attribute %d.", n),
 		}
 		if n > 10 {
 			a.Limit = 2048

@@ -8,15 +8,19 @@ import (
 	"strings"
 )
 
-// Site is an attribute of users that an installation has added to the table in its settings.
+// Site is an attribute of users that an installation has added to the table in its settings. The tags
+// declare how package config reads it.
 type Site struct {
-	LDAP       string // lDAPDisplayName: "acme-CostCentre"
-	Field      string // name in records and filters; empty means LDAP without hyphens, in lower camel case
-	Form       string // one of [Forms]; empty means text
-	Limit      int    // as in [Attribute]; zero means 1024, or the largest 32-bit number
-	Most       int    // maximum number of values; zero and one mean a single value
-	Unique     bool   // whether no two objects of the domain may have the same value
-	Privileged bool   // writing it needs the scope privileged
+	LDAP string `field:"attribute" need:"true"` // lDAPDisplayName: "acme-CostCentre"
+	// Field is the name in records and filters; empty means LDAP without hyphens, in lower camel case.
+	Field string `field:"field"`
+	Form  string `field:"form" is:"form"` // one of [Forms]; empty means text
+	// Limit is as in [Attribute]; zero means 1024, or the largest 32-bit number.
+	Limit int `field:"limit"`
+	// Most is the maximum number of values; zero and one mean a single value.
+	Most       int  `field:"values"`
+	Unique     bool `field:"unique"`     // no two objects of the domain may have the same value
+	Privileged bool `field:"privileged"` // writing it needs the scope privileged
 }
 
 // Forms returns the forms that a site's attribute may have.
@@ -40,7 +44,7 @@ func (s Site) Attribute() *Attribute {
 	a := &Attribute{
 		LDAP: s.LDAP, Field: s.field(), Form: Form(cmp.Or(s.Form, string(Unicode))), Limit: s.Limit,
 		Unique: s.Unique, Guarded: s.Privileged || GivesRights(s.LDAP), Added: true,
-		Doc: "An attribute that this installation has added.",
+		Doc: "Attribute that this installation added.",
 	}
 	a.Input = strings.ToUpper(a.Field[:1]) + a.Field[1:]
 	if s.Most > 1 {

@@ -24,7 +24,7 @@ func TestAttributesOfASite(t *testing.T) {
 	assert.Equal(t, &Attribute{
 		LDAP: "carLicense", Field: "car", Input: "Car", Form: ASCII, Limit: 12, Most: 3,
 		Unique: true, Guarded: true, Added: true,
-		Doc: "An attribute that this installation has added.",
+		Doc: "Attribute that this installation added.",
 	}, a)
 	assert.Equal(t, maxUnixID, Site{LDAP: "badge", Form: "number"}.Attribute().Limit)
 }

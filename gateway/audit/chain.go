@@ -62,7 +62,8 @@ type chain struct {
 	seq  uint64 // number of the last line
 	last string // hash of the last line
 
-	f         file // nil if not open
+	f         file     // nil if not open
+	head      *os.File // the head record; nil if not open
 	size      int64
 	startedAt time.Time // time of the file's first line; zero if the file has no line
 	unended   bool      // the file's last line has no line feed
@@ -137,6 +138,10 @@ func (c *chain) close() error {
 	}
 	err := c.f.Close()
 	c.f = nil
+	if c.head != nil {
+		err = errors.Join(err, c.head.Close())
+		c.head = nil
+	}
 	return err
 }
 

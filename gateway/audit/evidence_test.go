@@ -58,7 +58,7 @@ func forgeHead(t testing.TB, file string, anchored bool) {
 		return err
 	}))
 	last.Anchored = anchored
-	require.NoError(t, last.write(headName(file), nil, false))
+	require.NoError(t, last.write(headName(file), nil))
 }
 
 // TestRemovedEvidenceIsFoundWithAKey: if somebody who can write the files but does not have the key

@@ -47,13 +47,13 @@ func (r headRecord) text(key []byte) string {
 	return fmt.Sprintf(`{"seq":%-20d,"hash":"%s","anchored":%-5t,"mac":"%-64s"}`+"\n", r.Seq, r.Hash, r.Anchored, r.mac(key))
 }
 
-// write overwrites a record, and syncs it if durable.
-func (r headRecord) write(path string, key []byte, durable bool) error {
+// write overwrites a record and syncs it.
+func (r headRecord) write(path string, key []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	if _, err = f.WriteString(r.text(key)); err == nil && durable {
+	if _, err = f.WriteString(r.text(key)); err == nil {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
@@ -76,10 +76,17 @@ func readRecord(path string) (headRecord, error) {
 // headName returns the name of a log's head record.
 func headName(path string) string { return path + ".head" }
 
-// writeHead overwrites the head record.
-func (c *chain) writeHead(seq uint64, hash string) error {
-	return headRecord{Head: Head{seq, hash}, Anchored: c.o.Anchor != ""}.write(headName(c.o.File), c.o.Key,
-		false)
+// writeHead overwrites the head record. Its file stays open for the next lines.
+func (c *chain) writeHead(seq uint64, hash string) (err error) {
+	if c.head == nil {
+		if c.head, err = os.OpenFile(headName(c.o.File), os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
+			c.head = nil
+			return err
+		}
+	}
+	record := headRecord{Head: Head{seq, hash}, Anchored: c.o.Anchor != ""}
+	_, err = c.head.WriteAt([]byte(record.text(c.o.Key)), 0)
+	return err
 }
 
 // writeAnchor records the end of the chain in the anchor.
@@ -90,7 +97,7 @@ func (c *chain) writeAnchor() error {
 	if err := os.MkdirAll(filepath.Dir(c.o.Anchor), 0o700); err != nil {
 		return err
 	}
-	return headRecord{Head: Head{c.seq, c.last}, Anchored: true}.write(c.o.Anchor, c.o.Key, true)
+	return headRecord{Head: Head{c.seq, c.last}, Anchored: true}.write(c.o.Anchor, c.o.Key)
 }
 
 // checkEnd compares the end of the files with the head record and with the anchor, and notes

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -102,6 +103,14 @@ func issuedBy(issuer string, chains [][]*x509.Certificate) bool {
 		}
 		return slices.ContainsFunc(chain[1:],
 			func(c *x509.Certificate) bool { return formSHA256+digestHex(c) == issuer })
+	})
+}
+
+// unexpired returns the verified chains in which no certificate has expired. TLS verifies a certificate only
+// when the client connects, and a connection may be open for longer than the certificate is valid.
+func unexpired(chains [][]*x509.Certificate, now time.Time) [][]*x509.Certificate {
+	return slices.DeleteFunc(slices.Clone(chains), func(chain []*x509.Certificate) bool {
+		return slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return now.After(c.NotAfter) })
 	})
 }
 

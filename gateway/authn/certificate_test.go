@@ -42,6 +42,9 @@ func subject(t testing.TB, parts ...string) []byte {
 	return der
 }
 
+// notYet is a time at which certificates of tests end, long after the time of their stores.
+var notYet = time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // chainOf returns the verified chain of a certificate with a subject, issued by a named authority.
 func chainOf(t testing.TB, der []byte, issuer string, change func(*x509.Certificate)) [][]*x509.Certificate {
 	t.Helper()
@@ -57,10 +60,10 @@ func chainOf(t testing.TB, der []byte, issuer string, change func(*x509.Certific
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	root := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: issuer}, IsCA: true,
-		BasicConstraintsValid: true, NotAfter: time.Now().Add(time.Hour)}
+		BasicConstraintsValid: true, NotAfter: notYet}
 	authority := create(root, root, authorityKey, authorityKey)
 	template := &x509.Certificate{SerialNumber: big.NewInt(2), RawSubject: der,
-		NotAfter: time.Now().Add(time.Hour)}
+		NotAfter: notYet}
 	if change != nil {
 		change(template)
 	}
@@ -183,4 +186,31 @@ func FuzzCertificateKey(f *testing.F) {
 			require.NotEmpty(t, key)
 		}
 	})
+}
+
+// TestACertificateEndsWhileItsConnectionIsOpen: TLS verifies a certificate when a client connects, and the
+// client may stay connected for weeks.
+func TestACertificateEndsWhileItsConnectionIsOpen(t *testing.T) {
+	s := withCertificates(t, map[string][2]string{"portal": {"CN=portal", ""}})
+	end := s.clock.Now().Add(time.Hour)
+	for of, chains := range map[string][][]*x509.Certificate{
+		"client": chainOf(t, subject(t, "CN=portal"), "CA", func(c *x509.Certificate) { c.NotAfter = end }),
+		"authority": func() [][]*x509.Certificate {
+			chains := chainOf(t, subject(t, "CN=portal"), "CA", func(c *x509.Certificate) {
+				c.NotAfter = end.Add(time.Hour)
+			})
+			chains[0][1].NotAfter = end
+			return chains
+		}(),
+	} {
+		s.ExpireBy(func() time.Time { return end.Add(-time.Second) })
+		_, err := s.byCertificate(chains, here)
+		require.NoError(t, err, of)
+		s.ExpireBy(func() time.Time { return end.Add(time.Second) })
+		_, err = s.byCertificate(chains, here)
+		var refused *Refusal
+		require.ErrorAs(t, err, &refused, of)
+		assert.Equal(t, schema.Unauthenticated, refused.Code)
+		assert.Contains(t, refused.Reason, "has expired since the client connected")
+	}
 }

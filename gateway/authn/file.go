@@ -86,7 +86,15 @@ func (f File) explain(err error) error { return filefault.Explain("auth.store (-
 // Edit passes the content of the file, or an empty document if it does not exist, to change. It
 // then checks and saves the result. If change returns an error, Edit returns it unchanged and saves
 // nothing.
+//
+// If the file is a symbolic link, Edit changes the file that the link leads to, under that file's lock.
+// Otherwise a revocation by the name of the link would leave the token valid in the file of the gateway.
 func (f File) Edit(ctx context.Context, change func(*Document) error) error {
+	if info, err := os.Lstat(f.Path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if f.Path, err = filepath.EvalSymlinks(f.Path); err != nil {
+			return f.explain(err)
+		}
+	}
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
 		return f.explain(err)
 	}

@@ -45,3 +45,29 @@ func TestNotACredentialFile(t *testing.T) {
 		assert.ErrorContains(t, err, says, "%q", text)
 	}
 }
+
+// TestALinkToTheFile: a command that names the file by a link changes the file itself. So a revocation
+// reaches the gateway, which reads the file by its own name.
+func TestALinkToTheFile(t *testing.T) {
+	folder := t.TempDir()
+	file := File{Path: filepath.Join(folder, "credentials.json")}
+	link := File{Path: filepath.Join(t.TempDir(), "link.json")}
+	require.NoError(t, os.Symlink(file.Path, link.Path))
+	add := func(name string) func(*Document) error {
+		return func(d *Document) error {
+			addToken(d, newClock().Now(), name, rights())
+			return nil
+		}
+	}
+	require.NoError(t, file.Edit(t.Context(), add("one")))
+	require.NoError(t, link.Edit(t.Context(), add("two")))
+	for _, of := range []File{file, link} {
+		d, _, err := of.Read()
+		require.NoError(t, err)
+		assert.Len(t, d.Tokens, 2, of.Path)
+	}
+	info, err := os.Lstat(link.Path)
+	require.NoError(t, err)
+	assert.NotZero(t, info.Mode()&os.ModeSymlink, "it still is a link")
+	assert.NoFileExists(t, link.Path+".lock", "both names have one lock")
+}

@@ -415,11 +415,16 @@ func (s *Store) byCertificate(chains [][]*x509.Certificate, client netip.Addr) (
 	if shut, err := s.State(); shut {
 		return nil, unreadable(err)
 	}
+	valid := unexpired(chains, s.time())
+	if len(valid) == 0 {
+		return nil, unauthenticated(fmt.Sprintf("the certificate of %q, or an authority of it, has expired since "+
+			"the client connected", chains[0][0].Subject))
+	}
 	var found *compiled
 	for _, key := range certificateKeys(chains[0][0]) {
 		for _, c := range s.accounts.Load().subjects[key] {
 			switch {
-			case c.issuer != "" && !issuedBy(c.issuer, chains):
+			case c.issuer != "" && !issuedBy(c.issuer, valid):
 			case found != nil && found != c:
 				return nil, unauthenticated(fmt.Sprintf("the certificate of %q stands for both '%s' and '%s'",
 					chains[0][0].Subject, found.Name, c.Name))

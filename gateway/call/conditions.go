@@ -28,7 +28,7 @@ type Conditions struct {
 	None  *etag.Condition // If-None-Match; nil if none
 }
 
-// conditionsOf returns the conditions of a call. It fails if the call's row does not honour them.
+// conditionsOf returns the conditions of a call. It fails if the call's row does not honor them.
 func conditionsOf(c *Call) (found Conditions, err error) {
 	if found.Match, err = conditionOf(ops.IfMatch, c.Match); err != nil {
 		return Conditions{}, err
@@ -37,10 +37,10 @@ func conditionsOf(c *Call) (found Conditions, err error) {
 		return Conditions{}, err
 	}
 	if len(c.UnmodifiedSince) > 0 {
-		return Conditions{}, NotHonoured("If-Unmodified-Since",
+		return Conditions{}, NotHonored("If-Unmodified-Since",
 			"the time of the last change is no version: use "+ops.IfMatch)
 	}
-	return found, found.honouredBy(c.Op)
+	return found, found.honoredBy(c.Op)
 }
 
 // conditionOf parses the condition of a header. It returns nil if the header was not sent.
@@ -61,24 +61,24 @@ func conditionOf(header string, lines []string) (*etag.Condition, error) {
 	return &condition, nil
 }
 
-// honouredBy refuses conditions that a row does not honour.
-func (c Conditions) honouredBy(op *ops.Operation) error {
+// honoredBy refuses conditions that a row does not honor.
+func (c Conditions) honoredBy(op *ops.Operation) error {
 	switch {
 	case c.Match != nil && !op.Effect.Writes():
-		return NotHonoured(ops.IfMatch, "it changes nothing")
+		return NotHonored(ops.IfMatch, "it changes nothing")
 	case c.Match != nil && !op.Guard.Matches():
-		return NotHonoured(ops.IfMatch, op.Guard.Never)
+		return NotHonored(ops.IfMatch, op.Guard.Never)
 	case c.None == nil:
 		return nil
 	case !op.Effect.Writes():
 		if !op.Tagged() || op.Reply.Mark != ops.Single {
-			return NotHonoured(ops.IfNoneMatch, "its answer has no ETag")
+			return NotHonored(ops.IfNoneMatch, "its answer has no ETag")
 		}
 		return nil
 	case !op.Guard.New:
-		return NotHonoured(ops.IfNoneMatch, "it makes nothing new; "+ops.IfMatch+" is for changes")
+		return NotHonored(ops.IfNoneMatch, "it makes nothing new; "+ops.IfMatch+" is for changes")
 	case !c.None.Any:
-		return NotHonoured(ops.IfNoneMatch, "what is to be made has no tag yet: only * is of use")
+		return NotHonored(ops.IfNoneMatch, "what is to be made has no tag yet: only * is of use")
 	}
 	return nil
 }
@@ -276,9 +276,9 @@ func wasMember(i *ps.Intent) bool {
 	})
 }
 
-// NotHonoured refuses a header that a call does not honour.
-func NotHonoured(header, why string) error {
-	failed := problem.New(schema.NotSupported, "This call does not honour %s: %s.", header, why)
+// NotHonored refuses a header that a call does not honor.
+func NotHonored(header, why string) error {
+	failed := problem.New(schema.NotSupported, "This call does not honor %s: %s.", header, why)
 	failed.Details = []problem.Detail{{Field: header, Message: why}}
 	return failed
 }

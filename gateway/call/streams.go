@@ -60,7 +60,8 @@ type Events interface {
 	Principal() *identity.Principal
 	// Check returns the reason why the stream must end, or nil if it continues.
 	Check() error
-	// Send sends an event. If the stream must end, it returns the reason instead.
+	// Send sends an event, or keeps it until the next call of Comment, Wait or End. If the stream must end, it
+	// returns the reason instead.
 	Send(e Event) error
 	// Mark records that the client has everything up to an id, although no event carries that id. Until the next
 	// event with an id, each comment carries the result of another call of id, so comments do not reveal whether

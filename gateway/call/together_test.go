@@ -12,9 +12,7 @@ import (
 )
 
 func TestRolesOfAListAreReadAsOne(t *testing.T) {
-	all, err := scripts.Describe()
-	require.NoError(t, err)
-	table := NewTable(ops.Table(), all)
+	table := NewTable(ops.Table(), scripts.Describe())
 	role := func(limits identity.Limits, scopes ...identity.Scope) *identity.Principal {
 		return &identity.Principal{ID: "S-1", Kind: identity.KindPerson, Scopes: scopes, Limits: limits}
 	}

@@ -55,8 +55,8 @@ func NameAfter(object *ps.Intended) string {
 }
 
 // Rebased returns the objects of a plan in the form in which a script must announce them if the changes in
-// left were made after the plan. left contains the objects of these changes, those of the latest change
-// first, see [Left]. found contains the announced objects, because a call may now have to write a value that
+// left were made after the plan. left contains the objects of these changes, starting with the latest
+// change, see [Left]. found contains the announced objects, because a call may now have to write a value that
 // already had the planned value before. Values that neither the plan nor left explains remain differences.
 // The plan is not changed.
 func Rebased(planned, found, left []Object) []Object {

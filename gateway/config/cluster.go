@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -11,77 +13,27 @@ import (
 
 // Cluster configures how a gateway takes part in a cluster, if it has joined one.
 type Cluster struct {
-	Servers []string // URLs of external NATS servers: nats:// or tls:// with host and port
-	Listen  string   // address for the other gateways
-
-	CA        string
-	NKeyFile  string
-	CredsFile string
-
-	KeyGroup    string // used instead of the key file
-	SettleDelay time.Duration
+	Servers     []string      `key:"cluster.servers" is:"servers" doc:"Servers of a NATS of your own that has the log of the cluster, such as tls://n1.corp.example:4222, all of them; empty for the nodes of the cluster's hosts."`
+	Listen      string        `key:"cluster.listen" is:"address" default:":7443" doc:"Address and port at which the other gateways of the cluster reach this one."`
+	CA          string        `key:"cluster.ca" is:"path" doc:"Certificates in PEM format of the authorities that sign the certificates of cluster.servers."`
+	NKeyFile    string        `key:"cluster.nkeyFile" is:"path" doc:"File with the seed of the NKey that this gateway proves to cluster.servers."`
+	CredsFile   string        `key:"cluster.credsFile" is:"path" doc:"File with JWT and seed that this gateway proves to cluster.servers, instead of cluster.nkeyFile."`
+	KeyGroup    string        `key:"cluster.keyGroup" doc:"On Windows, instead of the key file in the folder cluster: the group of the domain whose members may open what the gateways share, such as CORP\\adgateway-gateways; the accounts of all gateways are in it."`
+	SettleDelay time.Duration `key:"cluster.settleDelay" from:"1s" to:"10m" default:"30s" doc:"How long after the end of another gateway its unfinished changes are left alone, in which a domain controller may still be at work on them."`
 }
 
 // Engine configures the store's node that runs alongside the gateway, if this host has one.
 type Engine struct {
-	Listen   string
-	Cluster  string
-	Store    string
-	MaxStore int64 // bytes
-	Monitor  string
+	Listen   string `key:"engine.listen" is:"address" default:":4222" doc:"Address and port of the node of this host, to which gateways connect."`
+	Cluster  string `key:"engine.cluster" is:"address" default:":6222" doc:"Address and port to which the other nodes connect."`
+	Store    string `key:"engine.store" is:"path" doc:"Folder of the node's data on a local disk, excluded from antivirus and backup; if empty, node beside store.file."`
+	MaxStore int64  `key:"engine.maxStore" default:"20GiB" doc:"Space for the node's data, of which the log of the cluster takes half."`
+	Monitor  string `key:"engine.monitor" doc:"Loopback address and port of the node's monitoring page, such as 127.0.0.1:8222; if empty, there is none."`
 }
 
 // LogBytes returns the number of bytes of its space that the log of a cluster may take. The rest is for the
 // node's own records.
 func (e Engine) LogBytes() int64 { return e.MaxStore / 2 }
-
-func clusterRows() []Row {
-	return []Row{
-		{"cluster.servers", "[]", "Servers of a NATS of your own that has the log of the cluster, such as tls://n1.corp.example:4222, all of them; empty for the nodes of the cluster's hosts.",
-			engineServers(func(s *Settings) *[]string { return &s.Cluster.Servers })},
-		{"cluster.listen", ":7443", "Address and port at which the other gateways of the cluster reach this one.",
-			address(func(s *Settings) *string { return &s.Cluster.Listen })},
-		{"cluster.ca", "\"\"", "Certificates in PEM format of the authorities that sign the certificates of cluster.servers.",
-			text(func(s *Settings) *string { return &s.Cluster.CA })},
-		{"cluster.nkeyFile", "\"\"", "File with the seed of the NKey that this gateway proves to cluster.servers.",
-			text(func(s *Settings) *string { return &s.Cluster.NKeyFile })},
-		{"cluster.credsFile", "\"\"", "File with JWT and seed that this gateway proves to cluster.servers, instead of cluster.nkeyFile.",
-			text(func(s *Settings) *string { return &s.Cluster.CredsFile })},
-		{"cluster.keyGroup", "\"\"", "On Windows, instead of the key file in the folder cluster: the group of the domain whose members may open what the gateways share, such as CORP\\adgateway-gateways; the accounts of all gateways are in it.",
-			text(func(s *Settings) *string { return &s.Cluster.KeyGroup })},
-		{"cluster.settleDelay", "30s", "How long after the end of another gateway its unfinished changes are left alone, in which a domain controller may still be at work on them.",
-			shortDuration(func(s *Settings) *time.Duration { return &s.Cluster.SettleDelay }, time.Second, 10*time.Minute)},
-		{"names.hold", "4h", "In a cluster: how long a name that was given at one domain controller or DNS server is not given at another, which may not know it yet; longer than the slowest replication.",
-			shortDuration(func(s *Settings) *time.Duration { return &s.Names.Hold }, time.Minute, 168*time.Hour)},
-	}
-}
-
-// engineRows are the settings of the node.
-func engineRows() []Row {
-	return []Row{
-		{"engine.listen", ":4222", "Address and port of the node of this host, to which gateways connect.",
-			address(func(s *Settings) *string { return &s.Engine.Listen })},
-		{"engine.cluster", ":6222", "Address and port to which the other nodes connect.",
-			address(func(s *Settings) *string { return &s.Engine.Cluster })},
-		{"engine.store", "\"\"", "Folder of the node's data on a local disk, excluded from antivirus and backup; if empty, node beside store.file.",
-			text(func(s *Settings) *string { return &s.Engine.Store })},
-		{"engine.maxStore", "20GiB", "Space for the node's data, of which the log of the cluster takes half.",
-			size(func(s *Settings) *int64 { return &s.Engine.MaxStore })},
-		{"engine.monitor", "\"\"", "Loopback address and port of the node's monitoring page, such as 127.0.0.1:8222; if empty, there is none.",
-			text(func(s *Settings) *string { return &s.Engine.Monitor })},
-	}
-}
-
-// engineServers returns a list of server URLs.
-func engineServers(field func(*Settings) *[]string) value {
-	return list{field, func(item string) bool {
-		u, err := url.Parse(item)
-		if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.User != nil || item != u.Scheme+"://"+u.Host {
-			return false
-		}
-		return hostAndPort(u.Host)
-	}, "a list of servers, such as tls://n1.corp.example:4222, or nats:// for one on this machine"}
-}
 
 func hostAndPort(text string) bool {
 	host, port, err := net.SplitHostPort(text)
@@ -101,9 +53,7 @@ var sizeUnits = []struct {
 // sized is a setting that is a number of bytes.
 type sized struct{ scalar[int64] }
 
-func size(field func(*Settings) *int64) value {
-	return sized{scalar[int64]{field, parseSize, "a size from 64MiB to 1024TiB, such as 500MiB or 20GiB"}}
-}
+var size = sized{scalar[int64]{"a size from 64MiB to 1024TiB, such as 500MiB or 20GiB", parseSize}}
 
 func parseSize(text string) (int64, error) {
 	for _, unit := range sizeUnits {
@@ -117,11 +67,28 @@ func parseSize(text string) (int64, error) {
 		}
 		return n * unit.bytes, nil
 	}
+	if n := mebibytes(text); n >= 64 {
+		return 0, advice(". Write " + sizeText(int64(n)<<20))
+	}
 	return 0, errNotAllowed
 }
 
-func (v sized) get(s *Settings, _ bool) any {
-	n := *v.field(s)
+// otherSize matches a size with a unit as people write it.
+var otherSize = regexp.MustCompile(`(?i)^([0-9]{1,6}) ?([mgt])i?b?$`)
+
+// mebibytes returns the number of MiB that a size such as 2GB or 2g probably means, or 0.
+func mebibytes(text string) int {
+	match := otherSize.FindStringSubmatch(text)
+	if match == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(match[1]) // has few digits
+	return n << (10 * strings.Index("mgt", strings.ToLower(match[2])))
+}
+
+func (v sized) get(field reflect.Value, _ bool) any { return sizeText(field.Int()) }
+
+func sizeText(n int64) string {
 	for _, unit := range sizeUnits {
 		if n%unit.bytes == 0 && n > 0 {
 			return strconv.FormatInt(n/unit.bytes, 10) + unit.name
@@ -144,7 +111,7 @@ func (c Cluster) checkAccess() error {
 	for _, server := range c.Servers {
 		u, err := url.Parse(server)
 		if err != nil {
-			return err // engineServers has parsed it before
+			return err // isServer has parsed it before
 		}
 		if u.Scheme == "tls" {
 			encrypted = true

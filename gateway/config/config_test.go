@@ -283,3 +283,25 @@ func TestZonesAreThoseOfTheDatabase(t *testing.T) {
 		assert.ErrorContains(t, err, "time.zone", wrong)
 	}
 }
+
+// TestAUnitIsSaid: a size with a unit, in a setting that is a number of MiB, is refused with the number to
+// write.
+func TestAUnitIsSaid(t *testing.T) {
+	const number, size = "it takes a whole number from 0 to 1048576", "such as 500MiB or 20GiB"
+	for flag, want := range map[string]string{
+		"http.maxSpool=2GB":        number + ". The unit is MiB: write 2048",
+		"http.maxSpool=512 MiB":    number + ". The unit is MiB: write 512",
+		"http.maxSpool=1t":         number + ". The unit is MiB: write 1048576",
+		"http.maxSpool=2TB":        number + ". The unit is MiB",
+		"http.maxSpool=2000000":    number + ". The unit is MiB",
+		"http.maxConnections=2GB":  "it takes a whole number from 1 to 100000",
+		"engine.maxStore=2GB":      size + ". Write 2GiB",
+		"engine.maxStore=512mb":    size + ". Write 512MiB",
+		"engine.maxStore=12mb":     size,
+		"engine.maxStore=unlikely": size,
+	} {
+		_, err := configtest.Load("", nil, []string{flag})
+		require.Error(t, err, flag)
+		assert.True(t, strings.HasSuffix(err.Error(), want), "%s: %v", flag, err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,39 +15,38 @@ import (
 
 // list is a setting with a list of strings. A single string is a list of one.
 type list struct {
-	field func(*Settings) *[]string
-	fits  func(string) bool // if nil, any string is accepted
 	words string
+	fits  func(string) bool // if nil, any string is accepted
 }
 
-// texts returns a list of paths or arguments, which may contain anything.
-func texts(field func(*Settings) *[]string) value { return list{field, nil, "a list of texts"} }
+// listKinds are the kinds of lists. The gateway checks whether scopes and operations exist.
+var listKinds = map[string]list{
+	"":     {"a list of texts", nil},
+	"path": {"a list of texts", nil},
 
-// hosts returns a list of servers, by name or address.
-func hosts(field func(*Settings) *[]string) value {
-	return list{field, isHost, "a list of host names, such as [dc1.corp.example, dc2.corp.example]"}
+	"dnsNames":   {"a list of DNS names in full, such as [pki.corp.example]", isDNSName},
+	"groups":     {"a list of groups by account name or DN, such as [GW-Operators, GW-Helpdesk]", isGroup},
+	"hosts":      {"a list of host names, such as [dc1.corp.example, dc2.corp.example]", isHost},
+	"networks":   {"a list of addresses and networks, such as 10.0.0.1 or 10.0.0.0/8", isNetwork},
+	"operations": {"a list of operations, such as user.delete, user.* or *", operationPattern.MatchString},
+	"origins":    {"a list of origins, such as https://portal.corp.example, without wildcards", isOrigin},
+	"scopes":     {"a list of scopes, such as user:write, or *", scopePattern.MatchString},
+	"servers":    {"a list of servers, such as tls://n1.corp.example:4222, or nats:// for one on this machine", isServer},
+	"zones":      {"a list of DNS zones, such as corp.example", isZone},
 }
 
-// host returns a setting with one server, by name or address. It may be empty.
-func host(field func(*Settings) *string) value {
-	return scalar[string]{field, func(t string) (string, error) {
-		if t != "" && !isHost(t) {
-			return "", errNotAllowed
-		}
-		return t, nil
-	}, "the name of one host, such as dc1.corp.example"}
-}
+var (
+	scopePattern     = regexp.MustCompile(`^(?:\*|[a-z]+:[a-z-]+)$`)
+	operationPattern = regexp.MustCompile(`^(?:\*|[a-zA-Z]+\.(?:\*|[a-zA-Z]+\*?))$`)
+)
 
-func isHost(text string) bool {
-	return isAddress(text) || isName(strings.TrimSuffix(text, "."))
-}
+func isHost(item string) bool { return isAddress(item) || isZone(item) }
 
-// dnsNames returns a list of full host names.
-func dnsNames(field func(*Settings) *[]string) value {
-	return list{field, func(item string) bool {
-		name := strings.TrimSuffix(item, ".")
-		return isName(name) && strings.Contains(name, ".") && !isAddress(name)
-	}, "a list of DNS names in full, such as [pki.corp.example]"}
+func isZone(item string) bool { return isName(strings.TrimSuffix(item, ".")) }
+
+func isDNSName(item string) bool {
+	return isZone(item) && strings.Contains(strings.TrimSuffix(item, "."), ".") &&
+		!isAddress(strings.TrimSuffix(item, "."))
 }
 
 func isAddress(text string) bool {
@@ -54,55 +54,39 @@ func isAddress(text string) bool {
 	return err == nil
 }
 
-// groups returns a list of directory groups.
-func groups(field func(*Settings) *[]string) value {
-	return list{field, func(item string) bool {
-		isDN := strings.Contains(item, "=")
-		return strings.TrimSpace(item) != "" && (isDN || !strings.ContainsAny(item, `"/[]:;|=,+*?<>`))
-	}, "a list of groups by account name or DN, such as [GW-Operators, GW-Helpdesk]"}
+func isGroup(item string) bool {
+	isDN := strings.Contains(item, "=")
+	return strings.TrimSpace(item) != "" && (isDN || !strings.ContainsAny(item, `"/[]:;|=,+*?<>`))
 }
 
-// scopes returns a list of scope names. The server checks whether they exist.
-func scopes(field func(*Settings) *[]string) value {
-	return list{field, func(item string) bool { return scopePattern.MatchString(item) },
-		"a list of scopes, such as user:write, or *"}
+func isNetwork(item string) bool {
+	_, err := netip.ParsePrefix(item)
+	return err == nil || isAddress(item)
 }
 
-var scopePattern = regexp.MustCompile(`^(?:\*|[a-z]+:[a-z-]+)$`)
-
-// operations returns a list of operation ids or patterns. The gateway checks whether they exist.
-func operations(field func(*Settings) *[]string) value {
-	matches := operationPattern.MatchString
-	return list{field, matches, "a list of operations, such as user.delete, user.* or *"}
+// isOrigin reports whether an item is a web site with scheme, host and port, as browsers send them.
+func isOrigin(item string) bool {
+	parsed, err := url.Parse(item)
+	return err == nil && (parsed.Scheme == "https" || parsed.Scheme == "http") && item == parsed.Scheme+"://"+
+		parsed.Host && parsed.Hostname() != "" && !strings.Contains(item, "*")
 }
 
-var operationPattern = regexp.MustCompile(`^(?:\*|[a-zA-Z]+\.(?:\*|[a-zA-Z]+\*?))$`)
-
-// networks returns a list of addresses and networks: 10.0.0.1, 10.0.0.0/8, 2001:db8::/32.
-func networks(field func(*Settings) *[]string) value {
-	return list{field, func(item string) bool {
-		_, address := netip.ParseAddr(item)
-		_, network := netip.ParsePrefix(item)
-		return address == nil || network == nil
-	}, "a list of addresses and networks, such as 10.0.0.1 or 10.0.0.0/8"}
-}
-
-// origins returns a list of web sites, each with scheme, host and port, as browsers send them.
-func origins(field func(*Settings) *[]string) value {
-	return list{field, func(item string) bool {
-		parsed, err := url.Parse(item)
-		return err == nil && (parsed.Scheme == "https" || parsed.Scheme == "http") && item == parsed.Scheme+"://"+
-			parsed.Host && parsed.Hostname() != "" && !strings.Contains(item, "*")
-	}, "a list of origins, such as https://portal.corp.example, without wildcards"}
+// isServer reports whether an item is the URL of a NATS server.
+func isServer(item string) bool {
+	u, err := url.Parse(item)
+	if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.User != nil || item != u.Scheme+"://"+u.Host {
+		return false
+	}
+	return hostAndPort(u.Host)
 }
 
 func (v list) allowed() string { return v.words }
 
-func (v list) get(s *Settings, _ bool) any { return append([]string{}, *v.field(s)...) }
+func (v list) get(field reflect.Value, _ bool) any {
+	return append([]string{}, field.Interface().([]string)...)
+}
 
-func (v list) take(to, from *Settings) { *v.field(to) = *v.field(from) }
-
-func (v list) set(s *Settings, node *yaml.Node) error {
+func (v list) set(field reflect.Value, node *yaml.Node) error {
 	items, err := stringList(node)
 	if err != nil {
 		return err
@@ -116,7 +100,7 @@ func (v list) set(s *Settings, node *yaml.Node) error {
 		}
 		return fmt.Errorf("%q is not allowed here: it takes %s", item, v.words)
 	}
-	*v.field(s) = items
+	field.Set(reflect.ValueOf(items))
 	return nil
 }
 
@@ -157,12 +141,6 @@ func stringList(node *yaml.Node) ([]string, error) {
 		items = append(items, item.Value)
 	}
 	return items, nil
-}
-
-// zones returns a list of DNS zone names.
-func zones(field func(*Settings) *[]string) value {
-	return list{field, func(item string) bool { return isName(strings.TrimSuffix(item, ".")) },
-		"a list of DNS zones, such as corp.example"}
 }
 
 // namePattern matches a DNS name of letters, digits, hyphens and underscores.

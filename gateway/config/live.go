@@ -81,9 +81,9 @@ func (l *Live) take(src Sources) (change Change, err error) {
 	next := *old
 	for _, row := range Rows() {
 		switch {
-		case reflect.DeepEqual(row.value.get(old, false), row.value.get(wanted, false)):
+		case reflect.DeepEqual(row.value.get(row.in(old), false), row.value.get(row.in(wanted), false)):
 		case row.Live():
-			row.value.take(&next, wanted)
+			row.in(&next).Set(row.in(wanted))
 			change.Applied = append(change.Applied, row.Key)
 		default:
 			change.Waiting = append(change.Waiting, row.Key)

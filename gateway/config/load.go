@@ -42,7 +42,8 @@ const (
 )
 
 // Load loads all sources, and returns the origin of each setting by key. The error joins all
-// mistakes, one per line.
+// mistakes, one per line. If each setting is valid and some contradict each other, it returns the settings
+// with the error, so that what they name can be checked as well.
 func (src Sources) Load() (*Settings, map[string]Origin, error) {
 	r := reader{settings: Default(), rows: map[string]Row{}, name: src.Name, from: map[string]Origin{}}
 	for _, row := range Rows() {
@@ -63,13 +64,11 @@ func (src Sources) Load() (*Settings, map[string]Origin, error) {
 	if len(r.faults) > 0 {
 		return nil, nil, errors.Join(r.faults...)
 	}
-	if err := errors.Join(r.settings.misfits(r.from, src.Sandbox)...); err != nil {
-		return nil, nil, src.Place(err, r.from)
-	}
+	misfits := errors.Join(r.settings.misfits(r.from, src.Sandbox)...)
 	for _, row := range Rows() {
 		row.complete(r.settings)
 	}
-	return r.settings, r.from, nil
+	return r.settings, r.from, src.Place(misfits, r.from)
 }
 
 type reader struct {
@@ -136,7 +135,7 @@ func (r *reader) mapping(prefix string, node *yaml.Node) {
 
 func (r *reader) set(row Row, node *yaml.Node, line int) {
 	r.from[row.Key] = FromFile
-	if err := row.value.set(r.settings, node); err != nil {
+	if err := row.value.set(row.in(r.settings), node); err != nil {
 		for _, one := range split(err) {
 			at := line
 			var placed *placedError

@@ -40,10 +40,14 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 		s.mark(to, position)
 		err = to.Comment("what is changed follows") // with the cursor to resume from
 	}
+	reader := viewOf(to.Principal())
 	for err == nil {
-		changed := s.History.Ends() // before reading, so nothing is missed
-		if position, err = s.send(ctx, a, to, position); err == nil {
-			err = to.Wait(changed)
+		var more <-chan struct{}
+		if position, more, err = s.send(ctx, a, to, &reader, position); err == nil {
+			err = to.Wait(more)
+		}
+		if err == nil {
+			err = to.Wait(s.recent.turn())
 		}
 	}
 	to.End(err)
@@ -110,33 +114,36 @@ func feedFailure(err error) error {
 	return problem.HistoryUnavailable(err)
 }
 
-// send sends the changes after a position that pass the filters, and returns the new position.
+// send sends the changes after a position that pass the filters. It returns the new position, and a channel
+// that is closed when another change ends.
 func (s *Service) send(
-	ctx context.Context, a call.Accepted, to call.Events, position store.Position,
-) (store.Position, error) {
+	ctx context.Context, a call.Accepted, to call.Events, reader *view, position store.Position,
+) (reached store.Position, more <-chan struct{}, err error) {
 	for {
 		if err := to.Check(); err != nil {
-			return position, err
+			return position, nil, err
 		}
 		next := s.recent.after(ctx, s, position)
 		if next.err != nil {
-			return position, next.err
+			return position, nil, next.err
 		}
 		for _, c := range next.ended {
-			reader := to.Principal()
-			if !change.SightOf(reader).See(c.past.made) || !s.passes(ctx, a.Bound, c.past) {
+			if now := to.Principal(); now != reader.reader {
+				*reader = viewOf(now)
+			}
+			if !reader.See(c.past.made) || !s.passes(ctx, a.Bound, c.past) {
 				continue
 			}
-			event := call.Event{ID: c.id(s.History), Name: "change", Data: c.shownTo(ctx, s, reader)}
+			event := call.Event{ID: c.id(s.History), Name: "change", Data: c.shownTo(ctx, s, *reader)}
 			if err := to.Send(event); err != nil {
-				return position, err
+				return position, nil, err
 			}
 		}
-		s.mark(to, next.reached)
-		if next.reached == position {
-			return position, nil
-		}
 		position = next.reached
+		s.mark(to, position)
+		if !next.full {
+			return position, next.more, nil
+		}
 	}
 }
 

@@ -39,7 +39,9 @@ func newRecent(t *testing.T) (s *Service, kept *counting, from store.Position) {
 	h := changes.New(storetest.Seal(t, kept), time.Hour, 1<<30)
 	from, err := h.End(t.Context())
 	require.NoError(t, err)
-	return New(Options{History: h, Operations: ops.Table()}), kept, from
+	s = New(Options{History: h, Operations: ops.Table()})
+	s.recent.every = 0
+	return s, kept, from
 }
 
 // changed adds a change of a user that has ended, and returns its id.
@@ -72,7 +74,7 @@ func TestStreamsShareWhatTheyRead(t *testing.T) {
 	changed(t, s.History, first) // the data that was read does not show it
 	part = s.recent.after(t.Context(), s, from)
 	require.Len(t, part.ended, 2)
-	reader := &identity.Principal{Scopes: []identity.Scope{identity.All}}
+	reader := viewOf(&identity.Principal{Scopes: []identity.Scope{identity.All}})
 	var shown struct{ UndoneBy []string }
 	require.NoError(t, json.Unmarshal(part.ended[0].shownTo(t.Context(), s, reader), &shown))
 	assert.Len(t, shown.UndoneBy, 1)
@@ -84,13 +86,14 @@ func TestWhatAReaderSeesIsItsOwn(t *testing.T) {
 	s, _, from := newRecent(t)
 	changed(t, s.History, "")
 	c := s.recent.after(t.Context(), s, from).ended[0]
-	all := c.shownTo(t.Context(), s, &identity.Principal{Scopes: []identity.Scope{identity.All}})
-	same := c.shownTo(t.Context(), s, &identity.Principal{Name: "b", Scopes: []identity.Scope{identity.All}})
+	shownTo := func(reader identity.Principal) []byte { return c.shownTo(t.Context(), s, viewOf(&reader)) }
+	all := shownTo(identity.Principal{Scopes: []identity.Scope{identity.All}})
+	same := shownTo(identity.Principal{Name: "b", Scopes: []identity.Scope{identity.All}})
 	assert.Contains(t, string(all), "Bern")
 	assert.Same(t, &all[0], &same[0])
-	blind := c.shownTo(t.Context(), s, &identity.Principal{Scopes: []identity.Scope{identity.ChangeRead}})
+	blind := shownTo(identity.Principal{Scopes: []identity.Scope{identity.ChangeRead}})
 	assert.NotContains(t, string(blind), "Bern")
-	limited := c.shownTo(t.Context(), s, &identity.Principal{
+	limited := shownTo(identity.Principal{
 		Scopes: []identity.Scope{identity.All}, Limits: identity.Limits{OUs: []string{"OU=in,DC=x"}},
 	})
 	assert.NotSame(t, &all[0], &limited[0])
@@ -117,7 +120,7 @@ func TestOneReaderThatLeavesMisleadsNobody(t *testing.T) {
 	c := s.recent.after(t.Context(), s, from).ended[0]
 	left, leave := context.WithCancel(t.Context())
 	leave()
-	reader := &identity.Principal{Scopes: []identity.Scope{identity.All}}
+	reader := viewOf(&identity.Principal{Scopes: []identity.Scope{identity.All}})
 	c.shownTo(left, s, reader)
 	var shown struct{ Undo string }
 	require.NoError(t, json.Unmarshal(c.shownTo(t.Context(), s, reader), &shown))
@@ -137,4 +140,57 @@ func TestFewPositionsAreShared(t *testing.T) {
 		assert.Len(t, part.ended, int(from.Sequence-n))
 	}
 	assert.Len(t, s.recent.parts, mostParts)
+}
+
+// TestStreamsReadInTurns: a change that ends during a turn belongs to the next one, and nobody misses it.
+func TestStreamsReadInTurns(t *testing.T) {
+	s, kept, from := newRecent(t)
+	s.recent.every = time.Hour
+	changed(t, s.History, "")
+	first := s.recent.after(t.Context(), s, from)
+	require.Len(t, first.ended, 1)
+	assert.False(t, closed(first.more))
+	changed(t, s.History, "")
+	kept.gets = 0
+	again := s.recent.after(t.Context(), s, from)
+	assert.Same(t, first, again)
+	assert.Zero(t, kept.gets)
+	assert.True(t, closed(again.more), "another change has ended")
+	assert.False(t, closed(s.recent.turn()))
+	s.recent.until = time.Time{} // the hour has passed
+	next := s.recent.after(t.Context(), s, first.reached)
+	assert.Len(t, next.ended, 1)
+	assert.False(t, closed(next.more))
+}
+
+// TestATurnEnds: a stream that waits for the next turn gets it.
+func TestATurnEnds(t *testing.T) {
+	s, _, from := newRecent(t)
+	s.recent.every = time.Millisecond
+	changed(t, s.History, "")
+	s.recent.after(t.Context(), s, from)
+	<-s.recent.turn()
+	assert.False(t, time.Now().Before(s.recent.until))
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// TestMoreThanAPartIsReadAtOnce: a stream that is far behind does not wait for turns.
+func TestMoreThanAPartIsReadAtOnce(t *testing.T) {
+	s, _, from := newRecent(t)
+	for range feedBatch + 1 {
+		changed(t, s.History, "")
+	}
+	part := s.recent.after(t.Context(), s, from)
+	require.True(t, part.full)
+	part = s.recent.after(t.Context(), s, part.reached)
+	assert.False(t, part.full)
+	assert.Len(t, part.ended, 1)
 }

@@ -43,7 +43,7 @@ type Service struct {
 
 // New returns a service. It replaces any earlier service as the one that is notified of every saved change.
 func New(options Options) *Service {
-	s := &Service{Options: options, index: newIndex()}
+	s := &Service{Options: options, recent: recent{every: turnEvery}, index: newIndex()}
 	if s.History != nil {
 		s.History.OnSaved(func(c *changes.Record) {
 			if s.index.used.Load() {

@@ -99,10 +99,10 @@ func (u *undoing) guard(ctx context.Context, calls []ops.Undoing) error {
 		return nil
 	}
 	if len(calls) > 1 {
-		return call.NotHonoured(ops.IfMatch, "the undo takes several calls, each about an object of its own")
+		return call.NotHonored(ops.IfMatch, "the undo takes several calls, each about an object of its own")
 	}
 	if row := ops.Find(u.Operations, calls[0].Row); !row.Guard.Matches() {
-		return call.NotHonoured(ops.IfMatch, "the undo is a call of "+row.ID+", and "+row.Guard.Never)
+		return call.NotHonored(ops.IfMatch, "the undo is a call of "+row.ID+", and "+row.Guard.Never)
 	}
 	return nil
 }

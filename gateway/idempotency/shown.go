@@ -57,14 +57,23 @@ func (a *Answer) records() (records []map[string]json.RawMessage) {
 	if json.Unmarshal(a.Body, &e) != nil {
 		return nil
 	}
-	if json.Unmarshal(e.Result, &records) == nil {
-		return records
+	records, _ = recordsOf(e)
+	return records
+}
+
+// recordsOf returns the records of an envelope, and whether they are in a list.
+func recordsOf(e keptEnvelope) (records []map[string]json.RawMessage, isList bool) {
+	if bytes.HasPrefix(bytes.TrimSpace(e.Result), []byte("[")) {
+		if json.Unmarshal(e.Result, &records) != nil {
+			return nil, true
+		}
+		return records, true
 	}
 	var single map[string]json.RawMessage
-	if json.Unmarshal(e.Result, &single) != nil {
-		return nil
+	if json.Unmarshal(e.Result, &single) != nil || single == nil {
+		return nil, false
 	}
-	return []map[string]json.RawMessage{single}
+	return []map[string]json.RawMessage{single}, false
 }
 
 // reduced returns the body with each record replaced by the result of reduce.
@@ -73,11 +82,11 @@ func (a *Answer) reduced(reduce func(record map[string]json.RawMessage) json.Raw
 	if json.Unmarshal(a.Body, &e) != nil {
 		return withoutRecords(a.Body)
 	}
+	found, isList := recordsOf(e)
 	records := []json.RawMessage{}
-	for _, record := range a.records() {
+	for _, record := range found {
 		records = append(records, reduce(record))
 	}
-	isList := bytes.HasPrefix(bytes.TrimSpace(e.Result), []byte("["))
 	if e.Result = schema.JSON(records); !isList && len(records) == 1 {
 		e.Result = records[0]
 	}

@@ -5,8 +5,8 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// honours reports whether a row honours If-Match or If-None-Match.
-func honours(op *ops.Operation, header string) bool {
+// honors reports whether a row honors If-Match or If-None-Match.
+func honors(op *ops.Operation, header string) bool {
 	switch {
 	case op.Protocol != nil:
 		return false
@@ -25,14 +25,15 @@ func sendsTag(op *ops.Operation) bool { return op.Tagged() && op.Reply.Mark == o
 // guards adds the headers that make a call depend on the state of its object.
 func guards(op *ops.Operation, o *spec.Operation) {
 	about := map[string]string{
-		ops.IfMatch:     "One or several entity tags: the change is made only if the object has one of them. * stands for any.",
-		ops.IfNoneMatch: "Entity tags that the client has: if the record has one of them, the answer is 304 without it.",
+		ops.IfMatch:     "One or more entity tags. The change is made only if the object has one of them; * matches any tag.",
+		ops.IfNoneMatch: "Entity tags that the client already has. If the record has one of them, the answer is 304 without the record.",
 	}
 	if op.Effect.Writes() {
-		about[ops.IfNoneMatch] = "*: what is there already is answered with precondition_failed."
+		about[ops.IfNoneMatch] = "Set to * to create the object only if it does not exist; otherwise, the answer " +
+			"is precondition_failed."
 	}
 	for _, name := range []string{ops.IfMatch, ops.IfNoneMatch} {
-		if honours(op, name) {
+		if honors(op, name) {
 			o.Parameters = append(o.Parameters, header(name, about[name]))
 		}
 	}

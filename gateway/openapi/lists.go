@@ -15,18 +15,20 @@ func listBody(op *ops.Operation) *spec.RequestBody {
 	texts := func() *spec.Schema { return spec.List(spec.Text()) }
 	open := true
 	parameters := &spec.Schema{Type: spec.Types{"object"}, AdditionalProperties: &open,
-		Description: "The parameters of the operation, by name."}
+		Description: "Parameters of the operation, by name."}
 	item := spec.Closed().
 		With("id", spec.Text()).
 		With("operation", spec.Text()).
 		With("parameters", parameters).
 		With("ifMatch", spec.Text()).
 		With("after", texts())
-	item.Properties["id"].Description = "A name of the item, for after and for the result."
-	item.Properties["operation"].Description = "The operationId of the call, unless Operation names it " +
-		"for all."
-	item.Properties["ifMatch"].Description = "The call is made only if the object has this entity tag."
-	item.Properties["after"].Description = "The ids of items that must have been done before."
+	item.Properties["id"].Description = "Name of the item, for the member after of other items and for the " +
+		"result."
+	item.Properties["operation"].Description = "operationId of the call; required unless the parameter " +
+		"Operation names it for all items."
+	item.Properties["ifMatch"].Description = "Entity tag that the object must have; otherwise, the call is " +
+		"not made."
+	item.Properties["after"].Description = "IDs of items that must be done before this item."
 	content := map[string]*spec.MediaType{}
 	for _, media := range op.Takes {
 		list, example := spec.Text(), any("UserName,Department\r\njdoe,Sales\r\n")
@@ -38,11 +40,11 @@ func listBody(op *ops.Operation) *spec.RequestBody {
 			example = map[string]any{"items": []any{exampleItem}}
 		case ops.MediaNDJSON:
 			example = string(exampleItem) + "\n"
-			list.Description = "One item a line: an object like the items in application/json."
+			list.Description = "One item per line: an object like the items in application/json."
 		default:
-			list.Description = "The first row has the names of the parameters, and may have Id, Operation, After " +
-				"and IfMatch; separated by commas, semicolons or tabs. An empty cell is not given, <clear> is an " +
-				"empty text."
+			list.Description = "Columns separated by commas, semicolons, or tabs. The first row contains the " +
+				"names of the parameters, and optionally Id, Operation, After, and IfMatch. An empty cell counts as " +
+				"absent; <clear> means an empty value."
 		}
 		content[media] = &spec.MediaType{Schema: list, Shown: example}
 	}
@@ -54,9 +56,10 @@ var formNames = map[string]string{ops.MediaCSV: "ListAsCsv", ops.MediaNDJSON: "L
 
 // formDocs describe these schemas.
 var formDocs = map[string]string{
-	ops.MediaCSV: "A row with the names of the fields, and a row for each record. Null is an empty cell; lists and " +
-		"objects are JSON. A cell that a spreadsheet would take for a formula gets a leading apostrophe.",
-	ops.MediaNDJSON: "One record a line, as an object.",
+	ops.MediaCSV: "Row with the names of the fields, followed by a row for each record. Null is an empty " +
+		"cell; lists and objects are in JSON. A cell that a spreadsheet would interpret as a formula begins with " +
+		"an apostrophe.",
+	ops.MediaNDJSON: "One record per line, as an object.",
 }
 
 // addForms adds the other forms of a list to an answer.
@@ -77,7 +80,7 @@ func addForms(b *builder, to *spec.Response, op *ops.Operation) {
 
 // file describes an answer that is a file.
 func file(op *ops.Operation) *spec.Response {
-	r := answer("The file.", nil)
+	r := answer("Result as a file.", nil)
 	r.Content = spec.Of(spec.Text(), op.Answers...)
 	return r
 }

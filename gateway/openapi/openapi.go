@@ -86,26 +86,26 @@ func Document(table []*ops.Operation, o Options) ([]byte, error) {
 	return text, nil
 }
 
-const introduction = `Active Directory users, groups, memberships, OUs and computers, and Windows DNS, over HTTP.
+const introduction = `HTTP API for users, groups, memberships, OUs, and computers in Active Directory, and for Windows DNS.
 
-**Parameters** that are not in the path may stand in the query, in a form or in a JSON object, on every method; this document lists each in one place. Names are the same in any case. Unknown parameters are refused. Secrets are refused in the query.
+**Parameters** outside the path can be sent in the query, in a form, or in a JSON object with every method; this document lists each parameter in one place. Parameter names are not case-sensitive. Unknown parameters are rejected, and so are secrets in the query.
 
-**Empty values**: an optional parameter that is empty is not given. An update clears the attribute of an empty text; a secret, and what narrows a bulk removal, must not be empty. What is absent from an update stays as it is: the defaults of attributes hold for new objects only.
+**Empty values**: an empty optional parameter counts as absent. In an update, an empty text clears the attribute. A secret, or a parameter that narrows a bulk removal, must not be empty. An update does not change what is absent; default values of attributes apply to new objects only.
 
-**Answers** are one envelope: ` + "`output`" + `, a sentence for people; ` + "`result`" + `, always an array of records; ` + "`warnings`" + `, where something was left out; ` + "`error`" + `, where something failed, with a code for programs. Absent values are null, dates are RFC 3339 in UTC.
+**Answers** have a common envelope: ` + "`output`" + ` is a sentence for people; ` + "`result`" + ` is always an array of records; ` + "`warnings`" + ` lists what was left out; ` + "`error`" + ` describes a failure and contains a code for programs. Missing values are null. Times are in UTC and in the format of RFC 3339.
 
-**Rights**: every operation asks for one scope, given as x-scope. To change what leads to the domain (protected accounts, built-in groups, DnsAdmins and the gateway's own groups, their members and whatever is nested in them, domain controllers and their names in DNS, the OUs that hold any of these) the scope ` + "`privileged`" + ` is needed besides.
+**Permissions**: each operation requires one scope, given as x-scope. Changes to guarded objects also require the scope ` + "`privileged`" + `. Guarded objects are those that lead to control of the domain: protected accounts, built-in groups, DnsAdmins and the gateway's own groups, with their direct and nested members; domain controllers and their names in DNS; and the OUs that contain any of these.
 
 `
 
 const (
-	standardDialect = "This is the standard dialect. A credential of the classic dialect gets `result` as " +
-		"one object, a boolean or a date-time where there is one record, and every success as 200: " +
-		"`?dialect=classic` describes that."
-	classicDialect = "This is the classic dialect: `result` is one object, a boolean or a date-time where " +
-		"there is one record, and every success is 200. It needs a credential of that dialect; " +
-		"`?dialect=standard` describes the other one."
-	simulated = "**This is a sandbox**: a simulated domain. Nothing real is read or changed.\n\n"
+	standardDialect = "This document describes the standard dialect. For a credential of the classic dialect, " +
+		"every success has the status 200, and `result` is an object, a boolean, or a date-time if there is " +
+		"one record; see `?dialect=classic`."
+	classicDialect = "This document describes the classic dialect, which requires a credential of that " +
+		"dialect. Every success has the status 200, and `result` is an object, a boolean, or a date-time if " +
+		"there is one record. For the standard dialect, see `?dialect=standard`."
+	simulated = "**This is a sandbox** with a simulated domain. It reads and changes no real objects.\n\n"
 )
 
 func (b *builder) info() spec.Info {
@@ -195,12 +195,13 @@ func (b *builder) operation(op *ops.Operation) *spec.Operation {
 	}
 	if op.Reply.Mark == ops.Events {
 		o.Parameters = append(o.Parameters, header(ops.LastEventHeader,
-			"Go on after the event with this id. Clients for events send it by themselves when they connect again."))
+			"ID of the last event received, after which the stream continues. Event clients send it "+
+				"automatically when they reconnect."))
 	}
 	if op.Effect.Writes() {
 		key := header(ops.KeyHeader,
-			"Any name for this call, such as a UUID: repeated with it, the call is not run again and has the same "+
-				"answer.")
+			"Unique key of your choice for this call, such as a UUID. If you repeat the call with the same key, "+
+				"it is not run again and returns the same answer.")
 		key.Schema.Pattern = "^" + ops.KeyPattern + "$"
 		o.Parameters = append(o.Parameters, key)
 	}
@@ -266,9 +267,9 @@ func inBody(op *ops.Operation) bool {
 
 // description describes the scope and the rules of an operation.
 func description(op *ops.Operation) string {
-	lines := []string{"Asks for the scope `" + string(op.Scope) + "`."}
+	lines := []string{"Requires the scope `" + string(op.Scope) + "`."}
 	if op.Scope == "" {
-		lines[0] = "Any credential may call it."
+		lines[0] = "Any credential can call this operation."
 	}
 	for _, other := range op.Or {
 		lines[0] = strings.TrimSuffix(lines[0], ".") + " or `" + string(other) + "`."
@@ -277,7 +278,7 @@ func description(op *ops.Operation) string {
 		lines = append(lines, "- "+strings.ToUpper(rule.Doc[:1])+rule.Doc[1:]+".")
 	}
 	if op.Timeout > 0 {
-		lines = append(lines, "- May take up to "+op.Timeout.String()+".")
+		lines = append(lines, "- The call can take up to "+op.Timeout.String()+".")
 	}
 	if len(lines) > 1 {
 		lines[0] += "\n"
@@ -292,16 +293,16 @@ func about(op *ops.Operation, p *ops.Param) string {
 		parts = append(parts, kind)
 	}
 	if p.Scope != "" {
-		parts = append(parts, "Asks for the scope `"+string(p.Scope)+"`, too.")
+		parts = append(parts, "Also requires the scope `"+string(p.Scope)+"`.")
 	}
-	if !p.Required && op.Effect == ops.Update && p.Default == "" && p.Generated == "" &&
-		len(p.Kind.Parts()) > 0 {
-		parts = append(parts, "Absent: left as it is.")
+	if !p.Required && op.Effect == ops.Update && p.Default == "" && p.Generated == "" && !p.Unsent &&
+		len(p.Kind.Parts()) > 0 && !strings.Contains(strings.ToLower(p.Doc), "if absent") {
+		parts = append(parts, "If absent, the value does not change.")
 	}
 	switch {
 	case p.Required: // kinds that can be cleared say so themselves
 	case op.EmptyMeans(p) == ops.Cleared:
-		parts = append(parts, "Empty: cleared.")
+		parts = append(parts, "If empty, the value is cleared.")
 	case op.EmptyMeans(p) == ops.Refused:
 		parts = append(parts, "Must not be empty.")
 	}
@@ -382,7 +383,7 @@ func (b *builder) responses(op *ops.Operation) map[string]*spec.Response {
 			all[status] = success
 		}
 	}
-	if honours(op, ops.IfNoneMatch) && !op.Effect.Writes() {
+	if honors(op, ops.IfNoneMatch) && !op.Effect.Writes() {
 		all["304"] = unchanged()
 	}
 	byStatus, names, waits := map[int][]string{}, map[int][]string{}, map[int]bool{}
@@ -410,7 +411,7 @@ func (b *builder) responses(op *ops.Operation) map[string]*spec.Response {
 	// different version of Windows adds.
 	const other = "other"
 	if b.answers[other] == nil {
-		b.answers[other] = answer("Any other failure: `code` tells which.", ref("Error"))
+		b.answers[other] = answer("Any other failure; see `code`.", ref("Error"))
 	}
 	all["default"] = &spec.Response{Ref: "#/components/responses/" + other}
 	return all
@@ -422,7 +423,7 @@ func (b *builder) successes(op *ops.Operation) map[string]string {
 	case b.Classic && !op.Accepted:
 		return map[string]string{"200": "Done."}
 	case op.Accepted:
-		return map[string]string{"202": "Accepted: the work goes on. Location has where to look."}
+		return map[string]string{"202": "Accepted. The work continues in the background; see the header Location."}
 	case !op.Creates():
 		return map[string]string{"200": "Done."}
 	case op.Makes:
@@ -447,7 +448,7 @@ func codes(op *ops.Operation) []schema.Code {
 		if op.Lane == ps.Directory && slices.Contains(op.Fails, schema.Conflict) { // it may assign a name
 			common = append(common, schema.NamePending)
 		}
-		if honours(op, ops.IfMatch) || honours(op, ops.IfNoneMatch) {
+		if honors(op, ops.IfMatch) || honors(op, ops.IfNoneMatch) {
 			common = append(common, schema.PreconditionFailed)
 		}
 	}
@@ -530,21 +531,21 @@ func headersOfSuccess(op *ops.Operation, status string) []string {
 func headers() map[string]*spec.Header {
 	all := map[string]*spec.Header{}
 	for name, text := range map[string]string{
-		requestID:       "The id of the request, the client's where it sent one. It leads to the lines in the log and in the audit.",
-		xEngine:         "What answered: powershell, or sandbox for the simulated domain.",
-		directoryServer: "The domain controller or DNS server that was asked, where one was.",
-		retryAfter:      "Seconds after which another try makes sense.",
-		challenge:       "The challenge.",
-		changeID:        "The id of the change in the history, where something was changed and a history is kept.",
-		dryRun:          "true for a dry run, so that nothing takes it for the act.",
-		location:        "Where to look for what has become of it.",
-		replayed:        "true if an earlier call with the same Idempotency-Key has had this answer, and the call was not run again.",
-		replayedCall:    "The id of that earlier request.",
-		link:            "rel=\"help\": where the manual of the gateway explains the error. rel=\"next\": the next page of a list in CSV or NDJSON.",
-		totalCount:      "How many records there are in all, of a list in CSV or NDJSON; only with Count.",
-		warningCount:    "The number of warnings about a list in CSV or NDJSON, where something was left out or skipped.",
-		warnings:        "These warnings, in JSON; without those at the end that do not fit into 4,096 bytes.",
-		entityTag:       "Identifies the state of the record, for If-Match and If-None-Match.",
+		requestID:       "ID of the request, which identifies its lines in the log and the audit log. If the client sent an ID, it is used.",
+		xEngine:         "Engine that answered: powershell, or sandbox for the simulated domain.",
+		directoryServer: "Domain controller or DNS server that was queried, if any.",
+		retryAfter:      "Number of seconds to wait before the call is repeated.",
+		challenge:       "Authentication challenge.",
+		changeID:        "ID of the change in the history, if the call changed something and the gateway keeps a history.",
+		dryRun:          "Set to true if the call was a dry run and changed nothing.",
+		location:        "Address of the created job, which shows its progress and outcome.",
+		replayed:        "Set to true if this is the answer to an earlier call with the same Idempotency-Key. The call was not run again.",
+		replayedCall:    "ID of the earlier request whose answer is replayed.",
+		link:            "Links of the answer. rel=\"help\" is the page of the manual that explains the error; rel=\"next\" is the next page of a list in CSV or NDJSON.",
+		totalCount:      "Total number of records of a list in CSV or NDJSON; only with Count.",
+		warningCount:    "Number of warnings about a list in CSV or NDJSON from which something was left out.",
+		warnings:        "Warnings about a list in CSV or NDJSON, as JSON of at most 4,096 bytes; later warnings are left out.",
+		entityTag:       "Entity tag of the record's current state, for If-Match and If-None-Match.",
 	} {
 		value := spec.Text()
 		if name == retryAfter || name == totalCount || name == warningCount {
@@ -566,14 +567,14 @@ const (
 func (b *builder) securitySchemes() map[string]*spec.SecurityScheme {
 	all := map[string]*spec.SecurityScheme{
 		tokenHeader: {Type: "apiKey", In: "header", Name: "Auth-Token", Description: "`Bearer <token>`, or `Basic ` " +
-			"and base64 of `user:password`; the word before the blank belongs to it."},
-		bearer: {Type: "http", Scheme: "bearer", Description: "The token alone."},
-		basic:  {Type: "http", Scheme: "basic", Description: "A user of the gateway."},
+			"followed by `user:password` in base64. The word before the space is part of the value."},
+		bearer: {Type: "http", Scheme: "bearer", Description: "Token of the gateway."},
+		basic:  {Type: "http", Scheme: "basic", Description: "User name and password of a user of the gateway."},
 	}
 	if b.Tickets {
 		all[ticket] = &spec.SecurityScheme{Type: "http", Scheme: "negotiate",
-			Description: "The Kerberos ticket of a person; NTLM is refused. A call that may change " +
-				"something is 403 if a browser sends it from a page of another site."}
+			Description: "Kerberos ticket of a person; NTLM is rejected. A call that can change something " +
+				"is answered with 403 if a browser sends it from a page of another site."}
 	}
 	return all
 }

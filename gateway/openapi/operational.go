@@ -14,19 +14,19 @@ const monitoring = "monitoring"
 // operational adds the endpoints that are not rows of the table.
 func (b *builder) operational(document *spec.Document) {
 	document.Tags = append(document.Tags,
-		spec.Tag{Name: monitoring, Description: "State and figures of the gateway itself"})
+		spec.Tag{Name: monitoring, Description: "Status and metrics of the gateway"})
 	check := spec.Closed()
 	check.With("name", spec.Text())
 	check.With("ok", spec.Bool())
 	check.With("degraded",
-		described(spec.Bool(), "Something is wrong that does not hinder"))
-	check.With("reason", described(spec.Text(), "Only with the scope ops:read"))
+		described(spec.Bool(), "Whether the check found a problem that does not prevent operation."))
+	check.With("reason", described(spec.Text(), "Reason for the result; only with the scope ops:read."))
 	check.Required = []string{"name", "ok"}
 	checks := b.plainList("Check", check)
 	version := texts("version", "commit", "built", "go", "engine")
 	version.With("features",
 		described(spec.List(spec.Text()),
-			"What an older gateway would not honour"))
+			"Features that earlier versions do not support."))
 	version.Required = []string{"version", "engine", "features"} // unknown callers only get these
 	for _, e := range []struct {
 		path, id, summary string
@@ -34,12 +34,12 @@ func (b *builder) operational(document *spec.Document) {
 		media             string
 		open              bool // does not need a credential
 	}{
-		{"/healthz", "health", "Reports that the process runs.", map[int]*spec.Schema{http.StatusOK: b.plainList("Health", texts("status"))}, ops.MediaJSON, true},
-		{"/readyz", "ready", "Reports whether requests would be served, check by check.",
+		{"/healthz", "health", "Reports that the process is running.", map[int]*spec.Schema{http.StatusOK: b.plainList("Health", texts("status"))}, ops.MediaJSON, true},
+		{"/readyz", "ready", "Reports whether the gateway is ready to serve requests, with the result of each check.",
 			map[int]*spec.Schema{http.StatusOK: checks, http.StatusServiceUnavailable: checks}, ops.MediaJSON, true},
-		{"/version", "version", "Tells the version of the program, and callers with a credential of what it was built.",
+		{"/version", "version", "Shows the version of the program and, to callers with a credential, its build details.",
 			map[int]*spec.Schema{http.StatusOK: b.plainList("Version", version)}, ops.MediaJSON, true},
-		{"/metrics", "metrics", "Figures for Prometheus.", map[int]*spec.Schema{http.StatusOK: spec.Text()}, "text/plain", false},
+		{"/metrics", "metrics", "Shows metrics for Prometheus.", map[int]*spec.Schema{http.StatusOK: spec.Text()}, "text/plain", false},
 	} {
 		o := &spec.Operation{OperationID: "monitoring." + e.id, Summary: e.summary, Tags: []string{monitoring},
 			Responses: map[string]*spec.Response{}}
@@ -53,15 +53,16 @@ func (b *builder) operational(document *spec.Document) {
 		}
 		if e.id == "ready" {
 			lane := &spec.Parameter{In: spec.InQuery, Name: "lane", Schema: spec.Text(),
-				Description: "Report only what concerns calls of the directory or of DNS, or, with changes, not ready " +
-					"when only reads are served."}
+				Description: "Limits the report to directory or DNS calls. With changes, the gateway is not ready if " +
+					"it can only serve reads."}
 			lane.Schema.Enum = []any{"directory", "dns", "changes"}
 			o.Parameters = []*spec.Parameter{lane}
 		}
 		if e.open {
 			o.Security = []spec.SecurityRequirement{{}}
 		} else {
-			o.Description = "Asks for the scope `ops:read`, or for a client on the gateway's own machine."
+			o.Description = "Requires the scope `ops:read`, unless the client runs on the same computer as the " +
+				"gateway."
 			o.Responses[fmt.Sprint(http.StatusForbidden)] = &spec.Response{
 				Description: "The credential lacks the scope.", Content: spec.JSON(ref("Error"))}
 		}

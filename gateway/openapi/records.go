@@ -49,13 +49,14 @@ func (b *builder) record(op *ops.Operation) *spec.Schema {
 		if shape.Tag != nil {
 			s.With(schema.TagMember, &spec.Schema{
 				Type:        spec.Types{"string"},
-				Description: "The entity tag, with its quotes; in lists, with " + ops.WithETag + ".",
+				Description: "Entity tag of the record, including the quotes. In lists, only with " + ops.WithETag + ".",
 			})
 		}
 		if generated != "" {
 			s.With(generated, &spec.Schema{
 				Type: spec.Types{"string"}, Format: "password",
-				Description: "The one that the gateway made because none was given. It is shown this one time.",
+				Description: "Value that the gateway generated because the request contained none. It is shown only " +
+					"once.",
 			})
 		}
 		return s
@@ -86,9 +87,9 @@ func (b *builder) output(f *schema.Field) *spec.Schema {
 		s.Format = "date-time"
 	case schema.CountryField:
 		s.Pattern = "^[A-Z]{2}$"
-		s.Description = "ISO 3166-1 alpha-2 code"
+		s.Description = "ISO 3166-1 alpha-2 code of the country."
 		if b.Classic {
-			s.Pattern, s.Description = "", "English name of the country"
+			s.Pattern, s.Description = "", "English name of the country."
 		}
 	case schema.TextListField:
 		s.Type = spec.Types{"array"}
@@ -200,9 +201,9 @@ func (b *builder) envelope(op *ops.Operation) *spec.Schema {
 func (b *builder) events(op *ops.Operation) *spec.Response {
 	b.record(op)
 	name := op.Reply.Shape.Name
-	r := answer("A stream of server-sent events (text/event-stream), which does not end by itself. The data "+
-		"of each is a `"+name+"`, as JSON in one line; its id is for "+ops.LastEventHeader+
-		". A comment comes each 15 seconds when there is nothing else.", nil)
+	r := answer("Stream of server-sent events (text/event-stream), which stays open. The data of each event "+
+		"is a `"+name+"` as JSON in one line; the event ID is for "+ops.LastEventHeader+
+		". If there are no events, the gateway sends a comment every 15 seconds.", nil)
 	stream := spec.Text()
 	stream.EventData = "#/components/schemas/" + name
 	r.Content = spec.Of(stream, "text/event-stream")
@@ -237,7 +238,8 @@ func (b *builder) orNull(s *spec.Schema) *spec.Schema {
 
 // plan returns the schema of the plan in the answer to a dry run.
 func (b *builder) plan() *spec.Schema {
-	return described(b.object(schema.Plan.Fields), "What a dry run would have done")
+	return described(b.object(schema.Plan.Fields), "Plan of the change, which a dry run returns instead of "+
+		"making the change.")
 }
 
 // single returns the schema of a single result in the classic dialect, if the row has one.
@@ -263,23 +265,23 @@ func (b *builder) envelopeOf(record *spec.Schema, min, max int64) *spec.Schema {
 		result.MaxItems = &max
 	}
 	s := spec.Closed()
-	s.With("output", described(spec.Text(), "What happened, for people"))
+	s.With("output", described(spec.Text(), "Sentence for people that describes the outcome."))
 	s.With("result", result)
 	warnings := spec.List(b.define("Warning", func() *spec.Schema {
 		return texts("code", "target", "message")
 	}))
-	s.With("warnings", described(warnings, "What was left out or skipped"))
+	s.With("warnings", described(warnings, "Warnings about what was left out or skipped."))
 	s.Required = []string{"output", "result"}
 	return s
 }
 
-const nextDoc = "After for the next page; absent if nothing follows"
+const nextDoc = "Cursor of the next page, for the parameter After; absent on the last page."
 
 // page returns the envelope of a list that can be read in pages.
 func (b *builder) page(record *spec.Schema) *spec.Schema {
 	s := b.envelopeOf(record, 0, -1)
 	s.With("next", described(spec.Text(), nextDoc))
-	s.With("total", described(spec.Integer(), "How many there are in all; only with Count"))
+	s.With("total", described(spec.Integer(), "Total number of records; only with Count."))
 	return s
 }
 
@@ -315,21 +317,21 @@ func errorBody() *spec.Schema {
 	for _, c := range schema.Codes() {
 		code.Enum = append(code.Enum, string(c))
 	}
-	outcome := described(spec.Text(), "Of a changing call: what it left behind")
+	outcome := described(spec.Text(), "Outcome of a call that makes changes.")
 	for _, o := range []ps.Outcome{ps.OutcomeNone, ps.OutcomePartial, ps.OutcomeDone, ps.OutcomeUnknown} {
 		outcome.Enum = append(outcome.Enum, string(o))
 	}
 	details := described(spec.List(texts("field", "message")),
-		"Every problem of the request, or what remains of a change")
+		"All problems of the request, or the parts of a change that were made or remain.")
 	s := spec.Closed()
-	s.With("code", described(code, "For programs"))
-	s.With("message", spec.Text())
+	s.With("code", described(code, "Error code for programs."))
+	s.With("message", described(spec.Text(), "Sentence for people that describes the error."))
 	s.With("outcome", outcome)
 	s.With("directoryCode",
 		described(spec.Text(),
-			"The directory's or DNS server's own code, such as AD:8305 or WIN32 9711"))
+			"Original code of the directory or DNS server, such as AD:8305 or WIN32 9711."))
 	s.With("details", details)
-	s.With("requestId", spec.Text())
+	s.With("requestId", described(spec.Text(), "ID of the request, as in X-Request-Id."))
 	s.Required = []string{"code", "message", "details", "requestId"}
 	return s
 }

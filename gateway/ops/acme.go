@@ -20,7 +20,7 @@ var settleChallenge = Settle{Script: "Confirm-GatewayChallenge"}
 
 var acmeRows = []*Operation{
 	{
-		ID: "acme.present", Summary: "Adds the TXT record that answers a challenge, as clients of httpreq ask for it.",
+		ID: "acme.present", Summary: "Adds the TXT record for an ACME challenge, for clients that use the httpreq protocol.",
 		Method: http.MethodPost, Path: "/api/Acme/HttpReq/present",
 		Scope: identity.DNSAcme, Effect: Create,
 		Params:   challengeParams,
@@ -36,7 +36,7 @@ var acmeRows = []*Operation{
 		Protocol: httpReq(true),
 	},
 	{
-		ID: "acme.cleanup", Summary: "Removes the TXT record that answered a challenge, as clients of httpreq ask for it.",
+		ID: "acme.cleanup", Summary: "Removes the TXT record of an ACME challenge, for clients that use the httpreq protocol.",
 		Method: http.MethodPost, Path: "/api/Acme/HttpReq/cleanup",
 		Scope: identity.DNSAcme, Effect: Delete,
 		Params:   challengeParams,
@@ -51,12 +51,12 @@ var acmeRows = []*Operation{
 		Protocol: httpReq(false),
 	},
 	{
-		ID: "acme.update", Summary: "Adds the TXT record that answers a challenge, as clients of acme-dns ask for it; the two newest of a name stay.",
+		ID: "acme.update", Summary: "Adds the TXT record for an ACME challenge, for clients that use the acme-dns protocol. The two newest records of the name are kept.",
 		Method: http.MethodPost, Path: "/api/Acme/AcmeDns/update",
 		Scope: identity.DNSAcme, Effect: Create,
 		Params: []Param{
-			{Name: "subdomain", Kind: schema.Subdomain, Required: true, Unsent: true, Doc: "The account: it says which record is meant."},
-			{Name: "txt", Kind: schema.Challenge, Required: true, Unsent: true, Doc: "The text of the record."},
+			{Name: "subdomain", Kind: schema.Subdomain, Required: true, Unsent: true, Doc: "Account, which determines the name of the record."},
+			{Name: "txt", Kind: schema.Challenge, Required: true, Unsent: true, Doc: "Text of the record."},
 		},
 		Script:  "Add-GatewayChallenge",
 		Fixed:   ps.Args{"Pair": ps.Bool(true)},
@@ -82,16 +82,16 @@ var challengeShape = &schema.Shape{Name: "Challenge", Fields: []schema.Field{{Na
 
 // challengeParams are the parameters of both httpreq modes.
 var challengeParams = []Param{
-	{Name: "fqdn", Kind: schema.RecordName, Audited: true, Unsent: true, Doc: "The name of the record."},
-	{Name: "value", Kind: schema.Challenge, Audited: true, Unsent: true, Doc: "The text of the record."},
-	{Name: "domain", Kind: schema.CertificateName, Audited: true, Unsent: true, Doc: "The name of the certificate, in the mode RAW."},
-	{Name: "token", Kind: schema.ChallengeToken, Unsent: true, Doc: "The token of the challenge, in the mode RAW."},
-	{Name: "keyAuth", Kind: schema.KeyAuthorization, Unsent: true, Doc: "The key authorization, in the mode RAW."},
+	{Name: "fqdn", Kind: schema.RecordName, Audited: true, Unsent: true, Doc: "Name of the record."},
+	{Name: "value", Kind: schema.Challenge, Audited: true, Unsent: true, Doc: "Text of the record."},
+	{Name: "domain", Kind: schema.CertificateName, Audited: true, Unsent: true, Doc: "Name in the certificate, in RAW mode."},
+	{Name: "token", Kind: schema.ChallengeToken, Unsent: true, Doc: "Token of the challenge, in RAW mode."},
+	{Name: "keyAuth", Kind: schema.KeyAuthorization, Unsent: true, Doc: "Key authorization, in RAW mode."},
 }
 
 // oneMode requires the members of exactly one httpreq mode.
 var oneMode = Rule{
-	Doc: "either fqdn and value, or domain, token and keyAuth (the mode RAW) are required",
+	Doc: "either fqdn and value, or domain, token, and keyAuth (RAW mode) are required",
 	Apply: func(b *Bound) []schema.FieldError {
 		wanted := []string{"fqdn", "value"}
 		if !b.Has("fqdn") && !b.Has("value") && (b.Has("domain") || b.Has("token") || b.Has("keyAuth")) {

@@ -24,16 +24,16 @@ var binRows = []*Operation{
 		Sample:  Given{},
 	},
 	{
-		ID: "bin.list", Summary: "Lists deleted users, groups, computers and OUs, the latest first.",
+		ID: "bin.list", Summary: "Lists deleted users, groups, computers, and OUs, latest first.",
 		Method: http.MethodGet, Path: "/api/RecycleBin",
 		Scope: identity.BinRead, Effect: Read,
 		Params: []Param{
-			{Name: "Type", Kind: schema.OneOf("The type of the objects.", schema.DeletedTypes...), Example: "user", Doc: "Only objects of this type."},
-			{Name: "Name", Kind: schema.Word, Example: "Anna Schmidt", Doc: "Only objects that had this name, in any case."},
-			{Name: "Account", Kind: schema.Word, Example: "aschmidt", Doc: "Only the objects with this sAMAccountName, in any case."},
-			{Name: "LastOUPath", Kind: schema.DN, Example: "OU=Empty,OU=Corp,DC=corp,DC=example", Doc: "Only what lay directly in this container."},
-			{Name: "DeletedSince", Kind: schema.Moment, Doc: "Only what was deleted about then or later."},
-			{Name: "Limit", Kind: schema.Number("At most so many.", 1, 500), Default: "500", Doc: "At most so many, the latest."},
+			{Name: "Type", Kind: schema.OneOf("Not case-sensitive.", schema.DeletedTypes...), Example: "user", Doc: "Type of the objects to list. If absent, objects of all types are listed."},
+			{Name: "Name", Kind: schema.Word, Example: "Anna Schmidt", Doc: "Former name of the objects to list, not case-sensitive."},
+			{Name: "Account", Kind: schema.Word, Example: "aschmidt", Doc: "sAMAccountName of the objects to list, not case-sensitive."},
+			{Name: "LastOUPath", Kind: schema.DN, Example: "OU=Empty,OU=Corp,DC=corp,DC=example", Doc: "Former parent of the objects to list."},
+			{Name: "DeletedSince", Kind: schema.Moment, Doc: "Approximate time since which the objects were deleted."},
+			{Name: "Limit", Kind: schema.Number(1, 500), Default: "500", Doc: "Maximum number of objects to list; the latest are listed."},
 		},
 		Script:  "Get-GatewayDeletedList",
 		Lane:    ps.Directory,
@@ -43,7 +43,7 @@ var binRows = []*Operation{
 		Sample:  Given{},
 	},
 	{
-		ID: "bin.get", Summary: "Shows a deleted object, with its memberships and what lay directly below it.",
+		ID: "bin.get", Summary: "Shows a deleted object with its memberships and its former child objects.",
 		Method: http.MethodGet, Path: "/api/RecycleBin/{Guid}",
 		Scope: identity.BinRead, Effect: Read,
 		Params:  []Param{deletedGUID("f328877c-96b8-5fbf-8d14-1449a6756256")},
@@ -61,11 +61,11 @@ var binRows = []*Operation{
 		Scope: identity.BinRestore, Effect: Update,
 		Params: []Param{
 			deletedGUID("e01076ad-3b79-506a-af5d-96b72c99f124"),
-			{Name: "OUPath", Kind: schema.DN, Audited: true, Example: "OU=Empty,OU=Corp,DC=corp,DC=example", Doc: "Where it comes back, if not where it lay."},
-			{Name: "NewName", Kind: schema.OUName, Audited: true, Example: "Restored", Doc: "The name that it gets, as it is shown: without escapes. Its account name stays."},
-			{Name: binRecursive, Kind: schema.Bool, Default: "false", Audited: true, Doc: "Restore what was deleted with it from below it, too."},
-			{Name: binDisabled, Kind: schema.Bool, Default: "true", Audited: true, Doc: "Disable users and computers in the step after they are back; until then they are as they were."},
-			{Name: "Protect", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Protect it from accidental deletion."},
+			{Name: "OUPath", Kind: schema.DN, Audited: true, Example: "OU=Empty,OU=Corp,DC=corp,DC=example", Doc: "OU or container to restore the object to. If absent, it is restored to its former location."},
+			{Name: "NewName", Kind: schema.OUName, Audited: true, Example: "Restored", Doc: "New name of the object, without escape characters. The account name does not change. If absent, the object keeps its former name."},
+			{Name: binRecursive, Kind: schema.Bool, Default: "false", Audited: true, Doc: "Whether to restore the child objects that were deleted with the object, too."},
+			{Name: binDisabled, Kind: schema.Bool, Default: "true", Audited: true, Doc: "Whether to disable users and computers directly after they are restored. Until then, they have their former state."},
+			{Name: "Protect", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Whether to protect the restored object from accidental deletion."},
 		},
 		Script:  "Restore-GatewayObject",
 		Fixed:   ps.Args{"UserField": schema.User.All().Read()},
@@ -84,5 +84,5 @@ var binRows = []*Operation{
 
 func deletedGUID(example string) Param {
 	return Param{Name: binGUID, Path: binGUID, Kind: schema.GUID, Required: true, Example: example,
-		Doc: "The objectGUID, which it keeps."}
+		Doc: "objectGUID of the deleted object, which does not change."}
 }

@@ -11,7 +11,7 @@ import (
 // clusterRows are the rows about the gateways of a cluster.
 var clusterRows = []*Operation{
 	{
-		ID: "cluster.show", Summary: "Shows the gateways of the cluster, which of them leads, and the servers that they use.",
+		ID: "cluster.show", Summary: "Shows the gateways of the cluster, the current leader, and the servers that the gateways use.",
 		Method: http.MethodGet, Path: "/api/Cluster",
 		Scope: identity.OpsRead, Effect: Read, Local: true, Here: true,
 		Lane:    ps.Directory,

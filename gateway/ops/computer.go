@@ -18,12 +18,12 @@ const (
 
 var computerRows = []*Operation{
 	{
-		ID: "computer.list", Summary: "Lists the computers below an OU, a container or the domain.",
+		ID: "computer.list", Summary: "Lists the computers below an OU, a container, or the domain.",
 		Method: http.MethodGet, Path: "/api/Computers",
 		Scope: identity.ComputerRead, Effect: Read,
 		Params: searched(filter.Computers,
-			Param{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
-			Param{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Search below the OU, too."},
+			Param{Name: "OUPath", Kind: schema.DN, Doc: "OU or container to search. If absent, the whole domain is searched."},
+			Param{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Whether to search below the OU, too."},
 		),
 		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayComputerList",
@@ -71,13 +71,13 @@ var computerRows = []*Operation{
 		Sample:  Given{},
 	},
 	{
-		ID: "computer.register", Summary: "Registers a computer account, for a machine that joins later.",
+		ID: "computer.register", Summary: "Creates an account for a computer that joins the domain later.",
 		Method: http.MethodPost, Path: "/api/Computers/{ADComputerName}/Register",
 		Scope: identity.ComputerWrite, Effect: Create,
 		Params: []Param{
-			{Name: computerName, Path: computerName, Arg: "Name", Kind: schema.ComputerName, Required: true, Doc: "The computer's NetBIOS name."},
-			{Name: "ADComputerDescription", Arg: "Description", Kind: schema.Text("description")},
-			{Name: "OUPath", Kind: schema.DN, Doc: "The OU or container that will hold it; the domain's Computers container when absent."},
+			{Name: computerName, Path: computerName, Arg: "Name", Kind: schema.ComputerName, Required: true, Doc: "NetBIOS name of the computer."},
+			{Name: "ADComputerDescription", Arg: "Description", Kind: schema.Text("description"), Doc: "Description."},
+			{Name: "OUPath", Kind: schema.DN, Doc: "OU or container for the computer. If absent, the computer is created in the domain's container for computers."},
 		},
 		Script:  "New-GatewayComputer",
 		Lane:    ps.Directory,
@@ -90,12 +90,12 @@ var computerRows = []*Operation{
 		Sample:  Given{"ADComputerName": "SAMPLE", "ADComputerDescription": "A sample"},
 	},
 	{
-		ID: "computer.rename", Summary: "Renames the directory object of a computer.",
+		ID: "computer.rename", Summary: "Renames a computer in the directory.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Rename/{NewADComputerName}",
 		Scope: identity.ComputerWrite, Effect: Rename, Disrupts: true,
 		Params: []Param{
 			existingComputer(computerName),
-			{Name: "NewADComputerName", Path: "NewADComputerName", Arg: "NewName", Kind: schema.ComputerName, Required: true, Doc: "The new NetBIOS name."},
+			{Name: "NewADComputerName", Path: "NewADComputerName", Arg: "NewName", Kind: schema.ComputerName, Required: true, Doc: "New NetBIOS name of the computer."},
 		},
 		Script:    "Rename-GatewayComputer",
 		Lane:      ps.Directory,
@@ -114,7 +114,7 @@ var computerRows = []*Operation{
 		Scope: identity.ComputerWrite, Effect: Update,
 		Params: []Param{
 			existingComputer(computerName),
-			{Name: "ComputerDescription", Arg: "Description", Kind: schema.Text("description"), Example: "Files of the Berlin office", Doc: "The description."},
+			{Name: "ComputerDescription", Arg: "Description", Kind: schema.Text("description"), Example: "Files of the Berlin office", Doc: "Description."},
 		},
 		Script:    "Set-GatewayComputer",
 		Lane:      ps.Directory,
@@ -128,7 +128,7 @@ var computerRows = []*Operation{
 		Sample:    Given{"ADComputerName": "FS1", "ComputerDescription": "changed"},
 	},
 	{
-		ID: "computer.protect", Summary: "Protects a computer from accidental deletion, or lifts the protection.",
+		ID: "computer.protect", Summary: "Protects a computer from accidental deletion, or removes the protection.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Protection",
 		Scope: identity.ComputerWrite, Effect: Update,
 		Params:    []Param{existingComputer(computerName), protection},
@@ -145,7 +145,7 @@ var computerRows = []*Operation{
 		Sample:    Given{"ADComputerName": "FS1", protectionName: "true"},
 	},
 	{
-		ID: "computer.primaryGroup", Summary: "Makes a group that a computer is a direct member of its primary group.",
+		ID: "computer.primaryGroup", Summary: "Sets the primary group of a computer.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/PrimaryGroup",
 		Scope: identity.MemberWrite, Effect: Update, Disrupts: true,
 		Params:    []Param{existingComputer(computerName), primaryGroup},
@@ -182,9 +182,9 @@ var computerRows = []*Operation{
 		Method: http.MethodDelete, Path: "/api/Computers/Remove",
 		Scope: identity.ComputerBulkDelete, Effect: Delete,
 		Params: []Param{
-			{Name: "OUPath", Kind: schema.DN, Audited: true, Narrows: true, Doc: "The OU or container that holds them; the domain root when absent, where computers hardly are: set Recursive then."},
-			{Name: wildCard, Kind: schema.Wildcard, Audited: true, Narrows: true, Doc: "Which names; needed unless OUPath is below the domain root."},
-			{Name: "Recursive", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Those below the OU, too."},
+			{Name: "OUPath", Kind: schema.DN, Audited: true, Narrows: true, Doc: "OU or container of the computers. If absent, the domain root is used, which rarely contains computers directly, so set Recursive, too."},
+			{Name: wildCard, Kind: schema.Wildcard, Audited: true, Narrows: true, Doc: "Pattern for the names of the computers. Required unless OUPath is below the domain root."},
+			{Name: "Recursive", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Whether to remove computers below the OU, too."},
 		},
 		Rules:     []Rule{patternOrOU},
 		Script:    "Remove-GatewayComputerList",
@@ -206,14 +206,14 @@ func existingComputer(placeholder string) Param {
 	return Param{
 		Name: computerName, Path: placeholder, Arg: "Identity", Kind: schema.Identity, Required: true,
 		Example: "FS1",
-		Doc:     "The computer; its name may be written without $.",
+		Doc:     "Computer that the operation applies to. The trailing $ of its name can be omitted.",
 	}
 }
 
 // patternOrOU keeps one request from removing every computer of the domain. The script checks that
 // the OU is not the domain root.
 var patternOrOU = Rule{
-	Doc: "WildCard holds more than *, or OUPath is given",
+	Doc: "WildCard must contain more than *, unless OUPath is below the domain root",
 	Apply: func(b *Bound) []schema.FieldError {
 		if strings.Trim(b.Text(wildCard), "*") != "" || b.Has("OUPath") {
 			return nil
@@ -227,7 +227,8 @@ var patternOrOU = Rule{
 const ReasonName = "Reason"
 
 var reason = Param{
-	Name: ReasonName, Kind: schema.Reason, Required: true, Unsent: true, Doc: "Why, for the audit log.",
+	Name: ReasonName, Kind: schema.Reason, Required: true, Unsent: true, Doc: "Reason for the request, for " +
+		"the audit log.",
 }
 
 const (
@@ -246,7 +247,7 @@ func managedComputer(placeholder string) Param {
 // localAdminRows are the rows for the local administrator password of a computer, as kept by LAPS.
 var localAdminRows = []*Operation{
 	{
-		ID: "computer.localAdmin", Summary: "Shows whether LAPS keeps the password of a computer's local administrator, and when it expires.",
+		ID: "computer.localAdmin", Summary: "Shows whether LAPS manages the password of a computer's local administrator, and when the password expires.",
 		Method: http.MethodGet, Path: "/api/Computers/{ADComputersName}/LocalAdmin",
 		Scope: identity.ComputerRead, Effect: Read,
 		Params:  []Param{managedComputer("ADComputersName")},
@@ -258,12 +259,12 @@ var localAdminRows = []*Operation{
 		Sample:  Given{"ADComputerName": "PC01"},
 	},
 	{
-		ID: "computer.revealLocalAdmin", Summary: "Shows the password of a computer's local administrator that LAPS keeps.",
+		ID: "computer.revealLocalAdmin", Summary: "Shows the LAPS password of a computer's local administrator.",
 		Method: http.MethodPost, Path: "/api/Computers/{ADComputerName}/LocalAdmin/Reveal",
 		Scope: identity.LapsReveal, Effect: Read, Reveals: true,
 		Params: []Param{
 			managedComputer(computerName), reason,
-			{Name: "History", Kind: schema.Bool, Default: "false", Audited: true, Doc: "The earlier passwords, too, where they are kept."},
+			{Name: "History", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Whether to return earlier passwords, too, if they are available."},
 		},
 		Script:  "Get-GatewayLocalAdminPassword",
 		Lane:    ps.Directory,
@@ -274,12 +275,12 @@ var localAdminRows = []*Operation{
 		Sample:  Given{"ADComputerName": "PC01", ReasonName: "INC-4711: no network at this computer"},
 	},
 	{
-		ID: "computer.expireLocalAdmin", Summary: "Lets a computer set another password for its local administrator, by the expiry of the present one.",
+		ID: "computer.expireLocalAdmin", Summary: "Expires the LAPS password of a computer's local administrator, so the computer sets a new one.",
 		Method: http.MethodPost, Path: "/api/Computers/{ADComputerName}/LocalAdmin/Expire",
 		Scope: identity.LapsExpire, Effect: Update,
 		Params: []Param{
 			managedComputer(computerName),
-			{Name: expiresParam, Kind: schema.ExpiresAt, Doc: "When the password expires; now when absent."},
+			{Name: expiresParam, Kind: schema.ExpiresAt, Doc: "Time when the password expires. If absent, it expires immediately."},
 		},
 		Script:    "Set-GatewayLocalAdminExpiry",
 		Lane:      ps.Directory,
@@ -287,7 +288,7 @@ var localAdminRows = []*Operation{
 		Settle:    Settle{Script: "Confirm-GatewayLocalAdmin"},
 		Fails:     []schema.Code{schema.NotFound, schema.Unprocessable},
 		Undo:      expiryBack,
-		Guard:     Guard{Never: "the computer itself writes what it is about"},
+		Guard:     Guard{Never: "the computer itself writes the attribute"},
 		Subject:   localAdmin,
 		Success:   "The password of the {subject} has another expiry. Once it has expired, the computer sets another one within about an hour of being online.",
 		Unchanged: "The password of the {subject} has this expiry already; nothing was changed.",
@@ -308,7 +309,7 @@ var expiryBack = called("computer.expireLocalAdmin", func(d Done) Given {
 // recoveryRows are the rows for the BitLocker recovery keys of computers.
 var recoveryRows = []*Operation{
 	{
-		ID: "computer.recoveryKey", Summary: "Lists the BitLocker keys that the directory has of a computer, without the keys themselves.",
+		ID: "computer.recoveryKey", Summary: "Lists the BitLocker recovery keys of a computer, without the recovery passwords.",
 		Method: http.MethodGet, Path: "/api/Computers/{ADComputersName}/RecoveryKeys",
 		Scope: identity.RecoveryList, Effect: Read,
 		Params:  []Param{managedComputer("ADComputersName")},
@@ -320,11 +321,11 @@ var recoveryRows = []*Operation{
 		Sample:  Given{"ADComputerName": "PC01"},
 	},
 	{
-		ID: "computer.findRecoveryKey", Summary: "Finds BitLocker keys by what the screen shows of their ids, without the keys themselves.",
+		ID: "computer.findRecoveryKey", Summary: "Finds BitLocker recovery keys by the key ID on the recovery screen, without the recovery passwords.",
 		Method: http.MethodGet, Path: "/api/RecoveryKeys",
 		Scope: identity.RecoveryList, Effect: Read,
 		Params: []Param{
-			{Name: keyIDParam, Kind: schema.RecoveryKeyID, Required: true, Doc: "The first eight digits of the key id, which the screen shows, or all of it."},
+			{Name: keyIDParam, Kind: schema.RecoveryKeyID, Required: true, Doc: "ID of the recovery key, or its first eight digits as shown on the recovery screen."},
 		},
 		Script:  "Get-GatewayRecoveryKeyList",
 		Lane:    ps.Directory,
@@ -333,12 +334,12 @@ var recoveryRows = []*Operation{
 		Sample:  Given{keyIDParam: "7f6b1d5c"},
 	},
 	{
-		ID: "computer.revealRecoveryKey", Summary: "Shows a BitLocker key of a computer.",
+		ID: "computer.revealRecoveryKey", Summary: "Shows a BitLocker recovery password of a computer.",
 		Method: http.MethodPost, Path: "/api/Computers/{ADComputerName}/RecoveryKeys/{KeyId}/Reveal",
 		Scope: identity.RecoveryReveal, Effect: Read, Reveals: true,
 		Params: []Param{
 			managedComputer(computerName),
-			{Name: keyIDParam, Path: keyIDParam, Kind: schema.RecoveryKeyID, Required: true, Example: "7f6b1d5c-3a1e-4c0b-9e57-1c2d3e4f5a6b", Doc: "The key id, or its first eight digits."},
+			{Name: keyIDParam, Path: keyIDParam, Kind: schema.RecoveryKeyID, Required: true, Example: "7f6b1d5c-3a1e-4c0b-9e57-1c2d3e4f5a6b", Doc: "ID of the recovery key, or its first eight digits."},
 			reason,
 		},
 		Script:  "Get-GatewayRecoveryKey",

@@ -28,13 +28,13 @@ var delegationRows = []*Operation{
 		Sample:  Given{"ZoneName": "corp.example"},
 	},
 	{
-		ID: "delegation.create", Summary: "Delegates a name of a zone to a name server, or adds one to its delegation.",
+		ID: "delegation.create", Summary: "Delegates a name in a zone to a name server, or adds a name server to an existing delegation.",
 		Method: http.MethodPost, Path: "/api/DnsDelegation",
 		Scope: identity.DNSWrite, Effect: Create,
 		Params: []Param{
 			delegatingZone, childName("branch2"),
-			{Name: serverParam, Kind: schema.NewTarget, Required: true, Example: "ns1.branch2.corp.example", Doc: "The name server. Without any dot it is a name in the zone."},
-			{Name: "IP_Address", Arg: "Address", Kind: schema.Addresses, Required: true, Doc: "Its addresses. The zone keeps them if the name server's name lies in it."},
+			{Name: serverParam, Kind: schema.NewTarget, Required: true, Example: "ns1.branch2.corp.example", Doc: "Name server; without a dot, a name in the zone."},
+			{Name: "IP_Address", Arg: "Address", Kind: schema.Addresses, Required: true, Doc: "Addresses of the name server. The zone stores them if the name of the name server is in the zone."},
 		},
 		Rules:   []Rule{delegationFits},
 		Script:  "New-GatewayDelegation",
@@ -56,7 +56,7 @@ var delegationRows = []*Operation{
 		Scope: identity.DNSDelete, Effect: Delete,
 		Params: []Param{
 			delegatingZone, childName("lab"),
-			{Name: serverParam, Kind: schema.Target, Audited: true, Example: "ns1.lab.corp.example", Doc: "The name server; absent: all of them."},
+			{Name: serverParam, Kind: schema.Target, Audited: true, Example: "ns1.lab.corp.example", Doc: "Name server to remove. If absent, the whole delegation is removed."},
 		},
 		Rules:   []Rule{delegationFits},
 		Script:  "Remove-GatewayDelegation",
@@ -76,18 +76,18 @@ var delegationRows = []*Operation{
 }
 
 var delegatingZone = Param{Name: zoneParam, Kind: schema.Zone, Required: true,
-	Doc: "The zone that delegates."}
+	Doc: "Zone that delegates the name."}
 
 // childName returns the parameter for the name to delegate.
 func childName(example string) Param {
 	return Param{Name: childParam, Kind: schema.ChildZone, Required: true, Example: example,
-		Doc: "The name: relative to the zone, or a full name inside it, which ends with the zone's name or with " +
-			"a dot."}
+		Doc: "Delegated name, either relative to the zone or fully qualified, that is, ending with the name of " +
+			"the zone or with a dot."}
 }
 
 // delegationFits rejects names that, completed by the zone, are too long.
 var delegationFits = Rule{
-	Doc: "names completed by the zone are at most 253 characters long",
+	Doc: "a name and its zone together can have at most 253 characters",
 	Apply: func(b *Bound) []schema.FieldError {
 		child, server, zone := b.Text(childParam), b.Text(serverParam), b.Text(zoneParam)
 		var problems []schema.FieldError

@@ -79,7 +79,7 @@ func keeps(kind string) bool {
 func printableType(name string) string {
 	if len(name) > 16 || name == "" ||
 		strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "of a record is unknown"
+		return fmt.Sprintf("%.16q", name)
 	}
 	return name
 }
@@ -316,6 +316,12 @@ func joined(sets map[string]*endpoint) {
 	}
 }
 
+// wrong returns the problem of a record, which it names without its values.
+func (e *endpoint) wrong(problem string) *schema.FieldError {
+	message := fmt.Sprintf("The record %.100q %s.", e.DNSName, problem)
+	return &schema.FieldError{Code: schema.InvalidRequest, Message: message}
+}
+
 // appendChange appends the change from one endpoint to another. Either may be nil.
 func appendChange(all *[]setChange, from, to *endpoint) *schema.FieldError {
 	change := setChange{ttl: -1, removes: to == nil || len(to.Targets) == 0}
@@ -323,18 +329,20 @@ func appendChange(all *[]setChange, from, to *endpoint) *schema.FieldError {
 		if e == nil {
 			continue
 		}
-		if err := e.normalise(); err != nil {
-			return &schema.FieldError{Code: schema.InvalidRequest, Message: "A record has " + err.Error() + "."}
+		switch err := e.normalise(); {
+		case err == nil:
+		case !keeps(e.RecordType):
+			return e.wrong("has " + err.Error() + ", which cannot be written here")
+		default:
+			return e.wrong("has " + err.Error())
 		}
 		if _, problem := schema.RecordName.Decode(e.DNSName); problem != nil {
 			if _, wildcard := schema.CertificateName.Decode(e.DNSName); wildcard != nil {
-				return &schema.FieldError{Code: schema.InvalidRequest,
-					Message: "The dnsName of a record " + problem.Message + "."}
+				return e.wrong("has a dnsName that " + problem.Message)
 			}
 		}
 		if change.kind != "" && (change.kind != e.RecordType || change.name != e.DNSName) {
-			return &schema.FieldError{Code: schema.InvalidRequest,
-				Message: "A record of updateNew has another name or type than the record of updateOld."}
+			return e.wrong("of updateNew has another name or type than the record of updateOld")
 		}
 		change.name, change.kind = e.DNSName, e.RecordType
 	}

@@ -23,7 +23,7 @@ const (
 
 var externalDNSRows = []*Operation{
 	{
-		ID: "externaldns.negotiate", Summary: "Tells ExternalDNS the zones of the credential.",
+		ID: "externaldns.negotiate", Summary: "Returns the zones of the credential to ExternalDNS.",
 		Method: http.MethodGet, Path: "/api/ExternalDns",
 		Scope: identity.DNSRead, Effect: Read, Lane: ps.DNS,
 		Subject: "zones",
@@ -48,7 +48,7 @@ var externalDNSRows = []*Operation{
 		}),
 	},
 	{
-		ID: "externaldns.adjust", Summary: "Returns record sets as they will be once ExternalDNS has created them.",
+		ID: "externaldns.adjust", Summary: "Returns record sets in the form that they will have after ExternalDNS creates them.",
 		Method: http.MethodPost, Path: "/api/ExternalDns/adjustendpoints",
 		Scope: identity.DNSRead, Effect: Read, Lane: ps.DNS,
 		Subject: "records",
@@ -71,7 +71,7 @@ var externalDNSRows = []*Operation{
 		}),
 	},
 	{
-		ID: "externaldns.apply", Summary: "Changes record sets as ExternalDNS asks for it; each on its own.",
+		ID: "externaldns.apply", Summary: "Changes record sets for ExternalDNS, each independently of the others.",
 		Method: http.MethodPost, Path: "/api/ExternalDns/records",
 		Scope: identity.DNSWrite, Effect: Update,
 		Script: "Update-GatewayRecordSets", Lane: ps.DNS,

@@ -38,15 +38,15 @@ var forwarderRows = []*Operation{
 		Sample:  Given{"ZoneName": "partner.example"},
 	},
 	{
-		ID: "forwarder.create", Summary: "Creates a conditional forwarder. Asks for the scope `privileged`, too.",
+		ID: "forwarder.create", Summary: "Creates a conditional forwarder. Also requires the scope `privileged`.",
 		Method: http.MethodPost, Path: forwarderPath,
 		Scope: identity.DNSWrite, Effect: Create, Disrupts: true,
 		Params: []Param{
 			forwarded("ally.example", schema.NewZone),
-			{Name: "MasterServers", Kind: schema.Addresses, Required: true, Doc: "The servers that are asked for these names."},
-			{Name: "ForwarderTimeout", Kind: forwarderTimeout, Default: "5", Doc: "For how long one of them is waited for."},
-			{Name: "UseRecursion", Kind: schema.Bool, Default: "false", Doc: "Whether the server asks others if they do not answer."},
-			{Name: "ReplicationScope", Kind: newForwarderScope, Default: "Domain", Doc: "Which servers forward."},
+			{Name: "MasterServers", Kind: schema.Addresses, Required: true, Doc: "DNS servers to which queries are forwarded."},
+			{Name: "ForwarderTimeout", Kind: forwarderTimeout, Default: "5", Doc: "Time to wait for each server, in seconds."},
+			{Name: "UseRecursion", Kind: schema.Bool, Default: "false", Doc: "Whether to use recursion if the servers do not answer."},
+			{Name: "ReplicationScope", Kind: newForwarderScope, Default: "Domain", Doc: "Replication scope: Server stores the forwarder only on this server, the others store it in the directory."},
 			inPartition,
 		},
 		Rules:   []Rule{customPartition},
@@ -61,15 +61,15 @@ var forwarderRows = []*Operation{
 		Sample:  Given{"ZoneName": "ally.example", "MasterServers": "10.9.0.53"},
 	},
 	{
-		ID: "forwarder.update", Summary: "Changes a conditional forwarder. Asks for the scope `privileged`, too.",
+		ID: "forwarder.update", Summary: "Changes a conditional forwarder. Also requires the scope `privileged`.",
 		Method: http.MethodPut, Path: forwarderPath,
 		Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			forwarded("partner.example", schema.Zone),
-			{Name: "MasterServers", Kind: schema.Addresses, Doc: "The servers that are asked for these names."},
-			{Name: "ForwarderTimeout", Kind: forwarderTimeout, Example: "10", Doc: "For how long one of them is waited for."},
-			{Name: "UseRecursion", Kind: schema.Bool, Doc: "Whether the server asks others if they do not answer."},
-			{Name: "ReplicationScope", Kind: forwarderScope, Doc: "Which servers forward. Server cannot be changed to or from the others."},
+			{Name: "MasterServers", Kind: schema.Addresses, Doc: "DNS servers to which queries are forwarded."},
+			{Name: "ForwarderTimeout", Kind: forwarderTimeout, Example: "10", Doc: "Time to wait for each server, in seconds."},
+			{Name: "UseRecursion", Kind: schema.Bool, Doc: "Whether to use recursion if the servers do not answer."},
+			{Name: "ReplicationScope", Kind: forwarderScope, Doc: "Replication scope: Server stores the forwarder only on this server, the others store it in the directory. It cannot be changed to or from Server."},
 		},
 		Script:    "Set-GatewayForwarder",
 		Lane:      ps.DNS,
@@ -84,7 +84,7 @@ var forwarderRows = []*Operation{
 		Sample:    Given{"ZoneName": "partner.example", "ForwarderTimeout": json.Number("9")},
 	},
 	{
-		ID: "forwarder.delete", Summary: "Removes a conditional forwarder. Asks for the scope `privileged`, too.",
+		ID: "forwarder.delete", Summary: "Removes a conditional forwarder. Also requires the scope `privileged`.",
 		Method: http.MethodDelete, Path: forwarderPath,
 		Scope: identity.DNSDelete, Effect: Delete,
 		Params: []Param{forwarded("partner.example", schema.Zone)},
@@ -103,16 +103,13 @@ var forwarderRows = []*Operation{
 }
 
 var (
-	forwarderTimeout  = schema.Number("Seconds.", 0, 15)
-	newForwarderScope = schema.OneOf(aboutScopes, "Domain", "Forest", "Legacy", "Custom", "Server")
-	forwarderScope    = schema.OneOf(aboutScopes, "Domain", "Forest", "Legacy", "Server")
+	forwarderTimeout  = schema.Number(0, 15)
+	newForwarderScope = schema.OneOf("Not case-sensitive.", "Domain", "Forest", "Legacy", "Custom", "Server")
+	forwarderScope    = schema.OneOf("Not case-sensitive.", "Domain", "Forest", "Legacy", "Server")
 )
 
 // forwarded returns the parameter for the names to forward.
 func forwarded(example string, kind schema.Kind) Param {
 	return Param{Name: zoneParam, Path: "ZoneName", Kind: kind, Required: true, Example: example,
-		Doc: "The domain whose names are forwarded."}
+		Doc: "Domain whose queries are forwarded."}
 }
-
-// aboutScopes explains the replication scopes of forwarders.
-const aboutScopes = "Server is this server only, the others are in the directory; in any case."

@@ -60,10 +60,10 @@ const (
 )
 
 var generate = Param{
-	Name: GenerateName, Kind: schema.OneOf("Of what a password is made.", inCharacters, inWords), Unsent: true,
+	Name: GenerateName, Kind: schema.OneOf("Not case-sensitive.", inCharacters, inWords), Unsent: true,
 	Implied: inCharacters, Example: inWords,
-	Doc: "Of what a password is made that is not given: 24 random characters, or words and digits, which can " +
-		"be read out.",
+	Doc: "Type of the generated password: 24 random characters, or words and digits, which are easy to read " +
+		"aloud.",
 }
 
 //go:embed words.txt

@@ -13,7 +13,7 @@ const groupSubject = "group '{GroupName}'"
 
 var groupRows = []*Operation{
 	{
-		ID: "group.list", Summary: "Lists the groups below an OU, a container or the domain.",
+		ID: "group.list", Summary: "Lists the groups below an OU, a container, or the domain.",
 		Method: http.MethodGet, Path: "/api/ADGroups",
 		Scope: identity.GroupRead, Effect: Read,
 		Params:  groupSearch,
@@ -63,7 +63,7 @@ var groupRows = []*Operation{
 		Sample:  Given{},
 	},
 	{
-		ID: "group.listDistribution", Summary: "Lists the distribution groups below an OU, a container or the domain.",
+		ID: "group.listDistribution", Summary: "Lists the distribution groups below an OU, a container, or the domain.",
 		Method: http.MethodGet, Path: "/api/ADGroups/Distribution/All",
 		Scope: identity.GroupRead, Effect: Read,
 		Params:  groupSearch,
@@ -77,7 +77,7 @@ var groupRows = []*Operation{
 		Sample:  Given{},
 	},
 	{
-		ID: "group.listSecurity", Summary: "Lists the security groups below an OU, a container or the domain.",
+		ID: "group.listSecurity", Summary: "Lists the security groups below an OU, a container, or the domain.",
 		Method: http.MethodGet, Path: "/api/ADGroups/Security/All",
 		Scope: identity.GroupRead, Effect: Read,
 		Params:  groupSearch,
@@ -128,13 +128,13 @@ var groupRows = []*Operation{
 		},
 	},
 	{
-		ID: "group.rename", Summary: "Gives a group another name.",
+		ID: "group.rename", Summary: "Renames a group.",
 		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}/Rename/{NewGroupName}",
 		Scope: identity.GroupWrite, Effect: Rename, Disrupts: true,
 		Params: []Param{
 			existingGroup,
-			{Name: "NewGroupName", Path: "NewGroupName", Kind: schema.GroupName, Required: true, Doc: "The new sAMAccountName and CN."},
-			renamedTo("Another CN than the new sAMAccountName."),
+			{Name: "NewGroupName", Path: "NewGroupName", Kind: schema.GroupName, Required: true, Doc: "New sAMAccountName, which also becomes the common name (CN) unless Name is given."},
+			renamedTo("New common name (CN). If absent, the CN is the new sAMAccountName."),
 		},
 		Script:    "Rename-GatewayGroup",
 		Lane:      ps.Directory,
@@ -148,7 +148,7 @@ var groupRows = []*Operation{
 		Sample:    Given{"GroupName": "VPN Users", "NewGroupName": "Dial In"},
 	},
 	{
-		ID: "group.protect", Summary: "Protects a group from accidental deletion, or lifts the protection.",
+		ID: "group.protect", Summary: "Protects a group from accidental deletion, or removes the protection.",
 		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}/Protection",
 		Scope: identity.GroupWrite, Effect: Update,
 		Params:    []Param{protectedTarget(existingGroup), protection},
@@ -170,7 +170,7 @@ var groupRows = []*Operation{
 		Scope: identity.GroupDelete, Effect: Delete,
 		Params: []Param{
 			existingGroup,
-			{Name: "OUPath", Kind: schema.DN, Example: "OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example", Doc: "The OU or container that the group must lie directly in."},
+			{Name: "OUPath", Kind: schema.DN, Example: "OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example", Doc: "OU or container that must directly contain the group; otherwise, the group is not removed. If absent, the location is not checked."},
 			forced,
 		},
 		Script:  "Remove-GatewayGroup",
@@ -194,20 +194,21 @@ var (
 var existingGroup = Param{
 	Name: "GroupName", Path: "GroupName", Kind: schema.Identity, Required: true, Group: true,
 	Example: "VPN Users",
-	Doc:     "The group.",
+	Doc:     "Group that the operation applies to.",
 }
 
 // groupSearch are the parameters of group lists.
 var groupSearch = searched(filter.Groups,
-	Param{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
-	Param{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Search below the OU, too."},
+	Param{Name: "OUPath", Kind: schema.DN, Doc: "OU or container to search. If absent, the whole domain is " +
+		"searched."},
+	Param{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Whether to search below the OU, too."},
 )
 
 // groupInputs are the inputs of a new group.
 var groupInputs = []Param{
-	{Name: "GroupName", Path: "GroupName", Kind: schema.GroupName, Required: true, Doc: "The new group's sAMAccountName and CN."},
-	{Name: "OUPath", Kind: schema.DN, Doc: "The OU or container that holds the group; the domain's Users container when absent."},
-	{Name: "GroupScope", Kind: schema.GroupScope, Default: "Global"},
-	{Name: "GroupDescription", Kind: schema.Text("description")},
-	{Name: "GroupEmail", Kind: schema.Text("mail")},
+	{Name: "GroupName", Path: "GroupName", Kind: schema.GroupName, Required: true, Doc: "sAMAccountName and common name (CN) of the new group."},
+	{Name: "OUPath", Kind: schema.DN, Doc: "OU or container for the group. If absent, the group is created in the domain's container for users."},
+	{Name: "GroupScope", Kind: schema.GroupScope, Default: "Global", Doc: "Scope of the group."},
+	{Name: "GroupDescription", Kind: schema.Text("description"), Doc: "Description."},
+	{Name: "GroupEmail", Kind: schema.Text("mail"), Doc: "Email address."},
 }

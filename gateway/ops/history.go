@@ -23,17 +23,17 @@ const (
 // row, with its scopes and limits.
 var historyRows = []*Operation{
 	{
-		ID: "change.list", Summary: "Lists what was changed, the newest first.",
+		ID: "change.list", Summary: "Lists the changes in the history, newest first.",
 		Method: http.MethodGet, Path: "/api/Changes",
 		Scope: identity.ChangeRead, Effect: Read, Local: true,
 		Params: []Param{
-			{Name: SinceName, Kind: schema.Moment, Unsent: true, Doc: "Not before."},
-			{Name: "Until", Kind: schema.Moment, Unsent: true, Doc: "Before."},
+			{Name: SinceName, Kind: schema.Moment, Unsent: true, Doc: "Earliest time of the changes. If absent, there is no lower bound."},
+			{Name: "Until", Kind: schema.Moment, Unsent: true, Doc: "Time before which the changes began. If absent, there is no upper bound."},
 			aboutObject, byOperation, byCaller, ofOutcome,
-			{Name: "Undo", Kind: schema.OneOf("How much can be undone.", schema.Undoables...), Unsent: true, Doc: "Changes of which so much can be undone."},
-			{Name: LimitName, Kind: schema.Number("At most so many.", 1, 1000), Default: "100", Unsent: true, Doc: "How many records the answer has."},
-			{Name: AfterName, Kind: schema.ChangeCursor, Unsent: true, Doc: "Go on where an answer ended: its next, with the same filters. With Wait: the next of an answer with Wait, or the id of an event of the stream."},
-			{Name: WaitName, Kind: schema.Number("Seconds.", 0, 30), Unsent: true, Here: true, Doc: "Answer with what ended after the cursor in After, the oldest first, and wait so long for it if there is nothing yet. Without After or Since: for what is new. The answer always has a next."},
+			{Name: "Undo", Kind: schema.OneOf("Not case-sensitive.", schema.Undoables...), Unsent: true, Doc: "Extent to which the changes can be undone. If absent, all changes are listed."},
+			{Name: LimitName, Kind: schema.Number(1, 1000), Default: "100", Unsent: true, Doc: "Maximum number of records in the answer."},
+			{Name: AfterName, Kind: schema.ChangeCursor, Unsent: true, Doc: "Cursor of the page to return, with the same filters. With Wait, next of an answer with Wait, or the ID of an event of the stream. If absent, the first page is returned."},
+			{Name: WaitName, Kind: schema.Number(0, 30), Unsent: true, Here: true, Doc: "Time to wait for new changes, in seconds. The answer lists the changes that ended after the cursor in After, oldest first, and always contains next. Without After and Since, only new changes count. If absent, the answer lists past changes."},
 		},
 		Rules:   []Rule{waitsForward},
 		Lane:    ps.Directory,
@@ -42,11 +42,11 @@ var historyRows = []*Operation{
 		Subject: "changes",
 	},
 	{
-		ID: "change.stream", Summary: "Follows what is changed: each change is an event as soon as it has ended.",
+		ID: "change.stream", Summary: "Streams changes as server-sent events, each as soon as it has ended.",
 		Method: http.MethodGet, Path: "/api/Changes/stream",
 		Scope: identity.ChangeRead, Effect: Read, Local: true, Here: true,
 		Params: []Param{
-			{Name: SinceName, Kind: schema.FeedStart, Unsent: true, Doc: "Begin after this event, or with what was begun at this time or later. Without it, and without Last-Event-ID: with what is new."},
+			{Name: SinceName, Kind: schema.FeedStart, Unsent: true, Doc: "Start of the stream: the changes after this event, or those that began at or after this time. Without it and without Last-Event-ID, the stream contains only new changes."},
 			aboutObject, byOperation, byCaller, ofOutcome,
 		},
 		Lane:    ps.Directory,
@@ -55,12 +55,12 @@ var historyRows = []*Operation{
 		Subject: "changes",
 	},
 	{
-		ID: "change.get", Summary: "Shows a change, and with Compare what has become of it.",
+		ID: "change.get", Summary: "Shows a change; Compare adds the current values.",
 		Method: http.MethodGet, Path: "/api/Changes/{ChangeId}",
 		Scope: identity.ChangeRead, Effect: Read, Local: true,
 		Params: []Param{
 			changeID,
-			{Name: "Compare", Kind: schema.Bool, Default: "false", Unsent: true, Doc: "Read what is there now, and say for each value whether it is what the change wrote."},
+			{Name: "Compare", Kind: schema.Bool, Default: "false", Unsent: true, Doc: "Whether to read the current values and compare each with the value that the change wrote."},
 		},
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Change, Single},
@@ -68,13 +68,13 @@ var historyRows = []*Operation{
 		Subject: changeSubject,
 	},
 	{
-		ID: "change.undo", Summary: "Takes a change back, with the rights of whoever calls: the scope of the row that does it is needed, too.",
+		ID: "change.undo", Summary: "Undoes a change with the permissions of the caller. Also requires the scope of the operation that undoes it.",
 		Method: http.MethodPost, Also: http.MethodPut, Path: "/api/Changes/{ChangeId}/Undo",
 		Scope: identity.ChangeUndo, Effect: Update, Local: true,
 		Params: []Param{
 			changeID,
-			{Name: UndoFields, Kind: schema.Names, Narrows: true, Audited: true, Unsent: true, Example: "department", Doc: "Take back these fields only."},
-			{Name: AcceptDrift, Kind: schema.Names, Audited: true, Unsent: true, Example: "department", Doc: "Fields that may be overwritten although they have been changed since."},
+			{Name: UndoFields, Kind: schema.Names, Narrows: true, Audited: true, Unsent: true, Example: "department", Doc: "Fields to undo. If absent, all fields are undone."},
+			{Name: AcceptDrift, Kind: schema.Names, Audited: true, Unsent: true, Example: "department", Doc: "Fields that can be overwritten even if they have changed since. If absent, a change is not undone if a field has changed since."},
 			dryRunParam, planIDParam, noteParam,
 		},
 		Rules:   []Rule{shownOrMade},
@@ -90,28 +90,27 @@ var historyRows = []*Operation{
 // Filters of changes.
 var (
 	aboutObject = Param{Name: "Object", Kind: schema.Identity, Unsent: true,
-		Doc: "Changes of this object, by a name that it had before or has after: its GUID, SID, distinguished " +
-			"name, account, UPN or name; of DNS a zone, or the name of a record."}
+		Doc: "Object of the changes, under a name from before or after the change: its GUID, SID, " +
+			"distinguished name, account name, UPN, or name; for DNS, a zone or the name of a record."}
 	byOperation = Param{Name: "Operation", Kind: schema.Word, Unsent: true, Example: "user.update",
-		Doc: "Changes by this operation, or by all of a resource."}
+		Doc: "ID of an operation, or the name of a resource for all its operations."}
 	byCaller = Param{
 		Name: CallerName, Kind: schema.Word, Unsent: true, Example: "token:portal",
-		Doc: "Changes by this caller: a name, or the id of an account or a SID, alone or as kind:name and " +
-			"kind:id, " +
-			"where the kind is token, user, certificate, person or gateway; kind::id is no name. A name means " +
-			"every caller that has or had it.",
+		Doc: "Caller that made the changes: a name, or an account ID or SID, alone or as kind:name or kind:id. " +
+			"The kind is token, user, certificate, person, or gateway; kind::id is always an ID. A name means " +
+			"every caller that has or had this name.",
 	}
-	ofOutcome = Param{Name: "Outcome", Kind: schema.OneOf("What became of it.", "done", "partial", "unknown"),
-		Unsent: true, Doc: "Changes that ended so."}
+	ofOutcome = Param{Name: "Outcome", Kind: schema.OneOf("Not case-sensitive.", "done", "partial", "unknown"),
+		Unsent: true, Doc: "Outcome of the changes. If absent, changes with any outcome are listed."}
 )
 
 // waitsForward refuses parameters that only make sense for a list of past changes.
 var waitsForward = Rule{
-	Doc: "Wait looks forward: it takes no Until",
+	Doc: "Wait and Until are mutually exclusive",
 	Apply: func(b *Bound) []schema.FieldError {
 		if b.Has(WaitName) && b.Has("Until") {
 			return []schema.FieldError{{Field: "Until", Code: schema.InvalidRequest,
-				Message: "cannot be together with Wait, which looks forward"}}
+				Message: "cannot be combined with Wait, which only returns new changes"}}
 		}
 		return nil
 	},
@@ -120,4 +119,4 @@ var waitsForward = Rule{
 const changeSubject = "change '{ChangeId}'"
 
 var changeID = Param{Name: ChangeIDParam, Path: ChangeIDParam, Kind: schema.ChangeID, Required: true,
-	Unsent: true, Doc: "The change, as X-Change-Id shows it."}
+	Unsent: true, Doc: "Change that the operation applies to."}

@@ -52,18 +52,18 @@ const (
 const jobSubject = "job '{JobId}'"
 
 var jobID = Param{Name: JobIDParam, Path: JobIDParam, Kind: schema.JobID, Required: true, Unsent: true,
-	Example: "jb_019ab3f0-0000-7000-8000-000000000000", Doc: "The job."}
+	Example: "jb_019ab3f0-0000-7000-8000-000000000000", Doc: "Job that the operation applies to."}
 
 // stopParams determine when a job stops.
 var stopParams = []Param{
-	{Name: JobStopAfter, Kind: schema.Number("A number of items.", 0, 1_000_000), Default: "20", Unsent: true, Doc: "Stop when so many items have failed; 0: never."},
-	{Name: JobOnUnknown, Kind: schema.OneOf("What follows an item of which it is not known what became.", StopOnUnknown, GoOnUnknown), Default: StopOnUnknown, Unsent: true, Doc: "Stop or go on after an item whose outcome is not known."},
+	{Name: JobStopAfter, Kind: schema.Number(0, 1_000_000), Default: "20", Unsent: true, Doc: "Number of failed items after which the job stops; 0 to never stop."},
+	{Name: JobOnUnknown, Kind: schema.OneOf("Not case-sensitive.", StopOnUnknown, GoOnUnknown), Default: StopOnUnknown, Unsent: true, Doc: "Whether the job stops or continues after an item with an unknown outcome."},
 }
 
 // pageParams select a part of a list.
 var pageParams = []Param{
-	{Name: LimitName, Kind: schema.Number("At most so many.", 1, 1000), Default: "100", Unsent: true, Doc: "How many records the answer has."},
-	{Name: AfterName, Kind: schema.ChangeCursor, Unsent: true, Doc: "Go on where an answer ended: its next."},
+	{Name: LimitName, Kind: schema.Number(1, 1000), Default: "100", Unsent: true, Doc: "Maximum number of records in the answer."},
+	{Name: AfterName, Kind: schema.ChangeCursor, Unsent: true, Doc: "Cursor of the page to return. If absent, the first page is returned."},
 }
 
 // jobRow returns a row about one job.
@@ -84,18 +84,18 @@ func jobRow(op Operation) *Operation {
 // another row, with its scopes and limits.
 var jobRows = []*Operation{
 	{
-		ID: "job.submit", Summary: "Submits a list of changes, which run as one job. The body is the list, as CSV, NDJSON or JSON.",
+		ID: "job.submit", Summary: "Submits a list of changes to run as one job. The body is the list, in CSV, NDJSON, or JSON.",
 		Method: http.MethodPost, Path: "/api/Jobs",
 		Scope: identity.JobSubmit, Effect: Create, Local: true, Accepted: true, Takes: []string{MediaNDJSON, MediaCSV, MediaJSON},
 		Params: slices.Concat([]Param{
-			{Name: JobOperation, Kind: schema.Word, Unsent: true, Audited: true, Example: "user.update", Doc: "The operation of items that name none, by its operationId."},
-			{Name: JobName, Kind: schema.Label, Unsent: true, Audited: true, Doc: "A name for people."},
-			{Name: JobMode, Kind: schema.OneOf("What is done with the list.", jobstate.Modes...), Default: string(jobstate.Run), Unsent: true, Audited: true, Doc: "Run the items, only check the list, or dry run each item; after the last two Start runs them."},
-			{Name: JobSkip, Kind: schema.Bool, Default: "false", Unsent: true, Audited: true, Doc: "Leave out the items with mistakes; otherwise one keeps the whole list from being run."},
-			{Name: JobColumns, Kind: schema.Columns, Unsent: true, Doc: "The parameters of the columns of a list in CSV, in order, in place of the names in its first row. A column without a name is no parameter; the result has it too."},
-			{Name: JobFirstRow, Kind: schema.OneOf("What the first row of a list in CSV has.", RowOfNames, RowOfData), Default: RowOfNames, Unsent: true, Doc: "The names of the columns, or already an item; then Columns names them."},
-			{Name: JobNotBefore, Kind: schema.Moment, Unsent: true, Audited: true, Doc: "Begin then."},
-			{Name: JobResultKey, Kind: schema.ResultKey, Unsent: true, Doc: "Public key to which generated passwords are sealed in the result."},
+			{Name: JobOperation, Kind: schema.Word, Unsent: true, Audited: true, Example: "user.update", Doc: "operationId of the operation for items that do not name one. If absent, each item must name its operation."},
+			{Name: JobName, Kind: schema.Label, Unsent: true, Audited: true, Doc: "Name of the job, for display."},
+			{Name: JobMode, Kind: schema.OneOf("Not case-sensitive.", jobstate.Modes...), Default: string(jobstate.Run), Unsent: true, Audited: true, Doc: "Mode of the job: run the items, only check the list, or make a dry run of each item. After a check or a dry run, job.start runs the items."},
+			{Name: JobSkip, Kind: schema.Bool, Default: "false", Unsent: true, Audited: true, Doc: "Whether to skip invalid items. Otherwise, a single invalid item prevents the whole list from running."},
+			{Name: JobColumns, Kind: schema.Columns, Unsent: true, Doc: "Parameters for the columns of a CSV list, in order, instead of the names in its first row. A column without a name is not a parameter, but is kept in the result."},
+			{Name: JobFirstRow, Kind: schema.OneOf("Not case-sensitive.", RowOfNames, RowOfData), Default: RowOfNames, Unsent: true, Doc: "Content of the first row of a CSV list: column names, or data of the first item. For data, Columns must name the columns."},
+			{Name: JobNotBefore, Kind: schema.Moment, Unsent: true, Audited: true, Doc: "Earliest time at which the job begins. If absent, it begins immediately."},
+			{Name: JobResultKey, Kind: schema.ResultKey, Unsent: true, Doc: "Public key with which generated passwords are encrypted in the result. If absent, items cannot generate passwords."},
 		}, stopParams),
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Job, Single},
@@ -103,39 +103,39 @@ var jobRows = []*Operation{
 		Subject: "jobs", Success: "The list was submitted as a job.",
 	},
 	{
-		ID: "job.list", Summary: "Lists jobs, the newest first: the caller's own, and with ops:read everybody's.",
+		ID: "job.list", Summary: "Lists the caller's jobs, newest first; with the scope ops:read, the jobs of all callers.",
 		Method: http.MethodGet, Path: "/api/Jobs",
 		Scope: identity.JobRead, Effect: Read, Local: true,
-		Params: append([]Param{{Name: JobState, Kind: schema.OneOf("The state of a job.", jobstate.Jobs...), Unsent: true, Doc: "Jobs in this state."}}, pageParams...),
+		Params: append([]Param{{Name: JobState, Kind: schema.OneOf("Not case-sensitive.", jobstate.Jobs...), Unsent: true, Doc: "State of the jobs to list. If absent, jobs in all states are listed."}}, pageParams...),
 		Lane:   ps.Directory, Reply: Reply{schema.Job, List}, Fails: []schema.Code{schema.TokenMismatch, schema.Unavailable}, Subject: "jobs",
 	},
-	staleJob("job.submitStaleComputers", "Disables, moves or removes the computers that have not been used for a number of days, as a job.", "/api/Jobs/StaleComputers", "computers"),
-	staleJob("job.submitStaleUsers", "Disables, moves or removes the users that have not been used for a number of days, as a job.", "/api/Jobs/StaleUsers", "users"),
+	staleJob("job.submitStaleComputers", "Disables, moves, or removes the computers that have not been used for a number of days, as a job.", "/api/Jobs/StaleComputers", "computers"),
+	staleJob("job.submitStaleUsers", "Disables, moves, or removes the users that have not been used for a number of days, as a job.", "/api/Jobs/StaleUsers", "users"),
 	jobRow(Operation{
-		ID: "job.get", Summary: "Shows a job and how far it has come.",
+		ID: "job.get", Summary: "Shows a job and its progress.",
 		Method: http.MethodGet, Path: "/api/Jobs/{JobId}", Scope: identity.JobRead, Effect: Read,
 	}),
 	jobRow(Operation{
-		ID: "job.stream", Summary: "Streams the progress of a job until it ends, as server-sent events: progress, item and end.",
+		ID: "job.stream", Summary: "Streams the progress of a job until it ends, as the server-sent events progress, item, and end.",
 		Method: http.MethodGet, Path: "/api/Jobs/{JobId}/Stream", Scope: identity.JobRead, Effect: Read, Reply: Reply{schema.Job, Events},
-		Params: []Param{{Name: JobItems, Kind: schema.OneOf("Which items are sent.", "failed", "none"), Default: "none", Unsent: true, Doc: "Send each item that fails as an event."}},
+		Params: []Param{{Name: JobItems, Kind: schema.OneOf("Not case-sensitive.", "failed", "none"), Default: "none", Unsent: true, Doc: "Items to send as events: failed for each item that fails, or none."}},
 		Fails:  []schema.Code{schema.RateLimited},
 	}),
 	jobRow(Operation{
 		ID: "job.items", Summary: "Lists the items of a job with their outcomes, in the order of the list.",
 		Method: http.MethodGet, Path: "/api/Jobs/{JobId}/Items", Scope: identity.JobRead, Effect: Read,
 		Reply:  Reply{schema.JobItem, List},
-		Params: append([]Param{{Name: JobState, Kind: schema.OneOf("The state of an item.", jobstate.Items...), Unsent: true, Doc: "Items in this state."}}, pageParams...),
+		Params: append([]Param{{Name: JobState, Kind: schema.OneOf("Not case-sensitive.", jobstate.Items...), Unsent: true, Doc: "State of the items to list. If absent, items in all states are listed."}}, pageParams...),
 		Fails:  []schema.Code{schema.TokenMismatch},
 	}),
 	jobRow(Operation{
 		ID: "job.result", Summary: "Downloads the list with the outcome of each item, without secrets.",
 		Method: http.MethodGet, Path: "/api/Jobs/{JobId}/Result", Scope: identity.JobRead, Effect: Read, Answers: []string{MediaCSV, MediaNDJSON},
-		Params: []Param{{Name: JobFormat, Kind: schema.OneOf("A format.", "csv", "ndjson"), Unsent: true, Doc: "The format; if absent, the format of the list."}},
+		Params: []Param{{Name: JobFormat, Kind: schema.OneOf("Not case-sensitive.", "csv", "ndjson"), Unsent: true, Doc: "Format of the result. If absent, the format of the list is used."}},
 		Fails:  []schema.Code{schema.NotAcceptable},
 	}),
 	jobRow(Operation{
-		ID: "job.start", Summary: "Runs the items of a job that was validated or dry run; after a dry run each as it was shown, or not at all.",
+		ID: "job.start", Summary: "Runs the items of a job after a check or a dry run. After a dry run, each item runs exactly as shown, or not at all.",
 		Method: http.MethodPut, Path: "/api/Jobs/{JobId}/Start", Scope: identity.JobSubmit, Effect: Update, Success: "The job was started.",
 	}),
 	jobRow(Operation{
@@ -143,11 +143,11 @@ var jobRows = []*Operation{
 		Method: http.MethodPut, Path: "/api/Jobs/{JobId}/Pause", Scope: identity.JobSubmit, Effect: Update, Success: "The job was paused.",
 	}),
 	jobRow(Operation{
-		ID: "job.resume", Summary: "Lets a paused job go on.",
+		ID: "job.resume", Summary: "Resumes a paused job.",
 		Method: http.MethodPut, Path: "/api/Jobs/{JobId}/Resume", Scope: identity.JobSubmit, Effect: Update, Success: "The job goes on.",
 	}),
 	jobRow(Operation{
-		ID: "job.cancel", Summary: "Cancels a job: the items that were begun end, the others are not run.",
+		ID: "job.cancel", Summary: "Cancels a job. Items that have begun are finished; the others do not run.",
 		Method: http.MethodDelete, Path: "/api/Jobs/{JobId}", Scope: identity.JobSubmit, Effect: Update, Success: "The job was cancelled.",
 	}),
 	jobRow(Operation{
@@ -155,19 +155,19 @@ var jobRows = []*Operation{
 		Method: http.MethodDelete, Path: "/api/Jobs/{JobId}/Record", Scope: identity.JobSubmit, Effect: Update, Success: "The job was removed.",
 	}),
 	jobRow(Operation{
-		ID: "job.retry", Summary: "Tries items of a job again, as a new job under their first keys, so that what was done is not done again.",
+		ID: "job.retry", Summary: "Retries items of a job as a new job. The items keep their idempotency keys, so nothing is done twice.",
 		Method: http.MethodPost, Path: "/api/Jobs/{JobId}/Retry", Scope: identity.JobSubmit, Effect: Create, Accepted: true,
 		Params: slices.Concat([]Param{
-			{Name: JobState, Kind: schema.WordList("States of items.", string(jobstate.Refused), string(jobstate.Unknown), string(jobstate.NotRun)), Default: "failed,not_run", Unsent: true, Audited: true, Doc: "Which items: failed, unknown (it is found out first what became of them), not_run."},
+			{Name: JobState, Kind: schema.WordList("One or more of failed, unknown, not_run, separated by commas.", string(jobstate.Refused), string(jobstate.Unknown), string(jobstate.NotRun)), Default: "failed,not_run", Unsent: true, Audited: true, Doc: "States of the items to retry. For items in the state unknown, the gateway first determines the outcome."},
 		}, stopParams),
 		Success: "The items were submitted again as a job.",
 	}),
 	jobRow(Operation{
-		ID: "job.undo", Summary: "Takes back what a job has changed, as a new job, the last change first. What cannot be undone is listed and left.",
+		ID: "job.undo", Summary: "Undoes the changes of a job as a new job, latest change first. Changes that cannot be undone are listed and skipped.",
 		Method: http.MethodPost, Also: http.MethodPut, Path: "/api/Jobs/{JobId}/Undo", Scope: identity.ChangeUndo, Effect: Create, Accepted: true,
 		Params: slices.Concat([]Param{
-			{Name: DryRun, Kind: schema.Flag, Implied: "false", Unsent: true, Audited: true, Doc: "Only show what each undo would do: a job in the mode dryRun."},
-			{Name: JobUndoFields, Kind: schema.Names, Audited: true, Unsent: true, Example: "department", Doc: "Take back these fields only."},
+			{Name: DryRun, Kind: schema.Flag, Implied: "false", Unsent: true, Audited: true, Doc: "Whether to make only a dry run of each undo: the job has the mode dryRun."},
+			{Name: JobUndoFields, Kind: schema.Names, Audited: true, Unsent: true, Example: "department", Doc: "Fields to undo. If absent, all fields are undone."},
 		}, stopParams),
 		Success: "The undo was submitted as a job.",
 	}),
@@ -188,7 +188,7 @@ const (
 
 // staleActions are the actions of a job that treats unused accounts.
 var staleActions = schema.WordList(
-	"What is done with each account, separated by commas; in JSON also an array: disable, move, remove.",
+	"One or more of disable, move, remove, separated by commas; in JSON, also an array.",
 	StaleDisable, StaleMove, StaleRemove)
 
 // staleJob returns a row that creates a job for the accounts that a rule finds. Each item is a call
@@ -203,10 +203,10 @@ func staleJob(id, summary, path, what string) *Operation {
 		ID: id, Summary: summary, Method: http.MethodPost, Path: path,
 		Scope: identity.JobSubmit, Effect: Create, Local: true, Accepted: true,
 		Params: slices.Concat(rule, []Param{
-			{Name: StaleAction, Kind: staleActions, Required: true, Unsent: true, Example: "disable", Doc: "What is done with each, in this order; remove stands alone. What is so already is left out."},
-			{Name: StaleTarget, Kind: schema.DN, Unsent: true, Audited: true, Example: "OU=Retired,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "The OU or container to which they are moved. What is in it or below it is left out."},
-			{Name: DryRun, Kind: schema.Flag, Implied: "false", Unsent: true, Audited: true, Doc: "Only show what each item would do: a job in the mode dryRun, which Start runs."},
-			{Name: JobName, Kind: schema.Label, Unsent: true, Audited: true, Doc: "A name for people."},
+			{Name: StaleAction, Kind: staleActions, Required: true, Unsent: true, Example: "disable", Doc: "Actions for each account, in this order; remove cannot be combined with other actions. Accounts that already have the resulting state are left out."},
+			{Name: StaleTarget, Kind: schema.DN, Unsent: true, Audited: true, Example: "OU=Retired,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "OU or container to which the accounts are moved. Accounts in it or below it are left out. Required with the action move."},
+			{Name: DryRun, Kind: schema.Flag, Implied: "false", Unsent: true, Audited: true, Doc: "Whether to make only a dry run of each item: the job has the mode dryRun, and job.start runs it."},
+			{Name: JobName, Kind: schema.Label, Unsent: true, Audited: true, Doc: "Name of the job, for display."},
 		}, stopParams),
 		Rules: []Rule{targetOfMove},
 		Lane:  ps.Directory,
@@ -220,7 +220,8 @@ func staleJob(id, summary, path, what string) *Operation {
 
 // targetOfMove rejects combined actions that exclude each other, and a target without a move.
 var targetOfMove = Rule{
-	Doc: StaleTarget + " is given with the action move and with no other; remove stands alone",
+	Doc: StaleTarget + " is required with the action move and not allowed without it; remove cannot be " +
+		"combined with other actions",
 	Apply: func(b *Bound) (problems []schema.FieldError) {
 		actions := strings.Split(b.Text(StaleAction), ",")
 		moves := slices.Contains(actions, StaleMove)

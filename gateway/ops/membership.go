@@ -144,24 +144,24 @@ var (
 
 var memberUser = Param{
 	Name: usernameName, Path: "Username", Arg: "MemberName", Kind: schema.Identity, Required: true,
-	Doc: "The user.",
+	Doc: "User that the operation applies to.",
 }
 
 var throughGroups = Param{
 	Name: "Recursive", Kind: schema.Bool, Default: "false",
-	Doc: "Nested groups count, too; such a membership is not direct.",
+	Doc: "Whether to include indirect memberships through nested groups.",
 }
 
 var parentGroup = Param{
 	Name: "ParentGroupName", Path: "ParentGroupName", Arg: "GroupName", Kind: schema.Identity, Required: true,
 	Group: true, Example: "All Staff",
-	Doc: "The group that has the member.",
+	Doc: "Group that contains the member group.",
 }
 
 var childGroup = Param{
 	Name: "ChildGroupName", Path: "ChildGroupName", Arg: "MemberName", Kind: schema.Identity, Required: true,
 	Group: true, Example: "Sales Staff",
-	Doc: "The group that is the member.",
+	Doc: "Group that is the member.",
 }
 
 const membersName = "Members"
@@ -172,7 +172,7 @@ var membersRows = []*Operation{
 		ID: "membership.addMembers", Summary: "Adds members of any class to a group.",
 		Method: http.MethodPost, Path: "/api/ADGroups/{GroupName}/Members",
 		Scope: identity.MemberWrite, Effect: Create,
-		Params:    []Param{existingGroup, namedMembers(schema.MemberList, "The members to add.")},
+		Params:    []Param{existingGroup, namedMembers(schema.MemberList, "Members to add."+foreign)},
 		Script:    "Set-GatewayMembers",
 		Fixed:     ps.Args{"Mode": ps.Text("Add")},
 		Lane:      ps.Directory,
@@ -190,7 +190,7 @@ var membersRows = []*Operation{
 		ID: "membership.removeMembers", Summary: "Removes members of any class from a group.",
 		Method: http.MethodDelete, Path: "/api/ADGroups/{GroupName}/Members",
 		Scope: identity.MemberWrite, Effect: Delete, Disrupts: true,
-		Params:    []Param{existingGroup, namedMembers(schema.MemberList, "The members to remove.")},
+		Params:    []Param{existingGroup, namedMembers(schema.MemberList, "Members to remove."+foreign)},
 		Script:    "Set-GatewayMembers",
 		Fixed:     ps.Args{"Mode": ps.Text("Remove")},
 		Lane:      ps.Directory,
@@ -205,11 +205,12 @@ var membersRows = []*Operation{
 		Sample:    Given{"GroupName": "VPN Users", membersName: "aschmidt"},
 	},
 	{
-		ID: "membership.setMembers", Summary: "Makes a group have exactly these members.",
+		ID: "membership.setMembers", Summary: "Replaces the members of a group.",
 		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}/Members",
 		Scope: identity.MemberWrite, Effect: Update, Disrupts: true,
 		Params: []Param{smallGroup, namedMembers(schema.WholeMemberList,
-			"All members that the group will have; others are removed, except those outside the limits of the credential.")},
+			"All members that the group will have. Other members are removed, except those outside the limits of the "+
+				"credential."+foreign)},
 		Script:    "Set-GatewayMembers",
 		Fixed:     ps.Args{"Mode": ps.Text("Set")},
 		Lane:      ps.Directory,
@@ -236,6 +237,9 @@ var (
 	settleMembers = Settle{Script: "Confirm-GatewayMembers"}
 	membersFail   = []schema.Code{schema.NotFound, schema.Conflict, schema.TooMany, schema.Unprocessable}
 )
+
+// foreign is the part of a description about members of other domains.
+const foreign = " They can belong to other domains of the forest if the scope of the group allows it."
 
 // namedMembers is the parameter that lists members.
 func namedMembers(kind schema.Kind, about string) Param {

@@ -80,7 +80,7 @@ type Operation struct {
 	Accepted bool
 
 	Undo  Undo  // how a change is undone; zero for reads
-	Guard Guard // guards that a change honours; zero for reads
+	Guard Guard // guards that a change honors; zero for reads
 
 	// Protocol is the foreign protocol that the row speaks. If nil, it speaks our own.
 	Protocol *Protocol
@@ -292,39 +292,39 @@ const (
 
 // Resources describes each resource, keyed by the part of an operation's id before the dot.
 var Resources = map[string]string{
-	"cname":       "CNAME records of the DNS server",
-	"a":           "A records of the DNS server",
-	"aaaa":        "AAAA records of the DNS server",
-	"ptr":         "PTR records of the DNS server",
-	"txt":         "TXT records of the DNS server",
-	"srv":         "SRV records of the DNS server",
-	"mx":          "MX records of the DNS server",
-	"caa":         "CAA records of the DNS server",
-	"tlsa":        "TLSA records of the DNS server",
-	"sshfp":       "SSHFP records of the DNS server",
-	"dname":       "DNAME records of the DNS server",
-	"record":      "Records of all types of the DNS server",
-	"recordSet":   "Sets of records: all of one name and type",
-	"reverseZone": "Reverse lookup zones of the DNS server",
-	"zone":        "Zones of the DNS server, of all types",
-	"lookupZone":  "Forward lookup zones of the DNS server",
-	"forwarder":   "Conditional forwarders of the DNS server",
-	"delegation":  "Delegations: names that the zones of the DNS server leave to other servers",
-	"nameServer":  "Name servers of zones: the NS records of the zones themselves",
+	"cname":       "CNAME records",
+	"a":           "A records",
+	"aaaa":        "AAAA records",
+	"ptr":         "PTR records",
+	"txt":         "TXT records",
+	"srv":         "SRV records",
+	"mx":          "MX records",
+	"caa":         "CAA records",
+	"tlsa":        "TLSA records",
+	"sshfp":       "SSHFP records",
+	"dname":       "DNAME records",
+	"record":      "DNS records of all types",
+	"recordSet":   "Record sets: all records with the same name and type",
+	"reverseZone": "Reverse lookup zones",
+	"zone":        "DNS zones of all types",
+	"lookupZone":  "Forward lookup zones",
+	"forwarder":   "Conditional forwarders",
+	"delegation":  "Delegations of names to other DNS servers",
+	"nameServer":  "Name servers (NS records) of the zones",
 	"membership":  "Members of groups",
 	"user":        "User accounts",
 	"ou":          "Organizational units",
-	"caller":      "The credential of a request",
-	"search":      "Users, groups and computers",
+	"caller":      "Credential of a request",
+	"search":      "Users, groups, and computers",
 	"group":       "Security and distribution groups",
 	"computer":    "Computer accounts",
-	"plan":        "Plans of changes that dry runs have made",
-	"bin":         "Recycle Bin of the directory",
-	"change":      "History of what the gateway has changed",
-	"job":         "Lists of changes that run as one job",
+	"plan":        "Plans of changes, created by dry runs",
+	"bin":         "Active Directory Recycle Bin",
+	"change":      "History of changes made through the gateway",
+	"job":         "Jobs, which run lists of changes",
 	"externaldns": "Webhook provider for ExternalDNS",
-	"cluster":     "The gateways of the cluster",
-	"acme":        "Challenges of certificate authorities, in the protocols of their clients",
+	"cluster":     "Gateways of the cluster",
+	"acme":        "ACME challenges, in the protocols of ACME clients",
 }
 
 // Methods returns the methods that a request for the operation can have.

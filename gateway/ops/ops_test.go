@@ -125,7 +125,7 @@ func TestCheckFindsEveryFault(t *testing.T) {
 		"unknown scope":       {func(op *Operation, _ *ps.Script) { op.Scope = "user:fly" }, []string{"has no specific scope"}},
 		"no effect":           {func(op *Operation, _ *ps.Script) { op.Effect = 0 }, []string{"has no effect"}},
 		"read that is a PUT":  {func(op *Operation, _ *ps.Script) { op.Method = http.MethodPut }, []string{"has effect read but method PUT"}},
-		"GET that writes":     {func(op *Operation, _ *ps.Script) { op.Effect = Delete }, []string{"has effect delete but method GET", "writes, but has no sentence for success", "writes, but does not declare how it is settled", "does not say, or says twice, how it honours If-Match", "does not declare how it is undone, or why not"}},
+		"GET that writes":     {func(op *Operation, _ *ps.Script) { op.Effect = Delete }, []string{"has effect delete but method GET", "writes, but has no sentence for success", "writes, but does not declare how it is settled", "does not say, or says twice, how it honors If-Match", "does not declare how it is undone, or why not"}},
 		"here, not local":     {func(op *Operation, _ *ps.Script) { op.Here = true }, []string{"is Here, which only reads that are Local may be"}},
 		"no reply":            {func(op *Operation, _ *ps.Script) { op.Reply = Reply{} }, []string{"has no reply"}},
 		"unknown code":        {func(op *Operation, _ *ps.Script) { op.Fails = []schema.Code{"oops"} }, []string{`unknown code "oops"`}},

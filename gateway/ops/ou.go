@@ -19,7 +19,7 @@ var ouRows = []*Operation{
 		ID: "ou.list", Summary: "Lists all OUs.",
 		Method: http.MethodGet, Path: "/api/OU/All",
 		Scope: identity.OURead, Effect: Read,
-		Params:  []Param{{Name: "ListContainers", Kind: schema.Bool, Default: "false", Doc: "List all else that is there to hold objects, too: containers of every class, hidden and system ones included."}},
+		Params:  []Param{{Name: "ListContainers", Kind: schema.Bool, Default: "false", Doc: "Whether to list containers of all other classes, too, including hidden and system containers."}},
 		Script:  "Get-GatewayOUList",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.OU, List},
@@ -30,7 +30,7 @@ var ouRows = []*Operation{
 		ID: "ou.getByGuid", Summary: "Shows an OU or container by its GUID.",
 		Method: http.MethodGet, Path: "/api/OU/Guid/Details",
 		Scope: identity.OURead, Effect: Read,
-		Params:  []Param{{Name: "OUGuid", Kind: schema.GUID, Required: true, Example: "da9f7f4a-9e3a-59b7-80c1-cd0e8901a4d2", Doc: "The objectGUID of the OU."}},
+		Params:  []Param{{Name: "OUGuid", Kind: schema.GUID, Required: true, Example: "da9f7f4a-9e3a-59b7-80c1-cd0e8901a4d2", Doc: "objectGUID of the OU."}},
 		Script:  "Get-GatewayOU",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.OU, Single},
@@ -66,10 +66,10 @@ var ouRows = []*Operation{
 		Method: http.MethodPost, Path: "/api/OU",
 		Scope: identity.OUWrite, Effect: Create,
 		Params: []Param{
-			{Name: "OUName", Kind: schema.OUName, Required: true, Doc: "The name of the OU, as it is shown: without escapes."},
-			ouDestination("The OU, container or domain that will hold it."),
-			{Name: description, Kind: schema.Text("description")},
-			{Name: isProtected, Kind: schema.Bool, Default: "true", Doc: "Protect it from accidental deletion."},
+			{Name: "OUName", Kind: schema.OUName, Required: true, Doc: "Name of the OU, without escape characters."},
+			ouDestination("OU, container, or domain in which to create the OU."),
+			{Name: description, Kind: schema.Text("description"), Doc: "Description."},
+			{Name: isProtected, Kind: schema.Bool, Default: "true", Doc: "Whether to protect the OU from accidental deletion."},
 		},
 		Script:  "New-GatewayOU",
 		Lane:    ps.Directory,
@@ -90,8 +90,8 @@ var ouRows = []*Operation{
 		Scope: identity.OUWrite, Effect: Update,
 		Params: []Param{
 			ouPath,
-			{Name: description, Kind: schema.Text("description"), Example: "Nothing but a name", Doc: "The description."},
-			{Name: isProtected, Kind: schema.Bool, Doc: "Protect it from accidental deletion, or lift the protection."},
+			{Name: description, Kind: schema.Text("description"), Example: "Nothing but a name", Doc: "Description."},
+			{Name: isProtected, Kind: schema.Bool, Doc: "Whether the OU is protected from accidental deletion."},
 		},
 		Script:    "Set-GatewayOU",
 		Lane:      ps.Directory,
@@ -105,10 +105,10 @@ var ouRows = []*Operation{
 		Sample:    Given{"OUPath": "OU=Empty,OU=Corp,DC=corp,DC=example", "OUDescription": "changed"},
 	},
 	{
-		ID: "ou.move", Summary: "Moves an OU with all that is below it.",
+		ID: "ou.move", Summary: "Moves an OU with all objects below it.",
 		Method: http.MethodPut, Path: "/api/OU/Move",
 		Scope: identity.OUWrite, Effect: Move, Disrupts: true, Extent: "objects",
-		Params:    []Param{ouPath, ouDestination("The OU or domain that it is moved into.")},
+		Params:    []Param{ouPath, ouDestination("OU or domain to move the OU to.")},
 		Script:    "Move-GatewayOU",
 		Lane:      ps.Directory,
 		Reply:     Reply{schema.OU, Single},
@@ -129,7 +129,7 @@ var ouRows = []*Operation{
 		Scope: identity.OUWrite, Effect: Rename, Disrupts: true, Extent: "objects",
 		Params: []Param{
 			ouPath,
-			{Name: "OUNewName", Kind: schema.OUName, Required: true, Doc: "The new name, as it is shown: without escapes."},
+			{Name: "OUNewName", Kind: schema.OUName, Required: true, Doc: "New name of the OU, without escape characters."},
 		},
 		Script:    "Rename-GatewayOU",
 		Lane:      ps.Directory,
@@ -164,7 +164,7 @@ var ouRows = []*Operation{
 }
 
 var ouPath = Param{Name: "OUPath", Kind: schema.DN, Required: true,
-	Example: "OU=Empty,OU=Corp,DC=corp,DC=example", Doc: "The distinguished name of the OU."}
+	Example: "OU=Empty,OU=Corp,DC=corp,DC=example", Doc: "OU or container that the operation applies to."}
 
 func ouDestination(doc string) Param {
 	return Param{Name: "OUDestinationPath", Kind: schema.DN, Required: true,

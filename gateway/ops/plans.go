@@ -30,15 +30,15 @@ func previewable(table []*Operation) []*Operation {
 var (
 	dryRunParam = Param{
 		Name: DryRun, Kind: schema.Flag, Implied: "false", Audited: true, Narrows: true,
-		Doc: "Change nothing, and answer with the plan of what would be changed.",
+		Doc: "Whether to make a dry run, which changes nothing and returns a plan of the change.",
 	}
 	noteParam = Param{
 		Name: ReasonName, Kind: schema.Note, Unsent: true, Audited: true,
-		Doc: "Why, for the plan, the history and the audit log.",
+		Doc: "Reason for the change, for the plan, the history, and the audit log.",
 	}
 	planIDParam = Param{
 		Name: PlanID, Kind: schema.PlanID, Unsent: true, Audited: true, Narrows: true,
-		Doc: "Make the change as a dry run has shown it, or not at all.",
+		Doc: "Plan from a dry run. The change is made exactly as planned, or not at all.",
 	}
 )
 
@@ -57,7 +57,7 @@ func MatchesAny(pattern string) bool {
 }
 
 var shownOrMade = Rule{
-	Doc: DryRun + " and " + PlanID + " exclude each other",
+	Doc: DryRun + " and " + PlanID + " are mutually exclusive",
 	Apply: func(b *Bound) []schema.FieldError {
 		if b.Text(DryRun) != "true" || !b.Has(PlanID) {
 			return nil
@@ -69,10 +69,10 @@ var shownOrMade = Rule{
 
 // planRows are the rows about plans made by dry runs.
 var planRows = []*Operation{{
-	ID: "plan.get", Summary: "Shows a plan that a dry run has made, and whether it can be applied. Plans of other credentials need the scope change:read.",
+	ID: "plan.get", Summary: "Shows a plan from a dry run, and whether it can be applied. Plans of other credentials require the scope change:read.",
 	Method: http.MethodGet, Path: "/api/Plans/{PlanId}",
 	Effect: Read, Local: true, Lane: ps.Directory,
-	Params:  []Param{{Name: PlanID, Path: PlanID, Kind: schema.PlanID, Required: true, Unsent: true, Example: "pl_019ab3f0-0000-7000-8000-000000000000", Doc: "The plan."}},
+	Params:  []Param{{Name: PlanID, Path: PlanID, Kind: schema.PlanID, Required: true, Unsent: true, Example: "pl_019ab3f0-0000-7000-8000-000000000000", Doc: "Plan to show."}},
 	Reply:   Reply{schema.Plan, Single},
 	Fails:   []schema.Code{schema.NotFound},
 	Subject: "plan '{PlanId}'",

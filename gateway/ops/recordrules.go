@@ -12,6 +12,10 @@ import (
 	"adgateway/ps"
 )
 
+// ownerDoc explains how an owner name is interpreted.
+const ownerDoc = "Owner name, either relative to the zone or fully qualified; @ means the zone itself. " +
+	"A name that ends with the name of the zone or with a dot is fully qualified."
+
 const tooLong = "is too long together with the zone: a DNS name has at most 253 characters"
 
 // insideZone reports whether the scripts treat a name as a full name in a zone.
@@ -43,7 +47,7 @@ func (r recordType) rules(code schema.Code) []Rule {
 // malformed. No such record can exist, so reads and removals answer not_found.
 func namesFit(code schema.Code, targets ...string) Rule {
 	return Rule{
-		Doc: "names completed by the zone are at most 253 characters long",
+		Doc: "a name and its zone together can have at most 253 characters",
 		Apply: func(b *Bound) []schema.FieldError {
 			owner, zone := b.Text(ownerParam), b.Text(zoneParam)
 			var problems []schema.FieldError
@@ -64,7 +68,7 @@ func namesFit(code schema.Code, targets ...string) Rule {
 // targetsAreFull refuses relative targets, which the server would complete inside a reverse zone.
 func targetsAreFull(targets []string) Rule {
 	return Rule{
-		Doc: "a target has a dot: it is a full name",
+		Doc: "a target must be a fully qualified name, with at least one dot",
 		Apply: func(b *Bound) []schema.FieldError {
 			var problems []schema.FieldError
 			for _, name := range targets {
@@ -82,7 +86,8 @@ func targetsAreFull(targets []string) Rule {
 // standsForName lets an address replace the owner and the zone of a PTR record.
 func standsForName(writes bool) Rule {
 	return Rule{
-		Doc: "DNS_HostName and ZoneName are given, or IP_Address; together they must name the same",
+		Doc: "either DNS_HostName and ZoneName or IP_Address are required; if all are given, they must refer to " +
+			"the same record",
 		Apply: func(b *Bound) []schema.FieldError {
 			owner, zone, address := b.Text(ownerParam), b.Text(zoneParam), b.Text(addressParam)
 			var problems []schema.FieldError
@@ -126,8 +131,13 @@ func somethingNew(r recordType) Rule {
 		names = append(names, "New"+f.Name)
 	}
 	names = append(names, ttlParam)
+	all := append(slices.Clip(names), "MakeStatic")
+	if r.Address {
+		all = append(all, "CreatePtr")
+	}
+	last := len(all) - 1
 	return Rule{
-		Doc: "something new is given: " + strings.Join(names, ", ") + ", MakeStatic or CreatePtr",
+		Doc: "at least one new value is required: " + strings.Join(all[:last], ", ") + ", or " + all[last],
 		Apply: func(b *Bound) []schema.FieldError {
 			if slices.ContainsFunc(names, b.Has) || b.Text("MakeStatic") == "true" || b.Text("CreatePtr") == "true" {
 				return nil
@@ -149,7 +159,8 @@ const (
 // valuesFit parses the values of a set according to its type, and passes their fields to the script
 // in one list.
 var valuesFit = Rule{
-	Doc: "values have the form of the type, and differ; what is new has a name and a value that can be meant",
+	Doc: "each value must have the format of the record type and occur only once; a new record must have a " +
+		"plausible name and value",
 	Apply: func(b *Bound) []schema.FieldError {
 		t, zone := schema.RecordTypeNamed(b.Text("Type")), b.Text(zoneParam)
 		values := schema.Texts(b.Text("Data")).List()
@@ -256,7 +267,7 @@ const (
 // ownerIsMeant refuses owner names of new records that a server accepts although they must be mistakes, such
 // as an address, or a name in a reverse zone that cannot belong to an address.
 var ownerIsMeant = Rule{
-	Doc: "DNS_HostName is no address; in a reverse zone it is one that an address can have",
+	Doc: "DNS_HostName must not be an address; in a reverse zone, it must be a possible name of an address",
 	Apply: func(b *Bound) []schema.FieldError {
 		owner, zone := b.Text(ownerParam), b.Text(zoneParam)
 		if owner == "" || zone == "" {
@@ -345,4 +356,14 @@ func unmeantNibbles(labels []string) string {
 			len(labels), labelsOfIPv6)
 	}
 	return ""
+}
+
+var createPtr = Param{
+	Name: "CreatePtr", Kind: schema.Bool, Default: "false",
+	Doc: "Whether to create the PTR record of the address, too, in a reverse zone of this server.",
+}
+
+var removePtr = Param{
+	Name: "RemovePtr", Kind: schema.Bool, Default: "false",
+	Doc: "Whether to remove the PTR record of the address that points to this name, too.",
 }

@@ -18,10 +18,6 @@ const (
 	ttlParam     = "TimeToLive"
 )
 
-// ownerDoc explains how an owner name is interpreted.
-const ownerDoc = "The owner name: relative to the zone, or a full name inside it; @ is the zone itself. " +
-	"A name that ends with the zone's name is a full one, and so is one that ends with a dot."
-
 // recordRows returns the rows of all record types.
 func recordRows() []*Operation {
 	rows := slices.Concat(
@@ -46,9 +42,9 @@ var recordList = &Operation{
 	Method: http.MethodGet, Path: "/api/DnsRecord/{ZoneName}",
 	Scope: identity.DNSRead, Effect: Read,
 	Params: []Param{
-		{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
-		{Name: "Type", Kind: schema.RecordTypeList, Doc: "Only records of these types."},
-		{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Doc: "Only records of this owner name."},
+		{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true, Doc: "Zone."},
+		{Name: "Type", Kind: schema.RecordTypeList, Doc: "Record types to include. If absent, all types are included."},
+		{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Doc: "Owner name of the records to list. If absent, the records of all names are listed."},
 		stampedBefore,
 	},
 	Fixed:   ps.Args{"Mixed": ps.Bool(true)},
@@ -62,14 +58,15 @@ var recordList = &Operation{
 
 // recordGuard is the question whether the records of a name are guarded.
 var recordGuard = &Operation{
-	ID:      "record.guard",
-	Summary: "Shows whether only callers with the scope privileged may change the records of a name.",
-	Method:  http.MethodGet, Path: "/api/DnsRecord/Guard/{ZoneName}",
+	ID: "record.guard",
+	Summary: "Shows whether the records of a name are guarded, that is, whether changes require the scope " +
+		"privileged.",
+	Method: http.MethodGet, Path: "/api/DnsRecord/Guard/{ZoneName}",
 	Scope: identity.DNSRead, Effect: Read,
 	Params: []Param{
-		{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
-		{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Doc: "The owner name. Without it: all in the zone."},
-		{Name: "Target", Kind: schema.Names, Example: "dc1.corp.example", Doc: "Where PTR records lead."},
+		{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true, Doc: "Zone."},
+		{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Doc: "Owner name. If absent, all records in the zone count."},
+		{Name: "Target", Kind: schema.Names, Example: "dc1.corp.example", Doc: "Targets of PTR records to check. If absent, no targets are checked."},
 	},
 	Script:  "Get-GatewayRecordGuard",
 	Lane:    ps.DNS,
@@ -88,7 +85,7 @@ const (
 var hostRows = []*Operation{
 	{
 		ID:      "record.listHost",
-		Summary: "Lists all that names a host, in all zones and of all types: the records of its name, and those that lead to it.",
+		Summary: "Lists all records that refer to a host, in all zones: records with its name and records that point to it.",
 		Method:  http.MethodGet, Path: "/api/DnsRecord/Host/{HostName}",
 		Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{namedHost, hostTypes, stampedBefore},
@@ -102,7 +99,7 @@ var hostRows = []*Operation{
 	},
 	{
 		ID:      "record.hostExists",
-		Summary: "Reports whether anything names a host: a record of its name, or one that leads to it.",
+		Summary: "Reports whether any record refers to a host, by its name or as a target.",
 		Method:  http.MethodGet, Path: "/api/DnsRecord/Host/{HostName}/Exists",
 		Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{namedHost},
@@ -115,7 +112,7 @@ var hostRows = []*Operation{
 	},
 	{
 		ID:      "record.deleteHost",
-		Summary: "Removes all that names a host in one change: records of its name, and those that lead to it.",
+		Summary: "Removes all records that refer to a host in one change: records with its name and records that point to it.",
 		Method:  http.MethodDelete, Path: "/api/DnsRecord/Host/{HostName}",
 		Scope: identity.DNSDelete, Effect: Delete,
 		Params:    []Param{namedHost, audited(hostTypes)},
@@ -137,7 +134,7 @@ var hostRows = []*Operation{
 // controllerRow removes the remains of a domain controller.
 var controllerRow = &Operation{
 	ID:      "record.deleteController",
-	Summary: "Removes what a domain controller that is gone has left in DNS, in one change.",
+	Summary: "Removes the DNS records that a former domain controller left behind, in one change.",
 	Method:  http.MethodDelete, Path: "/api/DnsRecord/Controller/{HostName}",
 	Scope: identity.DNSDelete, Effect: Delete,
 	Params: []Param{namedHost}, Rules: []Rule{hostIsFull},
@@ -159,22 +156,23 @@ var controllerRow = &Operation{
 var namedHost = Param{
 	Name: hostParam, Path: hostParam, Arg: "Named", Kind: schema.Owner, Required: true,
 	Example: "web1.corp.example",
-	Doc:     "The name of the host in full. A name of one label has a dot at its end.",
+	Doc:     "Fully qualified name of the host. A name with only one label must end with a dot.",
 }
 
-var hostTypes = Param{Name: "Type", Kind: schema.RecordTypeList, Doc: "Only records of these types."}
+var hostTypes = Param{Name: "Type", Kind: schema.RecordTypeList, Doc: "Record types to include. If absent, " +
+	"all types are included."}
 
 // nameServerRows are the rows about the name servers of a zone.
 var nameServerRows = []*Operation{
 	{
 		ID:      "nameServer.create",
-		Summary: "Adds a name server to a zone. Asks for the scope `privileged`, too.",
+		Summary: "Adds a name server to a zone. Also requires the scope `privileged`.",
 		Method:  http.MethodPost, Path: "/api/DnsNameServer",
 		Scope: identity.DNSWrite, Effect: Create, Disrupts: true,
 		Params: []Param{
-			{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
+			{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "Zone."},
 			{Name: serverParam, Kind: schema.NewTarget, Required: true, Example: "ns9.corp.example", Doc: serverDoc},
-			{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live in seconds; absent: the zone's."},
+			{Name: ttlParam, Kind: schema.TimeToLive, Doc: "Time to live, in seconds. If absent, the default of the zone is used."},
 		},
 		Script:  "New-GatewayNameServer",
 		Lane:    ps.DNS,
@@ -188,11 +186,11 @@ var nameServerRows = []*Operation{
 	},
 	{
 		ID:      "nameServer.delete",
-		Summary: "Removes a name server from a zone. Asks for the scope `privileged`, too.",
+		Summary: "Removes a name server from a zone. Also requires the scope `privileged`.",
 		Method:  http.MethodDelete, Path: "/api/DnsNameServer",
 		Scope: identity.DNSDelete, Effect: Delete,
 		Params: []Param{
-			{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
+			{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "Zone."},
 			{Name: serverParam, Kind: schema.Target, Required: true, Example: "dc2.corp.example", Doc: serverDoc},
 		},
 		Script:  "Remove-GatewayNameServer",
@@ -210,7 +208,7 @@ var nameServerRows = []*Operation{
 
 const (
 	serverSubject = "name server '{NameServer}' of zone '{ZoneName}'"
-	serverDoc     = "The name server. Without any dot it is a name in the zone."
+	serverDoc     = "Name server; without a dot, a name in the zone."
 )
 
 // sameServer returns the name server that a change was about.
@@ -227,12 +225,13 @@ func audited(p Param) Param {
 // stampedBefore selects records that dynamic update has not refreshed since a time.
 var stampedBefore = Param{
 	Name: "StampedBefore", Kind: schema.Moment, Example: "2026-10-01T00:00:00Z",
-	Doc: "Only records whose time stamp is older. Static records have none, and are left out.",
+	Doc: "Time before which the records were last refreshed. Static records have no time stamp and are left " +
+		"out. If absent, records of any age are listed.",
 }
 
 // hostIsFull refuses a host name without a zone.
 var hostIsFull = Rule{
-	Doc: "HostName is a name in full: it has a dot",
+	Doc: "HostName must be a fully qualified name, with at least one dot",
 	Apply: func(b *Bound) []schema.FieldError {
 		if strings.Contains(b.Text(hostParam), ".") {
 			return nil
@@ -309,7 +308,7 @@ func (r recordType) listZone() *Operation {
 	return r.row("listZone", Operation{
 		Summary: "Lists the " + r.Name + " records of a zone.", Effect: Read, Path: "{ZoneName}",
 		Params: []Param{{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true,
-			Doc: "The zone."}},
+			Doc: "Zone."}},
 		Reply:   Reply{Mark: List},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: "zone '{ZoneName}'",
@@ -328,10 +327,10 @@ func (r recordType) listAll() *Operation {
 
 func (r recordType) listHostName() *Operation {
 	return r.row("listHostName", Operation{
-		Summary: "Lists the " + r.Name + " records of an owner name in all zones.",
+		Summary: "Lists the " + r.Name + " records with an owner name, in all zones.",
 		Effect:  Read, Path: "HostName/{DNS_HostName}",
 		Params: []Param{{Name: ownerParam, Path: ownerParam, Arg: "Name", Kind: schema.Owner, Required: true,
-			Example: r.Example, Doc: "The owner name, relative to its zone or in full."}},
+			Example: r.Example, Doc: "Owner name, either relative to its zone or fully qualified."}},
 		Reply:   Reply{Mark: List},
 		Subject: "name '{DNS_HostName}'",
 		Sample:  Given{ownerParam: r.Example},
@@ -342,13 +341,14 @@ func (r recordType) listHostName() *Operation {
 func (r recordType) listData() *Operation {
 	f := r.target()
 	p := Param{Name: f.Name, Path: f.Name, Arg: "Data", Item: len(r.Fields), Kind: f.Kind, Required: true,
-		Example: f.Example, Doc: "The address."}
+		Example: f.Example, Doc: "Address that the records contain."}
 	subject, with := "address", "an address"
 	if f.Form == schema.NameForm {
-		p.Doc, subject, with = "The target; without any dot it is a name in each record's own zone.", "target", "a target"
+		p.Doc = "Target of the records; without a dot, a name in the zone of each record."
+		subject, with = "target", "a target"
 	}
 	return r.row(r.Found, Operation{
-		Summary: "Lists the " + r.Name + " records with " + with + " in all zones.",
+		Summary: "Lists the " + r.Name + " records with " + with + ", in all zones.",
 		Effect:  Read, Path: r.Search + "/{" + f.Name + "}",
 		Params:  []Param{p},
 		Reply:   Reply{Mark: List},
@@ -359,7 +359,7 @@ func (r recordType) listData() *Operation {
 
 func (r recordType) create() *Operation {
 	params := append(r.identity(true), Param{Name: ttlParam, Kind: schema.TimeToLive,
-		Doc: "The time to live in seconds; absent: the zone's.", Example: "3600"})
+		Doc: "Time to live, in seconds. If absent, the default of the zone is used.", Example: "3600"})
 	if r.Address {
 		params = append(params, createPtr)
 	}
@@ -397,13 +397,14 @@ func (r recordType) change() *Operation {
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		params = append(params, Param{Name: "New" + f.Name, Arg: "NewData", Item: i + 1, Kind: f.NewKind,
-			Doc: "The new value. " + f.Doc})
+			Doc: "New value of " + f.Name + "."})
 	}
 	params = append(params,
 		Param{Name: ttlParam, Kind: schema.TimeToLive,
-			Doc: "The new time to live in seconds.", Example: "3600"},
+			Doc: "New time to live, in seconds.", Example: "3600"},
 		Param{Name: "MakeStatic", Kind: schema.Bool, Default: "false",
-			Doc: "Also change a record that belongs to dynamic update; it is static afterwards."},
+			Doc: "Whether to change a dynamic record, too, which makes it static. Otherwise, a dynamic record is " +
+				"not changed."},
 	)
 	if r.Address {
 		params = append(params, createPtr)
@@ -427,17 +428,22 @@ func (r recordType) identity(isNew bool) []Param {
 	owner := Param{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Required: !r.Reverse, Example: r.Example,
 		Doc: ownerDoc}
 	zone := Param{Name: zoneParam, Kind: schema.Zone, Required: !r.Reverse && (isNew || !r.Address),
-		Example: r.Zone, Doc: "The zone."}
+		Example: r.Zone, Doc: "Zone."}
 	if isNew {
 		owner.Kind, owner.Example = schema.NewOwner, r.Another
 	}
 	if !isNew && r.Address {
-		zone.Doc = "The zone. Absent: all zones are searched."
+		zone.Doc = "Zone. If absent, all zones are searched."
+	}
+	if r.Reverse {
+		owner.Doc += " If absent, IP_Address is required."
+		zone.Doc = "Zone. If absent, IP_Address is required, which determines the zone."
 	}
 	params := []Param{owner}
 	if r.Reverse {
 		params = append(params, Param{Name: addressParam, Arg: "Address", Kind: schema.Address,
-			Example: addressOf(owner.Example, r.Zone), Doc: "The address, in place of DNS_HostName and ZoneName."})
+			Example: addressOf(owner.Example, r.Zone),
+			Doc:     "Address, which replaces DNS_HostName and ZoneName. If absent, these are required."})
 	}
 	var numbers []Param
 	for i := range r.Fields {
@@ -448,7 +454,7 @@ func (r recordType) identity(isNew bool) []Param {
 			p.Kind, p.Default, p.Example = f.NewKind, f.Default, f.Another
 		} else if f.Form == schema.NumberForm {
 			p.Required = false
-			p.Doc += " Absent: any."
+			p.Doc += " If absent, any value matches."
 		}
 		if f.Form == schema.NumberForm {
 			numbers = append(numbers, p)
@@ -505,25 +511,15 @@ func addressOf(owner, zone string) string {
 func zoneRequired(params []Param, reverse bool) []Param {
 	for i := range params {
 		if params[i].Name == zoneParam && !reverse {
-			params[i].Required, params[i].Doc = true, "The zone."
+			params[i].Required, params[i].Doc = true, "Zone."
 		}
 	}
 	return params
 }
 
-var createPtr = Param{
-	Name: "CreatePtr", Kind: schema.Bool, Default: "false",
-	Doc: "Also create the PTR record of the address, in a reverse zone of this server.",
-}
-
-var removePtr = Param{
-	Name: "RemovePtr", Kind: schema.Bool, Default: "false",
-	Doc: "Also remove the PTR record of the address that leads to this name.",
-}
-
 var recordSetRows = []*Operation{
 	{
-		ID: "recordSet.get", Summary: "Reads a set of records: all of one name and type.",
+		ID: "recordSet.get", Summary: "Shows a record set, that is, all records with the same name and type.",
 		Method: http.MethodGet, Path: "/api/DnsRecordSet",
 		Scope: identity.DNSRead, Effect: Read,
 		Params:  recordSetParams(),
@@ -536,16 +532,18 @@ var recordSetRows = []*Operation{
 		Sample:  Given{"ZoneName": "corp.example", "DNS_HostName": "web1", "Type": "A"},
 	},
 	{
-		ID: "recordSet.put", Summary: "Makes a set of records exactly what is given; creates it if there is none.",
+		ID: "recordSet.put", Summary: "Replaces a record set, or creates it if it does not exist.",
 		Method: http.MethodPut, Path: "/api/DnsRecordSet",
 		Scope: identity.DNSWrite, Effect: Update, Makes: true,
 		Params: append(recordSetParams(),
 			Param{Name: "Data", Kind: schema.RecordValues, Required: true, Scope: identity.DNSDelete,
-				Doc: "The values, as the answer's data shows them."},
+				Doc: "Values of the records, in the format of data in answers."},
 			Param{Name: ttlParam, Kind: schema.TimeToLive,
-				Doc: "The time to live of all values in seconds; absent: the lowest of the values that stay, else the zone's.", Example: "3600"},
+				Example: "3600", Doc: "Time to live of all values, in seconds. If absent, the lowest of the values " +
+					"that stay is used, or the default of the zone."},
 			Param{Name: "MakeStatic", Kind: schema.Bool, Default: "false",
-				Doc: "Also change records that belong to dynamic update; they are static afterwards."},
+				Doc: "Whether to change dynamic records, too, which makes them static. Otherwise, dynamic records are " +
+					"not changed."},
 		),
 		Rules:  []Rule{namesFit(schema.Unprocessable), valuesFit},
 		Fixed:  ps.Args{doubtArg: ps.List(nil), ownerDoubtArg: ps.Text("")},
@@ -566,7 +564,7 @@ var recordSetRows = []*Operation{
 		},
 	},
 	{
-		ID: "recordSet.delete", Summary: "Removes a set of records: all of one name and type.",
+		ID: "recordSet.delete", Summary: "Removes a record set, that is, all records with the same name and type.",
 		Method: http.MethodDelete, Path: "/api/DnsRecordSet",
 		Scope: identity.DNSDelete, Effect: Delete,
 		Params: recordSetParams(),
@@ -591,9 +589,9 @@ const recordSetSubject = "set of {Type} records '{DNS_HostName}' in zone '{ZoneN
 // recordSetParams returns the parameters that identify a record set.
 func recordSetParams() []Param {
 	return []Param{
-		{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
+		{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "Zone."},
 		{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Required: true, Example: "web1", Doc: ownerDoc},
 		{Name: "Type", Kind: schema.RecordTypeName, Required: true, Example: "A",
-			Doc: "The type of the records."},
+			Doc: "Type of the records."},
 	}
 }

@@ -36,7 +36,7 @@ var reverseZoneRows = []*Operation{
 		ID: "reverseZone.create", Summary: "Creates the reverse lookup zone of a network.",
 		Method: http.MethodPost, Path: "/api/DnsReverseLookupZone/{NetworkID}",
 		Scope: identity.DNSWrite, Effect: Create,
-		Params: []Param{{Name: "NetworkID", Path: "NetworkID", Arg: "ZoneName", Kind: schema.Network, Required: true, Example: "172.16.0.0/16", Doc: "The network in CIDR form."}},
+		Params: []Param{{Name: "NetworkID", Path: "NetworkID", Arg: "ZoneName", Kind: schema.Network, Required: true, Example: "172.16.0.0/16", Doc: "Network of the zone."}},
 		Script: "New-GatewayZone", Fixed: inForm("Reverse"),
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.ReverseZone, Single},
@@ -68,10 +68,10 @@ var reverseZoneRows = []*Operation{
 
 var networkOrZone = Param{
 	Name: "NetworkIDOrZoneName", Path: "NetworkID", Arg: "ZoneName", Kind: schema.NetworkOrZone, Required: true,
-	Doc: "The network in CIDR form, or the zone's name.",
+	Doc: "Network of the zone, or the name of the zone.",
 }
 
 var ignoreSystemZones = Param{
 	Name: "IgnoreSystemZones", Kind: schema.Bool, Default: "true",
-	Doc: "Leave out the zones that the server makes for itself.",
+	Doc: "Whether to leave out the zones that the server creates automatically.",
 }

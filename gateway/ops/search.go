@@ -25,21 +25,21 @@ const (
 // searched adds the parameters that filter a list of objects of a class and split it into pages.
 func searched(class *filter.Class, params ...Param) []Param {
 	return slices.Concat(params, []Param{
-		{Name: TextName, Kind: schema.SearchText(class), Audited: true, Doc: "What people type to find " + class.Name + "."},
-		{Name: FilterName, Kind: schema.Filter(class), Audited: true, Doc: "Which " + class.Name + "."},
+		{Name: TextName, Kind: schema.SearchText(class), Audited: true, Doc: "Text to search for. If absent, the " + class.Name + " are not searched by text."},
+		{Name: FilterName, Kind: schema.Filter(class), Audited: true, Doc: "Filter that the " + class.Name + " must match. If absent, the " + class.Name + " are not filtered."},
 	}, paged)
 }
 
 // paged are the parameters that split a list into pages.
 var paged = []Param{
-	{Name: LimitName, Kind: schema.Number("The most records of a page.", 1, 1000), Doc: "Answers with a page, in the order of GUIDs; without it the list is whole, in the order of names."},
-	{Name: AfterName, Kind: schema.Cursor, Doc: "Answers with the page after another one."},
-	{Name: CountName, Kind: schema.Bool, Default: "false", Doc: "Says how many there are in all, which costs a whole search."},
+	{Name: LimitName, Kind: schema.Number(1, 1000), Doc: "Maximum number of records in a page; pages are ordered by GUID. If absent, the answer is the whole list, ordered by name."},
+	{Name: AfterName, Kind: schema.Cursor, Doc: "Cursor of the page to return. If absent, the first page is returned."},
+	{Name: CountName, Kind: schema.Bool, Default: "false", Doc: "Whether to return the total number of records, which requires a complete search."},
 }
 
 // afterLimit refuses a page without a size.
 var afterLimit = Rule{
-	Doc: "After needs Limit",
+	Doc: "After requires Limit",
 	Apply: func(b *Bound) []schema.FieldError {
 		if !b.Has(AfterName) || b.Has(LimitName) {
 			return nil
@@ -51,17 +51,17 @@ var afterLimit = Rule{
 
 var staleRows = []*Operation{
 	stale(Operation{
-		ID: "computer.listStale", Summary: "Lists the computers that have not been used for a number of days, with reason and date.",
+		ID: "computer.listStale", Summary: "Lists the computers that have not been used for a number of days, with the reason and the date.",
 		Path: "/api/Computers/Stale", Scope: identity.ComputerRead,
 		Fixed:   ps.Args{"Class": ps.List([]string{"computer"})},
 		Subject: "computers unused for {Days} days",
 	}),
 	stale(Operation{
-		ID: "user.listStale", Summary: "Lists the users, or managed service accounts, that have not been used for a number of days, with reason and date.",
+		ID: "user.listStale", Summary: "Lists the users or managed service accounts that have not been used for a number of days, with the reason and the date.",
 		Path: "/api/ADUser/ListUsers/Stale", Scope: identity.UserRead,
 		Params: []Param{{
-			Name: "Class", Kind: schema.WordList("Classes, separated by commas; in JSON also an array.", "user", "serviceAccount"), Default: "user",
-			Doc: "Users, managed service accounts, or both.",
+			Name: "Class", Kind: schema.WordList("One or more classes, separated by commas; in JSON, also an array.", "user", "serviceAccount"), Default: "user",
+			Doc: "Classes of the accounts to list: user for users, serviceAccount for managed service accounts.",
 		}},
 		Subject: "accounts unused for {Days} days",
 	}),
@@ -93,16 +93,16 @@ const (
 
 // StaleRule are the parameters that determine which accounts count as unused.
 var StaleRule = []Param{
-	{Name: daysParam, Kind: schema.StaleDays, Required: true, Unsent: true, Example: "60", Doc: "Not used for so many days. An account that never logged on counts from its creation."},
-	{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
-	{Name: ExcludeOU, Kind: schema.MemberList, Example: "OU=Servers,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "OUs and containers whose objects are left out, with all below them."},
-	{Name: "ExcludeGroup", Kind: schema.MemberList, Example: "VPN Users", Doc: "Groups whose members are left out, nested ones included."},
-	{Name: "ExcludeName", Kind: schema.MemberList, Example: "SRV*", Doc: "Names that are left out; * stands for any characters."},
+	{Name: daysParam, Kind: schema.StaleDays, Required: true, Unsent: true, Example: "60", Doc: "Number of days without a logon. For an account that has never logged on, the days since its creation count."},
+	{Name: "OUPath", Kind: schema.DN, Doc: "OU or container to search. If absent, the whole domain is searched."},
+	{Name: ExcludeOU, Kind: schema.MemberList, Example: "OU=Servers,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "OUs and containers to leave out, with all objects below them."},
+	{Name: "ExcludeGroup", Kind: schema.MemberList, Example: "VPN Users", Doc: "Groups whose direct and nested members are left out."},
+	{Name: "ExcludeName", Kind: schema.MemberList, Example: "SRV*", Doc: "Names of accounts to leave out; * matches any characters."},
 }
 
 // unusedSince converts the days to the times that the directory compares.
 var unusedSince = Rule{
-	Doc: "Days are at least 15",
+	Doc: "Days must be at least 15",
 	Apply: func(b *Bound) []schema.FieldError {
 		days, _ := strconv.Atoi(b.Text(daysParam)) // its kind has parsed it
 		b.Args[sinceArg] = ps.List(filter.Moment(time.Now().AddDate(0, 0, -days)))

@@ -15,7 +15,7 @@ const (
 	IfNoneMatch = "If-None-Match"
 )
 
-// Guard declares which of these headers a changing row honours. Other headers are refused, never ignored.
+// Guard declares which of these headers a changing row honors. Other headers are refused, never ignored.
 type Guard struct {
 	// Reader is the row that reads the state for If-Match. It runs in the same run, after the change was
 	// announced. It is empty if Pair is set or the row has no If-Match.
@@ -27,10 +27,10 @@ type Guard struct {
 	Pair bool
 
 	New   bool   // whether the row accepts If-None-Match: *, with which it does not change an existing object
-	Never string // reason why the row does not honour If-Match, as text for people; empty if it does
+	Never string // reason why the row does not honor If-Match, as text for people; empty if it does
 }
 
-// Matches reports whether the row honours If-Match.
+// Matches reports whether the row honors If-Match.
 func (g Guard) Matches() bool { return g.Never == "" }
 
 // Tagged reports whether the answer of a row can have entity tags.
@@ -49,8 +49,8 @@ func (op *Operation) tagging() *schema.Tagging {
 
 var withETagParam = Param{
 	Name: WithETag, Kind: schema.Flag, Implied: "false",
-	Doc: "Answer with the entity tag: of one record in the header ETag, in a list as the last member of each " +
-		"record.",
+	Doc: "Whether to return entity tags: for a single record in the header ETag, for a list as the last " +
+		"member of each record.",
 }
 
 // tagged adds [WithETag] to the operations whose answers can have tags, and declares the guards of
@@ -71,11 +71,11 @@ func tagged(table []*Operation) []*Operation {
 func guardOf(op *Operation) Guard {
 	switch {
 	case op.Reply.Shape == schema.Job:
-		return Guard{Never: "it is about a job, which has no tag"}
+		return Guard{Never: "it applies to a job, which has no tag"}
 	case op.Protocol != nil:
-		return Guard{Never: "it speaks a protocol that has no such header"}
+		return Guard{Never: "its protocol has no such header"}
 	case op.Effect.Creates():
-		return Guard{New: true, Never: "it makes something new"}
+		return Guard{New: true, Never: "it creates a new object"}
 	}
 	for _, t := range schema.RecordTypes {
 		if t.Resource != "" && (op.ID == t.Resource+".change" || op.ID == t.Resource+".delete") {
@@ -95,7 +95,7 @@ func guardOf(op *Operation) Guard {
 	return Guard{}
 }
 
-// guards checks that each row declares its guards and can honour them.
+// guards checks that each row declares its guards and can honor them.
 func (c *checker) guards(op *Operation, table []*Operation, fault func(string, ...any)) {
 	g := op.Guard
 	if !op.Effect.Writes() {
@@ -111,7 +111,7 @@ func (c *checker) guards(op *Operation, table []*Operation, fault func(string, .
 		}
 	}
 	if ways != 1 {
-		fault("does not say, or says twice, how it honours %s", IfMatch)
+		fault("does not say, or says twice, how it honors %s", IfMatch)
 		return
 	}
 	if g.New && !op.Effect.Creates() || g.Identity != "" && g.Reader == "" {

@@ -12,15 +12,15 @@ import (
 // taskRows are everyday help desk tasks that no other file declares.
 var taskRows = []*Operation{
 	{
-		ID: "search.find", Summary: "Finds users, groups and computers by a text, the best hits first.",
+		ID: "search.find", Summary: "Searches users, groups, and computers for a text, best matches first.",
 		Method: http.MethodGet, Path: "/api/Search",
 		Scope: identity.UserRead, Or: []identity.Scope{identity.GroupRead, identity.ComputerRead}, Effect: Read,
 		Params: []Param{
-			{Name: TextName, Kind: schema.AnyText, Required: true, Audited: true, Doc: "What people type to find somebody or something."},
-			{Name: TypeName, Kind: schema.WordList("Types, separated by commas: user, group, computer.", schema.HitTypes...), Unsent: true, Audited: true, Doc: "Only these types; without it all that the credential may read."},
-			{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
-			{Name: LimitName, Kind: schema.Number("The most hits.", 1, 50), Default: "20"},
-			{Name: "Anywhere", Kind: schema.Bool, Default: "false", Doc: "Finds parts of words and phone numbers even where something begins with the text. The directory reads every object for it."},
+			{Name: TextName, Kind: schema.AnyText, Required: true, Audited: true, Doc: "Text to search for."},
+			{Name: TypeName, Kind: schema.WordList("One or more of user, group, computer, separated by commas.", schema.HitTypes...), Unsent: true, Audited: true, Doc: "Types of objects to find. If absent, all types that the credential can read are searched."},
+			{Name: "OUPath", Kind: schema.DN, Doc: "OU or container to search. If absent, the whole domain is searched."},
+			{Name: LimitName, Kind: schema.Number(1, 50), Default: "20", Doc: "Maximum number of objects to return."},
+			{Name: "Anywhere", Kind: schema.Bool, Default: "false", Doc: "Whether to find the text within words and phone numbers even if something begins with it. The directory then reads every object."},
 		},
 		Script:  "Search-GatewayDirectory",
 		Lane:    ps.Directory,
@@ -30,10 +30,10 @@ var taskRows = []*Operation{
 		Sample:  Given{"Text": "anna"},
 	},
 	{
-		ID: "search.guard", Summary: "Shows whether only callers with the scope privileged may change users, groups, computers and OUs, and why.",
+		ID: "search.guard", Summary: "Shows whether users, groups, computers, and OUs are guarded, that is, whether changes require the scope privileged, and why.",
 		Method: http.MethodGet, Path: "/api/Search/Guard",
 		Scope: identity.UserRead, Or: []identity.Scope{identity.GroupRead, identity.ComputerRead, identity.OURead}, Effect: Read,
-		Params:  []Param{{Name: "ObjectGuid", Kind: schema.GUIDs, Required: true, Example: "1a806dcf-5989-521c-8d8b-e67368a5eed0", Doc: "One objectGUID, or several. Those that are not found are left out."}},
+		Params:  []Param{{Name: "ObjectGuid", Kind: schema.GUIDs, Required: true, Example: "1a806dcf-5989-521c-8d8b-e67368a5eed0", Doc: "objectGUIDs of the objects. Objects that are not found are left out of the answer."}},
 		Script:  "Get-GatewayGuardState",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.GuardState, List},
@@ -47,8 +47,8 @@ var taskRows = []*Operation{
 		Scope: identity.MemberRead, Effect: Read,
 		Params: append([]Param{
 			existingGroup,
-			{Name: "Recursive", Kind: schema.Bool, Default: "false", Doc: "The members of groups in it, too, each once."},
-			{Name: TypeName, Arg: "MemberType", Kind: schema.WordList("Types, separated by commas: user, group, computer, contact, serviceAccount, foreign, other.", schema.MemberTypes...), Doc: "Only members of these types."},
+			{Name: "Recursive", Kind: schema.Bool, Default: "false", Doc: "Whether to include the members of nested groups, each only once."},
+			{Name: TypeName, Arg: "MemberType", Kind: schema.WordList("One or more of user, group, computer, contact, serviceAccount, foreign, other, separated by commas.", schema.MemberTypes...), Doc: "Types of members to list. If absent, members of all types are listed."},
 		}, paged...),
 		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayMemberList",
@@ -59,7 +59,7 @@ var taskRows = []*Operation{
 		Sample:  Given{"GroupName": "VPN Users", "Recursive": true},
 	},
 	{
-		ID: "user.logonState", Summary: "Tells why a user can or cannot log on.",
+		ID: "user.logonState", Summary: "Shows whether a user can log on, and the reasons.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/LogonState",
 		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{existingUser},
@@ -89,9 +89,9 @@ var taskRows = []*Operation{
 		Scope: identity.MemberWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			existingUser,
-			{Name: "From", Kind: schema.Reference, Required: true, Example: "lweber", Scope: identity.MemberRead, Doc: "The user whose groups are copied. As the answer names them, this asks for the scope `member:read`, too."},
-			{Name: "Remove", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Take the user out of the groups that the other one lacks, too."},
-			{Name: "IncludePrivileged", Kind: schema.Bool, Default: "false", Audited: true, Scope: identity.Privileged, Doc: "Do not skip guarded groups."},
+			{Name: "From", Kind: schema.Reference, Required: true, Example: "lweber", Scope: identity.MemberRead, Doc: "User whose group memberships are copied. The scope member:read is required because the answer names the groups."},
+			{Name: "Remove", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Whether to also remove the user from groups that the other user does not belong to."},
+			{Name: "IncludePrivileged", Kind: schema.Bool, Default: "false", Audited: true, Scope: identity.Privileged, Doc: "Whether to copy memberships in guarded groups, which are otherwise skipped."},
 		},
 		Script:    "Copy-GatewayMembership",
 		Lane:      ps.Directory,
@@ -107,17 +107,17 @@ var taskRows = []*Operation{
 		Sample:    Given{"Username": "tom.gone", "From": "aschmidt"},
 	},
 	{
-		ID: "group.update", Summary: "Changes a group: its texts, its manager, its scope and its place.",
+		ID: "group.update", Summary: "Changes the descriptive texts, manager, scope, or location of a group.",
 		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}",
 		Scope: identity.GroupWrite, Effect: Update,
 		Params: []Param{
 			existingGroup,
-			{Name: "GroupDescription", Arg: "Description", Kind: schema.Text("description"), Example: "May dial in", Doc: "The description."},
-			{Name: "GroupEmail", Arg: "Email", Kind: schema.Text("mail"), Doc: "The mail address."},
-			{Name: "NewDisplayName", Arg: "DisplayName", Kind: schema.Text("displayName"), Doc: "The display name, which the record does not show."},
-			{Name: "ManagedBy", Kind: schema.Reference, Doc: "The user or group that manages it, which by itself gives no right."},
-			{Name: "GroupScope", Kind: schema.GroupScope, Doc: "The scope. The way between global and domain local leads through universal."},
-			{Name: "OUPath", Kind: schema.DN, Moves: true, Doc: "The OU or container that holds the group."},
+			{Name: "GroupDescription", Arg: "Description", Kind: schema.Text("description"), Example: "May dial in", Doc: "Description."},
+			{Name: "GroupEmail", Arg: "Email", Kind: schema.Text("mail"), Doc: "Email address."},
+			{Name: "NewDisplayName", Arg: "DisplayName", Kind: schema.Text("displayName"), Doc: "Display name, which records do not show."},
+			{Name: "ManagedBy", Kind: schema.Reference, Doc: "User or group that manages the group. This grants no permissions."},
+			{Name: "GroupScope", Kind: schema.GroupScope, Doc: "Scope of the group. To change between global and domain local, change to universal first."},
+			{Name: "OUPath", Kind: schema.DN, Moves: true, Doc: "OU or container to which the group is moved."},
 		},
 		Script:    "Set-GatewayGroup",
 		Lane:      ps.Directory,
@@ -165,12 +165,12 @@ var taskRows = []*Operation{
 		Sample:    Given{"ADComputerName": "WEB1"},
 	},
 	{
-		ID: "computer.move", Summary: "Moves a computer to another OU, whose policies it gets.",
+		ID: "computer.move", Summary: "Moves a computer to another OU, whose policies then apply to it.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Move",
 		Scope: identity.ComputerWrite, Effect: Move, Disrupts: true,
 		Params: []Param{
 			existingComputer(computerName),
-			{Name: "OUPath", Kind: schema.DN, Required: true, Example: "OU=Servers,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "The OU or container that will hold it."},
+			{Name: "OUPath", Kind: schema.DN, Required: true, Example: "OU=Servers,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "OU or container to which the computer is moved."},
 		},
 		Script:    "Move-GatewayComputer",
 		Lane:      ps.Directory,
@@ -186,12 +186,12 @@ var taskRows = []*Operation{
 		},
 	},
 	{
-		ID: "user.expiry", Summary: "Sets when a user's account expires.",
+		ID: "user.expiry", Summary: "Sets the expiration date of a user's account.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Expiry",
 		Scope: identity.UserWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			existingUser,
-			{Name: accountExpires, Kind: schema.Expiry, Required: true, Clears: true, Doc: "When the account expires."},
+			{Name: accountExpires, Kind: schema.Expiry, Required: true, Clears: true, Doc: "Time when the account expires."},
 			userFields,
 		},
 		Rules:     []Rule{sayExpiry},
@@ -207,7 +207,7 @@ var taskRows = []*Operation{
 		Sample:    Given{"Username": "aschmidt", "AccountExpires": "2035-06-30"},
 	},
 	{
-		ID: "caller.show", Summary: "Shows the credential of the request: its scopes and limits.",
+		ID: "caller.show", Summary: "Shows the scopes and limits of the credential of the request.",
 		Method: http.MethodGet, Path: "/api/WhoAmI",
 		Effect: Read, Local: true, Here: true,
 		Lane:    ps.Directory,
@@ -223,7 +223,7 @@ const (
 
 // sayExpiry completes the sentence about a new expiry.
 var sayExpiry = Rule{
-	Doc: "A moment in the past is accepted: the account is expired at once",
+	Doc: "A time in the past is allowed; the account then expires immediately",
 	Apply: func(b *Bound) []schema.FieldError {
 		text := b.Text(accountExpires)
 		switch at, err := time.Parse(time.RFC3339, text); {
@@ -271,14 +271,14 @@ func undoCopy(d Done) []Undoing {
 // forced is the parameter of a removal that lifts protections first.
 var forced = Param{
 	Name: "Force", Kind: schema.Bool, Default: "false", Audited: true,
-	Doc: "Lift protection from accidental deletion first.",
+	Doc: "Whether to remove the protection from accidental deletion first.",
 }
 
 // wholeTree is the parameter of a removal that includes the objects below.
 func wholeTree(scope identity.Scope) Param {
 	return Param{
 		Name: "Recursive", Kind: schema.Bool, Default: "false", Audited: true, Scope: scope,
-		Doc: "Remove all that is below it, too.",
+		Doc: "Whether to remove all objects below it, too.",
 	}
 }
 
@@ -293,13 +293,13 @@ const (
 
 var protection = Param{
 	Name: protectionName, Kind: schema.Bool, Required: true, Audited: true, Example: "true",
-	Doc: "Whether it is protected from accidental deletion.",
+	Doc: "Whether the object is protected from accidental deletion.",
 }
 
 // primaryGroup is the group that becomes an account's primary group.
 var primaryGroup = Param{
 	Name: "GroupName", Kind: schema.Identity, Required: true, Group: true, Example: "VPN Users",
-	Doc: "The group: a global or universal security group that it is a direct member of.",
+	Doc: "Global or universal security group of which the account is a direct member.",
 }
 
 // protectedTarget is the target of another row, as passed to the script that protects.
@@ -311,12 +311,12 @@ func protectedTarget(p Param) Param {
 // lockoutRows are the rows that find where accounts were locked out.
 var lockoutRows = []*Operation{
 	{
-		ID: "user.lockout", Summary: "Shows when and from where a user was locked out.",
+		ID: "user.lockout", Summary: "Shows when a user was locked out, and from which computers.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/Lockouts",
 		Scope: identity.UserLockouts, Effect: Read,
 		Params: []Param{
 			existingUser,
-			{Name: "Hours", Kind: schema.Number("How far back.", 1, 168), Default: "24"},
+			{Name: "Hours", Kind: schema.Number(1, 168), Default: "24", Doc: "Period to search, in hours before now."},
 		},
 		Script:  "Get-GatewayLockoutList",
 		Lane:    ps.Directory,

@@ -78,10 +78,10 @@ func undoOf(op *Operation) Undo {
 		}
 	}
 	if op.Protocol != nil {
-		return Undo{Never: "its client takes back by itself what it does not need any more"}
+		return Undo{Never: "its client removes what it no longer needs"}
 	}
 	if op.Local {
-		return Undo{Never: "it makes the changes of other rows, which can"}
+		return Undo{Never: "it makes the changes of other operations, which can be undone"}
 	}
 	return Undo{}
 }

@@ -47,7 +47,7 @@ var userRows = []*Operation{
 		Sample:  Given{"Username": "aschmidt"},
 	},
 	{
-		ID: "user.lastLogon", Summary: "Tells when a user last logged on, as any domain controller knows it.",
+		ID: "user.lastLogon", Summary: "Shows when a user last logged on, according to all domain controllers.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/LastLogon",
 		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{existingUser},
@@ -59,13 +59,13 @@ var userRows = []*Operation{
 		Sample:  Given{"Username": "aschmidt"},
 	},
 	{
-		ID: "user.list", Summary: "Lists the users below an OU, a container or the domain.",
+		ID: "user.list", Summary: "Lists the users below an OU, a container, or the domain.",
 		Method: http.MethodGet, Path: "/api/ADUser/ListUsers",
 		Scope: identity.UserRead, Effect: Read,
 		Params: searched(filter.Users,
-			Param{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
+			Param{Name: "OUPath", Kind: schema.DN, Doc: "OU or container to search. If absent, the whole domain is searched."},
 			userFields,
-			Param{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Search below the OU, too."},
+			Param{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Whether to search below the OU, too."},
 		),
 		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayUserList",
@@ -93,7 +93,7 @@ var userRows = []*Operation{
 		Method: http.MethodPost, Path: "/api/ADUser/{UserName}",
 		Scope: identity.UserWrite, Effect: Create,
 		Params: slices.Concat(
-			[]Param{{Name: usernameName, Path: "UserName", Arg: "UserName", Kind: schema.UserName, Required: true, Doc: "The new user's sAMAccountName; it also becomes the CN."}},
+			[]Param{{Name: usernameName, Path: "UserName", Arg: "UserName", Kind: schema.UserName, Required: true, Doc: "sAMAccountName of the new user. It also becomes the common name (CN), unless Name is given."}},
 			newUserInputs, []Param{userFields}),
 		Rules:   []Rule{homeFolder, unmistakable(usernameName, "UserNamePlain")},
 		Script:  "New-GatewayUser",
@@ -159,13 +159,13 @@ var userRows = []*Operation{
 		Sample:    Given{"Username": "karl.alt"},
 	},
 	{
-		ID: "user.rename", Summary: "Gives a user another username.",
+		ID: "user.rename", Summary: "Renames a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Rename/{NewUserName}",
 		Scope: identity.UserWrite, Effect: Rename, Disrupts: true,
 		Params: []Param{
 			existingUser,
-			{Name: "NewUsername", Path: "NewUserName", Arg: "NewUserName", Kind: schema.UserName, Required: true, Doc: "The new sAMAccountName; also the new prefix of the UPN, if that was the old one. Another UPN is kept, and a warning says so."},
-			renamedTo("The new full name, which is the CN. Without it the CN changes only if it was the old username."),
+			{Name: "NewUsername", Path: "NewUserName", Arg: "NewUserName", Kind: schema.UserName, Required: true, Doc: "New sAMAccountName. The prefix of the UPN changes with it if it was the old sAMAccountName; otherwise, the UPN is kept and the answer contains a warning."},
+			renamedTo("New full name, which becomes the common name (CN). If absent, the CN changes only if it was the old username."),
 			userFields,
 		},
 		Rules:     []Rule{unmistakable("NewUsername", "NewUserNamePlain")},
@@ -187,8 +187,8 @@ var userRows = []*Operation{
 		Params: []Param{
 			existingUser,
 			generate,
-			{Name: "newPassword", Arg: "Password", Kind: schema.Password, Generated: "password", Doc: "The new password. Without one a random password is made, see `Generate`, and shown once."},
-			{Name: "ChangePassword", Kind: schema.Bool, Default: "false", Doc: "The password must be changed at the next logon. For a password that never expires this is not done, which warnings says."},
+			{Name: "newPassword", Arg: "Password", Kind: schema.Password, Generated: "password", Doc: "New password. If absent, the gateway generates a password (see Generate) and shows it once."},
+			{Name: "ChangePassword", Kind: schema.Bool, Default: "false", Doc: "Whether the user must change the password at the next logon. Ignored, with a warning, if the password never expires."},
 			userFields,
 		},
 		Script:  "Reset-GatewayUserPassword",
@@ -219,7 +219,7 @@ var userRows = []*Operation{
 		Sample:    Given{"Username": "locked.out"},
 	},
 	{
-		ID: "user.protect", Summary: "Protects a user from accidental deletion, or lifts the protection.",
+		ID: "user.protect", Summary: "Protects a user from accidental deletion, or removes the protection.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Protection",
 		Scope: identity.UserWrite, Effect: Update,
 		Params:    []Param{protectedTarget(existingUser), protection, userFields},
@@ -236,7 +236,7 @@ var userRows = []*Operation{
 		Sample:    Given{"Username": "aschmidt", protectionName: "true"},
 	},
 	{
-		ID: "user.primaryGroup", Summary: "Makes a group that a user is a direct member of its primary group.",
+		ID: "user.primaryGroup", Summary: "Sets the primary group of a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/PrimaryGroup",
 		Scope: identity.MemberWrite, Effect: Update, Disrupts: true,
 		Params:    []Param{protectedTarget(existingUser), primaryGroup, userFields},
@@ -267,12 +267,12 @@ var userRows = []*Operation{
 		Sample:  Given{"Username": "aschmidt"},
 	},
 	{
-		ID: "user.setPhoto", Summary: "Gives a user a photo.",
+		ID: "user.setPhoto", Summary: "Sets the photo of a user.",
 		Method: http.MethodPut, Path: photoPath,
 		Scope: identity.UserWrite, Effect: Update,
 		Params: []Param{
 			existingUser,
-			{Name: photoParam, Arg: "Attribute", Kind: schema.Photo, Required: true, Doc: "The image. It is stored as a JPEG of at most 10 kB, upright, without anything but its pixels. It may also be the body itself."},
+			{Name: photoParam, Arg: "Attribute", Kind: schema.Photo, Required: true, Doc: "Image, which can also be sent as the request body. It is stored upright as a JPEG of at most 10 kB, without metadata."},
 			userFields,
 		},
 		Script:    photoScript,
@@ -322,7 +322,7 @@ var userRows = []*Operation{
 		Sample:  Given{"Username": "sample.gone"},
 	},
 	{
-		ID: "user.getByGuid", Summary: "Shows the user with a GUID.",
+		ID: "user.getByGuid", Summary: "Shows the user with a given GUID or SID.",
 		Method: http.MethodGet, Path: "/api/ADUserGuid",
 		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{userGuid, userFields},
@@ -335,7 +335,7 @@ var userRows = []*Operation{
 		Sample:  Given{"UserGuid": "897be383-0d4f-5fd1-b27f-461bf3bb4b03"},
 	},
 	{
-		ID: "user.updateByGuid", Summary: "Changes the user with a GUID.",
+		ID: "user.updateByGuid", Summary: "Changes the user with a given GUID or SID.",
 		Method: http.MethodPut, Path: "/api/ADUserGuid",
 		Scope: identity.UserWrite, Effect: Update,
 		Params:    slices.Concat([]Param{userGuid}, userInputs, []Param{userFields}),
@@ -352,7 +352,7 @@ var userRows = []*Operation{
 		Sample:    Given{"UserGuid": "897be383-0d4f-5fd1-b27f-461bf3bb4b03", "Description": "changed"},
 	},
 	{
-		ID: "user.deleteByGuid", Summary: "Removes the user with a GUID.",
+		ID: "user.deleteByGuid", Summary: "Removes the user with a given GUID or SID.",
 		Method: http.MethodDelete, Path: "/api/ADUserGuid",
 		Scope: identity.UserDelete, Effect: Delete,
 		Params:  []Param{userGuid, forced, wholeTree(identity.UserDeleteTree), userFields},
@@ -375,57 +375,57 @@ var updateFails = []schema.Code{schema.NotFound, schema.Conflict, schema.Protect
 
 var userGuid = Param{
 	Name: "UserGuid", Arg: "UserName", Kind: schema.GUIDOrSID, Required: true,
-	Doc: "The user's objectGUID, with or without braces, or objectSid.",
+	Doc: "objectGUID or objectSid of the user.",
 }
 
 var existingUser = Param{
 	Name: usernameName, Path: "UserName", Arg: "UserName", Kind: schema.Identity, Required: true,
-	Doc: "The user.",
+	Doc: "User that the operation applies to.",
 }
 
 var userFields = Param{
 	Name: ShowFields, Arg: "Field", Kind: schema.FieldList(schema.User), Default: "*",
-	Doc: "The fields to answer with.",
+	Doc: "Fields to return.",
 }
 
 // userInputs are the inputs for creating and updating a user.
 var userInputs = slices.Concat([]Param{
-	{Name: "Password", Kind: schema.Password, Scope: identity.UserPassword, Doc: "The password. An account that is created without one is disabled."},
-	{Name: commonName, Arg: "CommonName", Kind: schema.Kept(schema.CommonName), Doc: "The full name, which is the CN. Without it a new user has the username as its CN."},
-	{Name: "UserPrincipalName", Kind: schema.Kept(schema.PrincipalName), Doc: "The UPN, with a suffix of the forest. Without it a new user has the username and the DNS name of the domain."},
-	{Name: "FirstName", Kind: schema.Text("givenName"), Example: "Jane"},
-	{Name: "Initials", Kind: schema.Text("initials")},
-	{Name: "LastName", Kind: schema.Text("sn"), Example: "Doe"},
-	{Name: "DisplayName", Kind: schema.Text("displayName"), Example: "Jane Doe"},
-	{Name: "Description", Kind: schema.Text("description"), Example: "Joins in May"},
-	{Name: "EmailAddress", Kind: schema.Text("mail")},
-	{Name: "Department", Kind: schema.Text("department")},
-	{Name: "Office", Kind: schema.Text("physicalDeliveryOfficeName")},
-	{Name: "Company", Kind: schema.Text("company")},
-	{Name: "JobTitle", Kind: schema.Text("title")},
-	{Name: "OUPath", Kind: schema.DN, Moves: true, Doc: "The OU or container that holds the user."},
-	{Name: "ChangePasswordNextLogon", Kind: schema.Bool, Doc: "The password must be changed at the next logon. For a password that never expires this is not done, which warnings says."},
-	{Name: "PasswordNeverExpired", Kind: schema.Bool, Doc: "The password never expires."},
-	{Name: "Manager", Kind: schema.Reference, Doc: "The manager."},
-	{Name: "Street", Kind: schema.Text("streetAddress")},
-	{Name: "POBox", Kind: schema.Text("postOfficeBox")},
-	{Name: "City", Kind: schema.Text("l")},
-	{Name: "State", Kind: schema.Text("st")},
-	{Name: "ZipCode", Kind: schema.Text("postalCode")},
-	{Name: "Country", Kind: schema.Country},
-	{Name: "OfficePhone", Kind: schema.Text("telephoneNumber")},
-	{Name: "HomePhone", Kind: schema.Text("homePhone")},
-	{Name: "MobilePhone", Kind: schema.Text("mobile")},
-	{Name: "ProfilePath", Kind: schema.Text("profilePath")},
-	{Name: "ProfileLogonScript", Kind: schema.Text("scriptPath")},
-	{Name: homeDirectory, Kind: schema.Text("homeDirectory"), Example: `\\files\home\jdoe`, Doc: "The home folder."},
-	{Name: "HomeFolderDrive", Kind: schema.Drive, Doc: "The drive that the home folder is connected as."},
-	{Name: homePath, Kind: schema.Text("homeDirectory"), Doc: "Another name of HomeFolderDirectory."},
-	{Name: "RdsProfilePath", Kind: schema.Text("userParameters"), Doc: "The profile's path in Remote Desktop sessions."},
-	{Name: "RdsHomeFolderPath", Kind: schema.Text("userParameters"), Doc: "The home folder in Remote Desktop sessions."},
-	{Name: "RdsHomeFolderDrive", Kind: schema.Drive, Doc: "The drive that it is connected as."},
-	{Name: "RdsConnectDrive", Kind: schema.Bool, Doc: "Connect the client's drives in Remote Desktop sessions."},
-	{Name: "RdsAllowLogon", Kind: schema.Bool, Doc: "Allow Remote Desktop sessions."},
+	{Name: "Password", Kind: schema.Password, Scope: identity.UserPassword, Doc: "Password of the account. A new account without a password is disabled."},
+	{Name: commonName, Arg: "CommonName", Kind: schema.Kept(schema.CommonName), Doc: "Full name, which is also the common name (CN). Without it, a new user gets the username as its CN."},
+	{Name: "UserPrincipalName", Kind: schema.Kept(schema.PrincipalName), Doc: "User principal name (UPN). Without it, a new user gets the username and the DNS name of the domain."},
+	{Name: "FirstName", Kind: schema.Text("givenName"), Example: "Jane", Doc: "First name."},
+	{Name: "Initials", Kind: schema.Text("initials"), Doc: "Initials."},
+	{Name: "LastName", Kind: schema.Text("sn"), Example: "Doe", Doc: "Last name."},
+	{Name: "DisplayName", Kind: schema.Text("displayName"), Example: "Jane Doe", Doc: "Display name."},
+	{Name: "Description", Kind: schema.Text("description"), Example: "Joins in May", Doc: "Description."},
+	{Name: "EmailAddress", Kind: schema.Text("mail"), Doc: "Email address."},
+	{Name: "Department", Kind: schema.Text("department"), Doc: "Department."},
+	{Name: "Office", Kind: schema.Text("physicalDeliveryOfficeName"), Doc: "Office."},
+	{Name: "Company", Kind: schema.Text("company"), Doc: "Company."},
+	{Name: "JobTitle", Kind: schema.Text("title"), Doc: "Job title."},
+	{Name: "OUPath", Kind: schema.DN, Moves: true, Doc: "OU or container for the user. Without it, a new user is created in the domain's container for users."},
+	{Name: "ChangePasswordNextLogon", Kind: schema.Bool, Doc: "Whether the user must change the password at the next logon. Ignored, with a warning, if the password never expires."},
+	{Name: "PasswordNeverExpired", Kind: schema.Bool, Doc: "Whether the password never expires."},
+	{Name: "Manager", Kind: schema.Reference, Doc: "Manager of the user."},
+	{Name: "Street", Kind: schema.Text("streetAddress"), Doc: "Street address."},
+	{Name: "POBox", Kind: schema.Text("postOfficeBox"), Doc: "P.O. box."},
+	{Name: "City", Kind: schema.Text("l"), Doc: "City."},
+	{Name: "State", Kind: schema.Text("st"), Doc: "State or province."},
+	{Name: "ZipCode", Kind: schema.Text("postalCode"), Doc: "ZIP or postal code."},
+	{Name: "Country", Kind: schema.Country, Doc: "Country or region."},
+	{Name: "OfficePhone", Kind: schema.Text("telephoneNumber"), Doc: "Office phone number."},
+	{Name: "HomePhone", Kind: schema.Text("homePhone"), Doc: "Home phone number."},
+	{Name: "MobilePhone", Kind: schema.Text("mobile"), Doc: "Mobile phone number."},
+	{Name: "ProfilePath", Kind: schema.Text("profilePath"), Doc: "Path of the user profile."},
+	{Name: "ProfileLogonScript", Kind: schema.Text("scriptPath"), Doc: "Logon script."},
+	{Name: homeDirectory, Kind: schema.Text("homeDirectory"), Example: `\\files\home\jdoe`, Doc: "Home folder."},
+	{Name: "HomeFolderDrive", Kind: schema.Drive, Doc: "Drive letter for the home folder."},
+	{Name: homePath, Kind: schema.Text("homeDirectory"), Doc: "Alternative name for HomeFolderDirectory."},
+	{Name: "RdsProfilePath", Kind: schema.Text("userParameters"), Doc: "Path of the profile for Remote Desktop sessions."},
+	{Name: "RdsHomeFolderPath", Kind: schema.Text("userParameters"), Doc: "Home folder for Remote Desktop sessions."},
+	{Name: "RdsHomeFolderDrive", Kind: schema.Drive, Doc: "Drive letter for the home folder in Remote Desktop sessions."},
+	{Name: "RdsConnectDrive", Kind: schema.Bool, Doc: "Whether the client's drives are connected in Remote Desktop sessions."},
+	{Name: "RdsAllowLogon", Kind: schema.Bool, Doc: "Whether the user can sign in to Remote Desktop sessions."},
 }, attributeInputs(attributes.Users))
 
 // kept are the attributes that only records of removals and creations contain.
@@ -475,8 +475,8 @@ func renamedTo(about string) Param {
 // script compares the form with the names of guarded accounts.
 func unmistakable(name, arg string) Rule {
 	return Rule{
-		Doc: "A name must not look like the name of a guarded account: differ from it by blanks, width or " +
-			"invisible characters only",
+		Doc: "The name must not differ from the name of a guarded account only in blanks, character width, or " +
+			"invisible characters",
 		Apply: func(b *Bound) []schema.FieldError {
 			if plain := schema.Plain(b.Text(name)); plain != "" {
 				b.Args[arg] = ps.Text(plain)
@@ -489,7 +489,7 @@ func unmistakable(name, arg string) Rule {
 // homeFolder handles two parameters for the same attribute. Clients that send every input leave one of the
 // two empty.
 var homeFolder = Rule{
-	Doc: "HomeFolderPath and HomeFolderDirectory are two names of one attribute: give one of them, or both " +
+	Doc: "HomeFolderPath and HomeFolderDirectory are two names for one attribute; give one of them, or both " +
 		"with the same value",
 	Apply: func(b *Bound) []schema.FieldError {
 		directory, path := b.Text(homeDirectory), b.Text(homePath)

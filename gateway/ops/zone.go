@@ -21,8 +21,8 @@ var zoneRows = []*Operation{
 		Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{
 			ignoreSystemZones,
-			{Name: "Lookup", Kind: schema.OneOf("Forward or reverse lookup zones only, in any case.", "Forward", "Reverse"), Doc: "Which zones."},
-			{Name: "ZoneType", Kind: schema.OneOf("Zones of this type only, in any case.", schema.ZoneTypes...), Doc: "Which type."},
+			{Name: "Lookup", Kind: schema.OneOf("Not case-sensitive.", "Forward", "Reverse"), Doc: "Lookup direction of the zones to list. If absent, all zones are listed."},
+			{Name: "ZoneType", Kind: schema.OneOf("Not case-sensitive.", schema.ZoneTypes...), Doc: "Type of the zones to list. If absent, zones of all types are listed."},
 		},
 		Script: "Get-GatewayZoneList", Fixed: inForm("Zone"),
 		Lane:    ps.DNS,
@@ -54,7 +54,7 @@ var zoneRows = []*Operation{
 		Sample:  Given{"ZoneName": "corp.example"},
 	},
 	{
-		ID: "zone.getAging", Summary: "Shows after how long the records of a zone may be scavenged.",
+		ID: "zone.getAging", Summary: "Shows the aging and scavenging settings of a zone.",
 		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}/Aging",
 		Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{anyZone},
@@ -66,14 +66,14 @@ var zoneRows = []*Operation{
 		Sample:  Given{"ZoneName": "corp.example"},
 	},
 	{
-		ID: "zone.setAging", Summary: "Changes after how long the records of a zone may be scavenged.",
+		ID: "zone.setAging", Summary: "Changes the aging and scavenging settings of a zone.",
 		Method: http.MethodPut, Path: "/api/DnsZones/{ZoneName}/Aging",
 		Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			anyZone,
-			{Name: "Aging", Kind: schema.Bool, Example: "true", Doc: "Whether records age."},
-			{Name: "RefreshHours", Kind: agingHours, Example: "168", Doc: "For how long a record may be refreshed before it is stale."},
-			{Name: "NoRefreshHours", Kind: agingHours, Example: "168", Doc: "For how long a record is not refreshed again."},
+			{Name: "Aging", Kind: schema.Bool, Example: "true", Doc: "Whether aging is enabled, so stale records can be scavenged."},
+			{Name: "RefreshHours", Kind: agingHours, Example: "168", Doc: "Refresh interval, in hours: the time in which a record must be refreshed before it is stale. 0 means the default of the server."},
+			{Name: "NoRefreshHours", Kind: agingHours, Example: "168", Doc: "No-refresh interval, in hours: the time in which a record is not refreshed again. 0 means the default of the server."},
 		},
 		Script:    "Set-GatewayZoneAging",
 		Lane:      ps.DNS,
@@ -88,7 +88,7 @@ var zoneRows = []*Operation{
 		Sample:    Given{"ZoneName": "_msdcs.corp.example", "RefreshHours": json.Number("24")},
 	},
 	{
-		ID: "zone.statistics", Summary: "Shows what the server has counted for a zone.",
+		ID: "zone.statistics", Summary: "Shows the server's statistics of a zone.",
 		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}/Statistics",
 		Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{anyZone},
@@ -116,9 +116,9 @@ var zoneRows = []*Operation{
 		Scope: identity.DNSWrite, Effect: Create,
 		Params: []Param{
 			forwardZone,
-			{Name: "ReplicationScope", Kind: zoneScope, Implied: "Domain", Doc: "Where the zone is stored. Default: File if the server is not a domain controller."},
+			{Name: "ReplicationScope", Kind: zoneScope, Implied: "Domain", Doc: "Replication scope: File stores the zone in a file, the others in the directory. If absent and the server is not a domain controller, File is used."},
 			inPartition,
-			{Name: "DynamicUpdate", Kind: dynamicUpdate, Implied: "Secure", Doc: "The updates that the zone accepts. Default: None for a zone in a file. Another than the default asks for the scope `privileged`, too."},
+			{Name: "DynamicUpdate", Kind: dynamicUpdate, Implied: "Secure", Doc: "Dynamic updates that the zone accepts; Secure requires a zone in the directory. If absent for a zone in a file, None is used. Any value other than the default also requires the scope privileged."},
 		},
 		Rules:  []Rule{secureInDirectory, customPartition},
 		Script: "New-GatewayZone", Fixed: inForm("Zone"),
@@ -132,14 +132,14 @@ var zoneRows = []*Operation{
 		Sample:  Given{"ZoneName": "sample.example"},
 	},
 	{
-		ID: "lookupZone.update", Summary: "Changes the dynamic updates or the replication scope of a forward lookup zone. Asks for the scope `privileged`, too.",
+		ID: "lookupZone.update", Summary: "Changes the dynamic updates or the replication scope of a forward lookup zone. Also requires the scope `privileged`.",
 		Method: http.MethodPut, Path: "/api/DnsLookupZone/{ZoneName}",
 		Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			existingForwardZone,
-			{Name: "ReplicationScope", Kind: zoneScope, Doc: "Where the zone is stored. It cannot be moved between the directory and a file."},
+			{Name: "ReplicationScope", Kind: zoneScope, Doc: "Replication scope: File stores the zone in a file, the others in the directory. A zone cannot be moved between the directory and a file."},
 			inPartition,
-			{Name: "DynamicUpdate", Kind: dynamicUpdate, Example: "None", Doc: "The updates that the zone accepts."},
+			{Name: "DynamicUpdate", Kind: dynamicUpdate, Example: "None", Doc: "Dynamic updates that the zone accepts; Secure requires a zone in the directory."},
 		},
 		Rules:     []Rule{secureInDirectory, customPartition},
 		Script:    "Set-GatewayZone",
@@ -160,7 +160,7 @@ var zoneRows = []*Operation{
 		Scope: identity.DNSDelete, Effect: Delete, Extent: "records",
 		Params: []Param{
 			existingForwardZone,
-			{Name: "Force", Kind: schema.Bool, Default: "false", Classic: "true", Audited: true, Example: "true", Doc: "Remove the zone although it has records besides its SOA and name servers."},
+			{Name: "Force", Kind: schema.Bool, Default: "false", Classic: "true", Audited: true, Example: "true", Doc: "Whether to remove the zone even if it contains records other than its SOA and NS records."},
 		},
 		Script: "Remove-GatewayZone", Fixed: inForm("Zone"),
 		Lane:    ps.DNS,
@@ -177,22 +177,22 @@ var zoneRows = []*Operation{
 }
 
 var (
-	anyZone     = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.Zone, Required: true, Doc: "The zone."}
+	anyZone     = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.Zone, Required: true, Doc: "Zone."}
 	forwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.NewForwardZone, Required: true,
-		Example: "lab2.example", Doc: "The zone."}
+		Example: "lab2.example", Doc: "Zone."}
 	// The example is a zone that exists in the sandbox.
 	existingForwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.ForwardZone, Required: true,
-		Example: "shop.example", Doc: "The zone."}
+		Example: "shop.example", Doc: "Zone."}
 
-	zoneScope     = schema.OneOf("All but File are in the directory; in any case.", zoneScopes...)
+	zoneScope     = schema.OneOf("Not case-sensitive.", zoneScopes...)
 	zoneScopes    = []string{"Domain", "Forest", "Legacy", "Custom", "File"}
-	dynamicUpdate = schema.OneOf("Secure needs a zone in the directory; in any case.", schema.DynamicUpdates...)
-	agingHours    = schema.Number("Hours; 0 is the server's default.", 0, 8760)
+	dynamicUpdate = schema.OneOf("Not case-sensitive.", schema.DynamicUpdates...)
+	agingHours    = schema.Number(0, 8760)
 )
 
 // secureInDirectory rejects combinations that no server supports before anything is looked up.
 var secureInDirectory = Rule{
-	Doc: "secure updates need a zone in the directory",
+	Doc: "secure updates require a zone in the directory",
 	Apply: func(b *Bound) []schema.FieldError {
 		if b.Text("ReplicationScope") != "File" || b.Text("DynamicUpdate") != "Secure" {
 			return nil
@@ -204,11 +204,11 @@ var secureInDirectory = Rule{
 
 // inPartition is the partition of a zone with the replication scope Custom.
 var inPartition = Param{Name: "DirectoryPartition", Kind: schema.Zone,
-	Doc: "With the replication scope Custom: the DNS name of an application partition, which must exist."}
+	Doc: "DNS name of an existing application partition. Required with the replication scope Custom."}
 
 // customPartition rejects a partition that is missing or unnecessary.
 var customPartition = Rule{
-	Doc: "DirectoryPartition goes with the replication scope Custom",
+	Doc: "DirectoryPartition is required with the replication scope Custom and not allowed otherwise",
 	Apply: func(b *Bound) []schema.FieldError {
 		wrong := func(message string) []schema.FieldError {
 			return []schema.FieldError{{Field: "DirectoryPartition", Code: schema.InvalidRequest, Message: message}}

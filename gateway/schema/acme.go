@@ -14,7 +14,7 @@ var CertificateName Kind = domainKind{base: base{"string"}, pattern: ownerPatter
 // base64url without padding (RFC 8555, 8.4).
 var Challenge Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`), limit: 43,
-	must:    "must be a digest in base64url: 43 letters, digits, hyphens and underscores",
+	must:    "must be a base64url digest of 43 letters, digits, hyphens, and underscores",
 	example: "LPsIwTo7o8BoG0-vjCyGQGBWSVIPxI-i_X336eUOQZo",
 }
 
@@ -23,11 +23,11 @@ var Challenge Kind = patternKind{
 var (
 	ChallengeToken Kind = patternKind{
 		base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{1,512}$`), limit: 512,
-		must: "must be a token in base64url", example: "DGyRejmCefe7v4NfDGDKfA",
+		must: "must be a base64url token", example: "DGyRejmCefe7v4NfDGDKfA",
 	}
 	KeyAuthorization Kind = patternKind{
 		base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{1,512}\.[A-Za-z0-9_-]{43}$`), limit: 512 + 44,
-		must:    "must be a token, a dot and the thumbprint of a key in base64url",
+		must:    "must be a token, a dot, and the base64url thumbprint of a key",
 		example: "DGyRejmCefe7v4NfDGDKfA.9jg46WB3rR_AHD-EBXdN7cBkH1WOu0tA3M9fm21mqTI",
 	}
 )
@@ -35,5 +35,5 @@ var (
 // Subdomain identifies an account to acme-dns clients.
 var Subdomain Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9-]{1,63}$`), limit: 63,
-	must: "must be a label of letters, digits and hyphens", example: "c36f50e8-4632-44f0-83fe-e070fef28a10",
+	must: "must be a label of letters, digits, and hyphens", example: "c36f50e8-4632-44f0-83fe-e070fef28a10",
 }

@@ -62,7 +62,7 @@ func hostAddress(s string) (netip.Addr, *FieldError) {
 }
 
 func (addressesKind) Doc() Doc {
-	return Doc{Type: "string", Text: "Up to 20 IPv4 and IPv6 addresses, separated by commas; in JSON also an " +
+	return Doc{Type: "string", Text: "Up to 20 IPv4 and IPv6 addresses, separated by commas; in JSON, also an " +
 		"array.", Example: "10.9.0.53"}
 }
 

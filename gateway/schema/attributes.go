@@ -150,18 +150,18 @@ func (k attributeKind) Clear() []ps.Value { return []ps.Value{ps.List([]string{k
 func (k attributeKind) Doc() Doc {
 	a := k.of
 	doc := Doc{Type: "string", MaxLength: a.Limit, Example: a.Example}
-	doc.Text = "Text for the attribute " + a.LDAP + "."
+	doc.Text = "Text for the LDAP attribute " + a.LDAP + "."
 	switch {
 	case a.Form == attributes.Integer:
 		doc.Type, doc.MaxLength, doc.Max = "integer", 0, int64(a.Limit)
-		doc.Text = "A number for the attribute " + a.LDAP + "."
+		doc.Text = "Whole number for the LDAP attribute " + a.LDAP + "."
 	case a.Most > 0:
 		doc.MaxLength = 0
-		doc.Text = fmt.Sprintf("Up to %d values for the attribute %s, of at most %d characters each, "+
-			"separated by commas; in JSON also an array.", a.Most, a.LDAP, a.Limit)
+		doc.Text = fmt.Sprintf("Up to %d values for the LDAP attribute %s, with at most %d characters each, "+
+			"separated by commas; in JSON, also an array.", a.Most, a.LDAP, a.Limit)
 	}
 	if a.Added {
-		doc.Text += " Exchange adds it to the schema."
+		doc.Text += " Exchange adds this attribute to the schema."
 	}
 	return doc
 }

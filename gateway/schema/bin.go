@@ -6,11 +6,11 @@ var DeletedTypes = []string{"user", "group", "computer", "ou"}
 // BinStatus is the state of the Recycle Bin.
 var BinStatus = &Shape{Name: "RecycleBin", Fields: []Field{
 	{Name: "enabled", Type: BoolField},
-	{Name: "forestLevel", Doc: "functional level of the forest"},
-	{Name: "deletedObjectDays", Type: NumberField, Null: true, Doc: "how long a deleted object can be restored"},
-	{Name: "tombstoneDays", Type: NumberField, Null: true, Doc: "how long what is left of it stays after that"},
-	{Name: "canRead", Type: BoolField, Null: true, Doc: "whether the gateway's account sees deleted objects"},
-	{Name: "canRestore", Type: BoolField, Null: true, Doc: "null: the directory does not say"},
+	{Name: "forestLevel", Doc: "Functional level of the forest."},
+	{Name: "deletedObjectDays", Type: NumberField, Null: true, Doc: "Period during which a deleted object can be restored, in days; null if it is unknown."},
+	{Name: "tombstoneDays", Type: NumberField, Null: true, Doc: "Period after that during which the rest of the object is kept, in days; null if it is unknown."},
+	{Name: "canRead", Type: BoolField, Null: true, Doc: "Whether the service account can read deleted objects; null if it is unknown."},
+	{Name: "canRestore", Type: BoolField, Null: true, Doc: "Whether the service account can restore deleted objects; null if it is unknown."},
 }}
 
 var deletedFields = []Field{
@@ -18,14 +18,14 @@ var deletedFields = []Field{
 	{Name: "sid", Null: true},
 	{Name: "type", Enum: DeletedTypes},
 	{Name: "name"},
-	{Name: "account", Null: true, Doc: "sAMAccountName"},
-	{Name: "lastOUPath", Null: true, Doc: "where it lay; null if that cannot be told any more"},
-	{Name: "lastParentDeleted", Type: BoolField},
-	{Name: "deletedAbout", Type: TimeField, Null: true, Doc: "its last change, which is hardly ever later than its deletion"},
-	{Name: "expiresAbout", Type: TimeField, Null: true, Doc: "when it can no longer be restored"},
-	{Name: "restorable", Type: BoolField, Doc: "as it was, where it was"},
-	{Name: "why", Null: true, Doc: "why it is not restorable: off, recycled, parent_deleted, name_taken, account_taken"},
-	{Name: "changeId", Null: true, Doc: "the change in the history that has removed it; null if this gateway does not know it"},
+	{Name: "account", Null: true, Doc: "Account name (sAMAccountName); null if the object has none."},
+	{Name: "lastOUPath", Null: true, Doc: "Distinguished name of the former parent; null if it is unknown."},
+	{Name: "lastParentDeleted", Type: BoolField, Doc: "Whether the former parent is deleted, too."},
+	{Name: "deletedAbout", Type: TimeField, Null: true, Doc: "Time of the last change to the object, which is usually its deletion."},
+	{Name: "expiresAbout", Type: TimeField, Null: true, Doc: "Time after which the object can no longer be restored."},
+	{Name: "restorable", Type: BoolField, Doc: "Whether the object can be restored under its former name in its former location."},
+	{Name: "why", Null: true, Doc: "Reason why the object cannot be restored: off, recycled, parent_deleted, name_taken, or account_taken; null if it can."},
+	{Name: "changeId", Null: true, Doc: "ID of the change in the history that removed the object; null if it is unknown."},
 }
 
 // DeletedObject is a deleted object. DeletedDetails also contains the objects that belong to it.
@@ -33,8 +33,8 @@ var (
 	DeletedObject  = &Shape{Name: "DeletedObject", Fields: deletedFields}
 	DeletedDetails = &Shape{Name: "DeletedDetails",
 		Fields: append(deletedFields[:len(deletedFields):len(deletedFields)],
-			Field{Name: "memberOf", Type: TextListField, Doc: "groups that it was a direct member of"},
-			Field{Name: "children", Type: ObjectListField, Doc: "what lay directly below it", Of: []Field{
+			Field{Name: "memberOf", Type: TextListField, Doc: "Groups of which the object was a direct member."},
+			Field{Name: "children", Type: ObjectListField, Doc: "Former child objects.", Of: []Field{
 				{Name: "guid", Type: GUIDField}, {Name: "type"}, {Name: "name"},
 			}},
 		)}
@@ -50,10 +50,10 @@ var RestoredObject = &Shape{
 		{Name: "sid", Null: true},
 		{Name: "type"},
 		{Name: "name"},
-		{Name: "account", Null: true, Doc: "sAMAccountName"},
+		{Name: "account", Null: true, Doc: "Account name (sAMAccountName); null if the object has none."},
 		{Name: "distinguishedName"},
 		{Name: "ouPath", Attribute: "parent"},
-		{Name: "enabled", Type: BoolField, Null: true, Doc: "null for what is no account"},
+		{Name: "enabled", Type: BoolField, Null: true, Doc: "Whether the account is enabled; null if the object is not an account."},
 		{Name: "protected", Type: BoolField, Input: "Protect"},
 	},
 }

@@ -11,7 +11,7 @@ import (
 // ChangeID is the id of a change in the history, in the format of [adgateway/gateway/changes].
 var ChangeID Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^ch_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`), limit: 39,
-	must:    "must be the id of a change, as X-Change-Id shows it",
+	must:    "must be the ID of a change, as in X-Change-Id",
 	example: "ch_019ab3f0-0000-7000-8000-000000000000",
 }
 
@@ -19,7 +19,7 @@ var ChangeID Kind = patternKind{
 // answer.
 var ChangeCursor Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`), limit: 256,
-	must: "must be the value of next in the answer before",
+	must: "must be the value of next in the previous answer",
 }
 
 // FeedStart is the position where a stream of changes begins. It is a cursor of the stream or a time.
@@ -33,7 +33,7 @@ func (feedStartKind) Decode(raw any) (*Decoded, *FieldError) {
 	}
 	cursor, problem := ChangeCursor.Decode(raw)
 	if problem != nil {
-		return nil, invalid("must be the id of an event, the next of an answer, or a time such as " +
+		return nil, invalid("must be the ID of an event, the value of next in an answer, or a time such as " +
 			"2026-11-22T12:40:00Z")
 	}
 	return cursor, nil
@@ -41,7 +41,8 @@ func (feedStartKind) Decode(raw any) (*Decoded, *FieldError) {
 
 func (feedStartKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: 256,
-		Text: "The id of an event, the next of an answer, or a time (RFC 3339).", Example: "2026-11-22T12:40:00Z"}
+		Example: "2026-11-22T12:40:00Z",
+		Text:    "ID of an event, value of next in an answer, or date and time (RFC 3339)."}
 }
 
 // Word is a name that is compared as a whole, such as the name of an operation, a credential or a
@@ -60,7 +61,7 @@ func (wordKind) Decode(raw any) (*Decoded, *FieldError) {
 	return textValue(s), nil
 }
 
-func (wordKind) Doc() Doc { return Doc{Type: "string", MaxLength: wordLimit, Text: "A name."} }
+func (wordKind) Doc() Doc { return Doc{Type: "string", MaxLength: wordLimit, Text: "Complete name."} }
 
 // Label is a name that a person gives to something, and that others read on pages, in answers and in
 // the audit.
@@ -80,7 +81,7 @@ func (labelKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (labelKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: wordLimit, Text: "A name for people, without invisible characters."}
+	return Doc{Type: "string", MaxLength: wordLimit, Text: "Name without invisible characters."}
 }
 
 // Names is a list of names, separated by commas.
@@ -129,7 +130,8 @@ func (momentKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (momentKind) Doc() Doc {
-	return Doc{Type: "string", Format: "date-time", Text: "A time (RFC 3339).", Example: "2026-11-22T12:40:00Z"}
+	return Doc{Type: "string", Format: "date-time", Example: "2026-11-22T12:40:00Z",
+		Text: "Date and time (RFC 3339)."}
 }
 
 // Comparisons of a changed value with the current one.
@@ -159,35 +161,35 @@ var Change = &Shape{Name: "Change", Fields: []Field{
 	{Name: "id"},
 	{Name: "requestId"},
 	{Name: "time", Type: TimeField},
-	{Name: "caller", Doc: "name of the credential or the person"},
-	{Name: "callerKind", Null: true, Doc: "token, user, certificate, person or gateway; null: not known"},
-	{Name: "callerId", Null: true, Doc: "id of the account, or SID of the person; null: it has none"},
+	{Name: "caller", Doc: "Name of the credential or person that made the change."},
+	{Name: "callerKind", Null: true, Doc: "Type of the caller: token, user, certificate, person, or gateway; null if it is unknown."},
+	{Name: "callerId", Null: true, Doc: "ID of the account, or SID of the person; null if the caller has none."},
 	{Name: "operation"},
 	{Name: "effect", Enum: []string{"created", "changed", "removed"}},
-	{Name: "outcome", Enum: []string{"done", "partial", "unknown"}, Doc: "unknown, too, while the change is being made"},
+	{Name: "outcome", Enum: []string{"done", "partial", "unknown"}, Doc: "Outcome of the change; also unknown while the change is running."},
 	{Name: "server"},
-	{Name: "objects", Type: ObjectListField, Doc: "what was changed, in order", Of: []Field{
+	{Name: "objects", Type: ObjectListField, Doc: "Changed objects, in order.", Of: []Field{
 		{Name: "guid", Type: GUIDField, Null: true},
-		{Name: "distinguishedName", Doc: "of a DNS record its full name"},
+		{Name: "distinguishedName", Doc: "Distinguished name; for a DNS record, its fully qualified name."},
 		{Name: "changes", Type: ObjectListField, Of: []Field{
 			{Name: "field"},
-			{Name: "attribute", Doc: "the directory's name"},
-			{Name: "before", Type: ValueField, Doc: "null if there was none, and for secrets"},
-			{Name: "after", Type: ValueField},
+			{Name: "attribute", Doc: "Name of the attribute in the directory."},
+			{Name: "before", Type: ValueField, Doc: "Value before the change; null if there was none or if it is a secret."},
+			{Name: "after", Type: ValueField, Doc: "Value after the change."},
 			{Name: "kind", Enum: changeKindNames()},
-			{Name: "undo", Enum: []string{string(UndoFull), string(UndoNone), string(UndoRestore)}},
-			{Name: "now", Type: ValueField, Optional: true, Doc: "with Compare: the value at present"},
-			{Name: "state", Enum: []string{Unchanged, DriftedAway, Gone, NotReadable}, Optional: true, Doc: "with Compare: whether that is what the change wrote"},
+			{Name: "undo", Enum: []string{string(UndoFull), string(UndoNone), string(UndoRestore)}, Doc: "Whether the value can be undone; restore means by the Recycle Bin."},
+			{Name: "now", Type: ValueField, Optional: true, Doc: "Current value; only with Compare."},
+			{Name: "state", Enum: []string{Unchanged, DriftedAway, Gone, NotReadable}, Optional: true, Doc: "Comparison of the current value with the value that the change wrote; only with Compare."},
 		}},
-		{Name: "image", Type: ValueField, Optional: true, Doc: "of one change: what was removed, in full"},
+		{Name: "image", Type: ValueField, Optional: true, Doc: "Complete copy of the removed object; only in the answer for a single change."},
 	}},
-	{Name: "undo", Enum: Undoables, Doc: "how much can be undone; after a partial undo, of what remains"},
-	{Name: "undoes", Null: true, Doc: "the change that it took back"},
-	{Name: "undoneBy", Type: TextListField, Doc: "the changes that took it back"},
-	{Name: "plan", Null: true, Doc: "that it was made by"},
-	{Name: "reason", Null: true, Doc: "why it was made, as its caller has said"},
-	{Name: "batch", Null: true, Doc: "the first of the changes that one request made"},
-	{Name: "degraded", Type: BoolField, Doc: "whether an earlier version made it without the store that the gateways shared"},
+	{Name: "undo", Enum: Undoables, Doc: "Extent to which the change, or the rest of it after a partial undo, can be undone."},
+	{Name: "undoes", Null: true, Doc: "ID of the change that this change undid; null if it is not an undo."},
+	{Name: "undoneBy", Type: TextListField, Doc: "IDs of the changes that undid this change."},
+	{Name: "plan", Null: true, Doc: "ID of the plan that was applied; null if the change was made without a plan."},
+	{Name: "reason", Null: true, Doc: "Reason that the caller gave; null if there is none."},
+	{Name: "batch", Null: true, Doc: "ID of the first change of the same request; null if the request made only this change."},
+	{Name: "degraded", Type: BoolField, Doc: "Whether an earlier version of the gateway made the change without access to the shared store."},
 }}
 
 func changeKindNames() []string {

@@ -54,6 +54,6 @@ func (wildcardKind) Decode(raw any) (*Decoded, *FieldError) {
 
 func (wildcardKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: wildcardLimit,
-		Text: "A pattern for names: * stands for any characters, everything else for itself. A whole number is " +
-			"taken as its text.", Example: "WEB*"}
+		Example: "WEB*",
+		Text:    "Pattern for names, in which * matches any characters. A whole number counts as text."}
 }

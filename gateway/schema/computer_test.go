@@ -13,7 +13,7 @@ func TestKindsOfComputersAndOUs(t *testing.T) {
 	const (
 		notComputer = "invalid_request: must be a computer name: letters, digits, hyphens and underscores, no " +
 			"hyphen at either end, and not only digits"
-		notName = "invalid_request: must be a name, not only blanks"
+		notName = "invalid_request: must be a name that is not blank"
 	)
 	for _, c := range []struct {
 		kind Kind

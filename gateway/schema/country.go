@@ -116,8 +116,8 @@ func (countryKind) Parts() []Part {
 func (countryKind) Clear() []ps.Value { return []ps.Value{ps.Text(""), ps.Text(""), ps.Int(0)} }
 
 func (countryKind) Doc() Doc {
-	return Doc{Type: "string", Text: "A country: ISO 3166-1 alpha-2 or alpha-3 code, or its English short, " +
-		"official or common name.", Example: "GR"}
+	return Doc{Type: "string", Text: "ISO 3166-1 alpha-2 or alpha-3 code, or short, official, or common " +
+		"English name.", Example: "GR"}
 }
 
 // countryName returns the English name for a code, or the code if it is unknown.

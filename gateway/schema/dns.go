@@ -159,7 +159,7 @@ func octets(name string) int {
 func (k domainKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: DomainLimit + 1,
 		Pattern: strings.TrimSuffix(k.pattern.String(), "$") + `\.?$`,
-		Text:    "A DNS " + k.what + ".", Example: k.example}
+		Text:    "DNS " + k.what + ".", Example: k.example}
 }
 
 // Network is a network in CIDR form. The script receives the name of its reverse
@@ -268,9 +268,10 @@ func reverseLabels(addr netip.Addr, size int) string {
 
 func (k networkKind) Doc() Doc {
 	doc := Doc{Type: "string", MaxLength: DomainLimit + 1,
-		Text: "A network in CIDR form: IPv4 /8, /16 or /24, IPv6 /16 to /128 in steps of 4.", Example: "10.0.0.0/8"}
+		Example: "10.0.0.0/8",
+		Text:    "Network in CIDR notation: IPv4 with /8, /16, or /24; IPv6 with /16 to /128 in steps of 4."}
 	if k.orZone {
-		doc.Text = "A network in CIDR form, or the name of its reverse zone."
+		doc.Text = "Network in CIDR notation, or the name of its reverse zone."
 	}
 	return doc
 }

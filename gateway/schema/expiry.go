@@ -60,6 +60,6 @@ func (expiryKind) Parts() []Part {
 func (expiryKind) Clear() []ps.Value { return []ps.Value{ps.Text(""), ps.Text(neverTicks)} }
 
 func (expiryKind) Doc() Doc {
-	return Doc{Type: "string", Text: "A date, of which the end in `time.zone` is meant; a date and time with " +
-		"an offset; empty: never.", Example: "2030-06-30"}
+	return Doc{Type: "string", Text: "Date, which means the end of that day in the time zone of the setting " +
+		"`time.zone`; date and time with an offset; or empty for never.", Example: "2030-06-30"}
 }

@@ -117,16 +117,15 @@ func shortened(name string) string {
 func (k fieldListKind) extras() string {
 	for i := range k.shape.Fields {
 		if k.shape.Fields[i].Extra != nil {
-			return " but those of further attributes, which have to be named: *," + k.shape.Fields[i].Name
+			return " except additional attributes, which must be named, as in *," + k.shape.Fields[i].Name
 		}
 	}
 	return ""
 }
 
 func (k fieldListKind) Doc() Doc {
-	about := "Names of fields of the answer, separated by commas, in any case; " +
-		"in JSON also an array. Empty, * or All: all of them" +
-		k.extras() + "."
+	about := "Field names, separated by commas, not case-sensitive; in JSON, also an array. " +
+		"Empty, * or All means all fields" + k.extras() + "."
 	return Doc{Type: "string", Text: about,
 		Example: strings.Join(k.names[:min(2, len(k.names))], ",")}
 }

@@ -12,7 +12,7 @@ import (
 var GroupName Kind = patternKind{
 	base: base{"string"}, limit: Range("cn"),
 	pattern: regexp.MustCompile(UserName.Doc().Pattern),
-	must:    `must be a group name: without any of " / \ [ ] : ; | = , + * ? < >, not only of blanks, and no dot at the end`,
+	must:    `must be a group name without any of " / \ [ ] : ; | = , + * ? < >, not blank, and without a trailing dot`,
 	example: "Sales Team",
 	meant:   []misuse{distinguished, downLevel, mailAddress},
 	plain:   true,
@@ -43,7 +43,7 @@ func (scopeKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (scopeKind) Doc() Doc {
-	doc := Doc{Type: "string", Text: "The scope, in any case; DomainLocal is taken for Domain_Local.",
+	doc := Doc{Type: "string", Text: "Not case-sensitive; DomainLocal also means Domain_Local.",
 		Example: "Global"}
 	for _, words := range scopes {
 		doc.Enum = append(doc.Enum, words[0])

@@ -10,7 +10,7 @@ import (
 
 func TestGroupKinds(t *testing.T) {
 	const (
-		notName  = `invalid_request: must be a group name: without any of " / \ [ ] : ; | = , + * ? < >, not only of blanks, and no dot at the end`
+		notName  = `invalid_request: must be a group name without any of " / \ [ ] : ; | = , + * ? < >, not blank, and without a trailing dot`
 		notScope = "invalid_request: must be Domain_Local, Global or Universal"
 	)
 	for _, c := range []struct {

@@ -43,7 +43,7 @@ func (k identityKind) Clear() []ps.Value {
 
 func (identityKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: identityLimit,
-		Text: "GUID, SID, distinguished name or sAMAccountName.", Example: "aschmidt"}
+		Text: "GUID, SID, distinguished name, or sAMAccountName.", Example: "aschmidt"}
 }
 
 // DN is a well-formed distinguished name (RFC 4514, facts C20). It is passed on unchanged, except
@@ -78,7 +78,7 @@ func (dnKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (dnKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: dnLimit, Text: "A distinguished name; LDAP:// before it is ignored.",
+	return Doc{Type: "string", MaxLength: dnLimit, Text: "Distinguished name; a leading LDAP:// is ignored.",
 		Example: "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"}
 }
 

@@ -13,7 +13,7 @@ import (
 // JobID is the id of a job, in the format of [adgateway/gateway/jobs].
 var JobID Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^jb_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`), limit: 39,
-	must:    "must be the id of a job, as its submission shows it",
+	must:    "must be the ID of a job, as in the answer to its submission",
 	example: "jb_019ab3f0-0000-7000-8000-000000000000",
 }
 
@@ -36,7 +36,7 @@ func (resultKeyKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (resultKeyKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: 44, Text: "A public key of X25519, 32 bytes in base64.",
+	return Doc{Type: "string", MaxLength: 44, Text: "X25519 public key: 32 bytes in base64.",
 		Example: "ZGVtbyBrZXkgb2YgdGhpcnR5LXR3byBieXRlcyAuLi4="}
 }
 
@@ -75,8 +75,8 @@ func (columnsKind) Decode(raw any) (*Decoded, *FieldError) {
 
 func (columnsKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: mostColumns * (longestColumn + 1), Example: "Username,,City",
-		Text: "The parameters of the columns of a list, separated by commas; nothing between two commas stands " +
-			"for a column that is no parameter."}
+		Text: "Parameter names, one for each column of the list, separated by commas; leave out the name of a " +
+			"column that is not a parameter."}
 }
 
 // ColumnList returns the names in a value of [Columns].
@@ -93,55 +93,55 @@ var Job = &Shape{Name: "Job", Fields: []Field{
 	{Name: "id"},
 	{Name: "kind", Enum: []string{"list"}},
 	{Name: "name", Null: true},
-	{Name: "operation", Null: true, Doc: "of the items that name none"},
-	{Name: "mode", Enum: jobstate.Modes, Doc: "what is done with the items, or was done last"},
-	{Name: "caller", Doc: "name of the credential or the person"},
-	{Name: "callerKind", Doc: "token, user, certificate or person"},
-	{Name: "callerId", Null: true, Doc: "id of the account, or SID of the person; null: it has none"},
-	{Name: "state", Enum: jobstate.Jobs, Doc: "a job that is held goes on by itself; one that is ready or paused waits for a call; a paused one begins nothing more, and running counts what has not ended yet; done: every item has ended, whatever became of it"},
-	{Name: "why", Null: true, Enum: jobstate.Reasons, Doc: "it is held, or was stopped"},
+	{Name: "operation", Null: true, Doc: "Operation of items that do not name one; null if each item names its own."},
+	{Name: "mode", Enum: jobstate.Modes, Doc: "Mode in which the items run or last ran."},
+	{Name: "caller", Doc: "Name of the credential or person that submitted the job."},
+	{Name: "callerKind", Doc: "Type of the caller: token, user, certificate, or person."},
+	{Name: "callerId", Null: true, Doc: "ID of the account, or SID of the person; null if the caller has none."},
+	{Name: "state", Enum: jobstate.Jobs, Doc: "State of the job. A held job continues automatically; a ready or paused job waits for a call. A paused job begins no further items, and running counts the items that have not ended yet. A job is done when all items have ended, with any outcome."},
+	{Name: "why", Null: true, Enum: jobstate.Reasons, Doc: "Reason why the job is held or was stopped; null otherwise."},
 	{Name: "created", Type: TimeField},
 	{Name: "started", Type: TimeField, Null: true},
 	{Name: "ended", Type: TimeField, Null: true},
-	{Name: "expires", Type: TimeField, Doc: "when it is no longer kept"},
-	{Name: "total", Type: NumberField, Doc: "items"},
-	{Name: "waiting", Type: NumberField},
-	{Name: "running", Type: NumberField},
-	{Name: "done", Type: NumberField},
-	{Name: "noop", Type: NumberField, Doc: "there was nothing to change"},
-	{Name: "failed", Type: NumberField},
-	{Name: "unknown", Type: NumberField, Doc: "their outcome is unknown"},
-	{Name: "skipped", Type: NumberField, Doc: "they have mistakes, or cannot be undone"},
-	{Name: "notRun", Type: NumberField, Doc: "the job ended first, or what they come after was not done"},
-	{Name: "percent", Type: NumberField, Doc: "of the items that have ended"},
-	{Name: "rate", Type: DecimalField, Null: true, Doc: "items a second, a mean over the last minute; null unless it runs"},
-	{Name: "remaining", Type: NumberField, Null: true, Doc: "seconds; null if that is not known"},
-	{Name: "separator", Null: true, Doc: "of the list and of its result"},
-	{Name: "retries", Null: true, Doc: "the job whose items it tries again"},
-	{Name: "undoes", Null: true, Doc: "the job that it takes back"},
-	{Name: "problems", Type: ObjectListField, Doc: "what is wrong with the list: the first 1,000", Of: []Field{
-		{Name: "line", Type: NumberField, Doc: "of the file, in which the header is line 1"},
+	{Name: "expires", Type: TimeField, Doc: "Time after which the job is no longer kept."},
+	{Name: "total", Type: NumberField, Doc: "Number of items in the job."},
+	{Name: "waiting", Type: NumberField, Doc: "Number of items that have not begun."},
+	{Name: "running", Type: NumberField, Doc: "Number of items that have begun and not ended."},
+	{Name: "done", Type: NumberField, Doc: "Number of items that were done."},
+	{Name: "noop", Type: NumberField, Doc: "Number of items that had nothing to change."},
+	{Name: "failed", Type: NumberField, Doc: "Number of items that failed."},
+	{Name: "unknown", Type: NumberField, Doc: "Number of items with an unknown outcome."},
+	{Name: "skipped", Type: NumberField, Doc: "Number of items that were skipped because they are invalid or cannot be undone."},
+	{Name: "notRun", Type: NumberField, Doc: "Number of items that did not run because the job ended first or an item that they depend on was not done."},
+	{Name: "percent", Type: NumberField, Doc: "Percentage of items that have ended."},
+	{Name: "rate", Type: DecimalField, Null: true, Doc: "Items per second, averaged over the last minute; null if the job is not running."},
+	{Name: "remaining", Type: NumberField, Null: true, Doc: "Estimated remaining time, in seconds; null if it is unknown."},
+	{Name: "separator", Null: true, Doc: "Separator of the columns in the list and in its result; null if the list is not CSV."},
+	{Name: "retries", Null: true, Doc: "ID of the job whose items this job retries; null if it retries none."},
+	{Name: "undoes", Null: true, Doc: "ID of the job that this job undoes; null if it undoes none."},
+	{Name: "problems", Type: ObjectListField, Doc: "Problems of the list, at most the first 1,000.", Of: []Field{
+		{Name: "line", Type: NumberField, Doc: "Line of the file; the header is line 1."},
 		{Name: "column", Type: NumberField, Optional: true},
-		{Name: "id", Optional: true, Doc: "of the item"},
+		{Name: "id", Optional: true, Doc: "ID of the item."},
 		{Name: "field", Optional: true},
 		{Name: "message"},
 	}},
-	{Name: "moreProblems", Type: NumberField, Doc: "that are not listed, at least: unless items with mistakes are left out, a list is not read on after its 1,000th problem"},
+	{Name: "moreProblems", Type: NumberField, Doc: "Minimum number of problems that are not listed. Reading stops at the 1,000th problem unless invalid items are skipped."},
 }}
 
 // JobItem is the record of a job's item and its outcome.
 var JobItem = &Shape{Name: "JobItem", Fields: []Field{
-	{Name: "line", Type: NumberField, Doc: "of the list"},
+	{Name: "line", Type: NumberField, Doc: "Line of the list."},
 	{Name: "id", Null: true},
 	{Name: "operation"},
 	{Name: "state", Enum: jobstate.Items},
-	{Name: "code", Null: true, Doc: "the error code of its call"},
+	{Name: "code", Null: true, Doc: "Error code of the call; null if it did not fail."},
 	{Name: "message", Null: true},
 	{Name: "changeId", Null: true},
-	{Name: "guid", Null: true, Type: GUIDField, Doc: "of the object"},
-	{Name: "plan", Null: true, Doc: "that its dry run has made"},
-	{Name: "attempts", Type: NumberField},
-	{Name: "account", Null: true, Doc: "sAMAccountName of what a rule has put into the job; null: it was submitted as a list"},
-	{Name: "reason", Null: true, Enum: staleReasons, Doc: "why the rule found it: the last logon is long ago, or there was none since the creation"},
-	{Name: "since", Null: true, Type: TimeField, Doc: "of the last logon, else of the creation"},
+	{Name: "guid", Null: true, Type: GUIDField, Doc: "objectGUID of the changed object."},
+	{Name: "plan", Null: true, Doc: "ID of the plan that the dry run created; null if there is none."},
+	{Name: "attempts", Type: NumberField, Doc: "Number of times that the item was run."},
+	{Name: "account", Null: true, Doc: "sAMAccountName of the account that a rule added to the job; null if the item comes from a list."},
+	{Name: "reason", Null: true, Enum: staleReasons, Doc: "Reason why the rule found the account: unused if its last logon was too long ago, neverUsed if it has never logged on. Null if the item comes from a list."},
+	{Name: "since", Null: true, Type: TimeField, Doc: "Time of the last logon, or of the creation if there was no logon; null if the item comes from a list."},
 }}

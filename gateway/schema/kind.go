@@ -77,6 +77,7 @@ type Doc struct {
 	Min, Max  int64    // of an "integer"
 	Enum      []string // the allowed words
 	Text      string   // one sentence
+	Lines     bool     // whether line breaks are allowed
 	Example   string
 }
 
@@ -181,7 +182,9 @@ func (boolKind) Decode(raw any) (*Decoded, *FieldError) {
 	return &Decoded{Values: []ps.Value{ps.Bool(value)}, Text: word}, nil
 }
 
-func (boolKind) Doc() Doc { return Doc{Type: "boolean", Text: "true or false, in any case."} }
+func (boolKind) Doc() Doc {
+	return Doc{Type: "boolean", Text: "Either true or false; not case-sensitive."}
+}
 
 // Flag is a Bool that the gateway itself acts on. It does not become an argument.
 var Flag Kind = flagKind{boolKind{base{"bool"}}}
@@ -250,11 +253,11 @@ func (k guidKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (k guidKind) Doc() Doc {
-	doc := Doc{Type: "string", Pattern: guidPattern, Text: "A GUID, with or without braces.",
+	doc := Doc{Type: "string", Pattern: guidPattern, Text: "GUID, with or without braces.",
 		Example: "897be383-0d4f-5fd1-b27f-461bf3bb4b03"}
 	if k.orSID {
 		doc.Pattern, doc.Text = strings.TrimSuffix(doc.Pattern, ")$")+"|"+sidPattern+
-			")$", "A GUID, with or without braces, or a SID."
+			")$", "GUID, with or without braces, or SID."
 	}
 	return doc
 }

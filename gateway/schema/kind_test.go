@@ -35,7 +35,7 @@ func TestKinds(t *testing.T) {
 		notGUID    = "invalid_request: must be a GUID such as 9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10"
 		notBool    = "invalid_request: must be true or false"
 		notDN      = "invalid_request: must be a distinguished name such as OU=Sales,DC=corp,DC=example"
-		notUser    = `invalid_request: must be a user name: without any of " / \ [ ] : ; | = , + * ? < >, not only of blanks, and no dot at the end`
+		notUser    = `invalid_request: must be a user name without any of " / \ [ ] : ; | = , + * ? < >, not blank, and without a trailing dot`
 		notDrive   = "invalid_request: must be a drive letter with a colon, such as H:"
 		notUNC     = `invalid_request: must be a UNC path such as \\server\share\folder`
 		hasServer  = "invalid_request: must not name a server: write LDAP://OU=Sales,DC=corp,DC=example, or the name alone"
@@ -142,8 +142,8 @@ func TestKinds(t *testing.T) {
 		{NetworkOrZone, "corp.example", notReverse}, {NetworkOrZone, "xin-addr.arpa", notReverse}, {NetworkOrZone, "10.0.0.0", notReverse},
 
 		{OneOf("", "Domain", "Forest", "File"), "forest", `"Forest"`}, {OneOf("", "Domain", "Forest", "File"), "", notScope}, {OneOf("", "Domain", "Forest", "File"), "Custom", notScope}, {OneOf("", "Domain", "Forest", "File"), true, "invalid_request: must be text, not a boolean"},
-		{Number("", 0, 15), "0", "0"}, {Number("", 0, 15), "15", "15"}, {Number("", 0, 15), json.Number("7"), "7"}, {Number("", -1, 15), "-1", "-1"},
-		{Number("", 0, 15), "16", notNumber}, {Number("", 0, 15), "-1", notNumber}, {Number("", 0, 15), "+1", notNumber}, {Number("", 0, 15), "01", notNumber}, {Number("", 0, 15), "1.0", notNumber}, {Number("", 0, 15), json.Number("1e1"), notNumber}, {Number("", 0, 15), " 1", notNumber}, {Number("", 0, 15), "99999999999999999999", notNumber}, {Number("", 0, 15), true, notNumber}, {Number("", 0, 15), nil, notNumber},
+		{Number(0, 15), "0", "0"}, {Number(0, 15), "15", "15"}, {Number(0, 15), json.Number("7"), "7"}, {Number(-1, 15), "-1", "-1"},
+		{Number(0, 15), "16", notNumber}, {Number(0, 15), "-1", notNumber}, {Number(0, 15), "+1", notNumber}, {Number(0, 15), "01", notNumber}, {Number(0, 15), "1.0", notNumber}, {Number(0, 15), json.Number("1e1"), notNumber}, {Number(0, 15), " 1", notNumber}, {Number(0, 15), "99999999999999999999", notNumber}, {Number(0, 15), true, notNumber}, {Number(0, 15), nil, notNumber},
 		{Addresses, "10.9.0.53", `["10.9.0.53"]`}, {Addresses, "10.9.0.53, 2001:DB8:0::53", `["10.9.0.53" "2001:db8::53"]`}, {Addresses, List("10.9.0.53,10.9.0.54"), `["10.9.0.53" "10.9.0.54"]`},
 		{Addresses, strings.TrimSuffix(addresses, ","), "[" + shown + "]"}, {Addresses, addresses + "10.0.1.9", "invalid_request: must be at most 20 addresses"},
 		{Addresses, "", notAddress}, {Addresses, "10.9.0.53,", notAddress}, {Addresses, "10.9.0", notAddress}, {Addresses, "010.9.0.53", notAddress}, {Addresses, "ns1.corp.example", notAddress}, {Addresses, "10.9.0.53:53", notAddress}, {Addresses, "10.9.0.53,a", notAddress},

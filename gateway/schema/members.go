@@ -147,11 +147,10 @@ func splitEscaped(list string) []string {
 }
 
 func (k membersKind) Doc() Doc {
-	about := "Up to 1,000 members, separated by commas; in JSON also an array. Each is named by GUID, SID, " +
-		"distinguished name, " +
-		`sAMAccountName or DOMAIN\name, and may be of another domain of the forest if the group's scope allows it.`
+	about := "Up to 1,000 objects, separated by commas; in JSON, also an array. Each is a GUID, SID, " +
+		`distinguished name, sAMAccountName, or DOMAIN\name.`
 	if k.empty {
-		about += " The array [] stands for no members."
+		about += " The array [] means no objects."
 	}
 	return Doc{Type: "string", Text: about, Example: "aschmidt,lweber"}
 }

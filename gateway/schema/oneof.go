@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,14 +83,13 @@ func (k wordListKind) Doc() Doc {
 }
 
 // Number returns the kind of a whole number from min to max, as digits or as a JSON number. The
-// script receives an int, so max must fit into 32 bits. about is a sentence for people.
-func Number(about string, min, max int64) Kind {
-	return numberKind{base: base{"int"}, about: about, min: min, max: max}
+// script receives an int, so max must fit into 32 bits.
+func Number(min, max int64) Kind {
+	return numberKind{base: base{"int"}, min: min, max: max}
 }
 
 type numberKind struct {
 	base
-	about    string
 	min, max int64
 }
 
@@ -106,5 +106,6 @@ func (k numberKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (k numberKind) Doc() Doc {
-	return Doc{Type: "integer", Min: k.min, Max: k.max, Text: k.about, Example: strconv.FormatInt(k.min, 10)}
+	return Doc{Type: "integer", Min: k.min, Max: k.max, Example: strconv.FormatInt(k.min, 10),
+		Text: fmt.Sprintf("Whole number from %d to %d.", k.min, k.max)}
 }

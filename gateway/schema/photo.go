@@ -49,7 +49,7 @@ func (photoKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (photoKind) Doc() Doc {
-	text := "A JPEG or PNG of at most 1 MiB, in base64."
+	text := "JPEG or PNG of at most 1 MiB, in base64."
 	return Doc{Type: "string", Format: "byte", Text: text, Example: samplePhoto}
 }
 

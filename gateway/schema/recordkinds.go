@@ -58,7 +58,7 @@ func (k addressKind) what() string {
 }
 
 func (k addressKind) Doc() Doc {
-	doc := Doc{Type: "string", Format: "ipv6", Text: "Must be " + k.what() + ".", Example: "2001:db8:1::11"}
+	doc := Doc{Type: "string", Format: "ipv6", Text: described(k.what()), Example: "2001:db8:1::11"}
 	if k.four {
 		doc.Format, doc.Example = "ipv4", "10.0.1.11"
 	}
@@ -110,7 +110,7 @@ func (listedTextKind) Decode(raw any) (*Decoded, *FieldError) {
 	return textValue(s), nil
 }
 
-func (listedTextKind) Doc() Doc { return Doc{Type: "string", Text: "Compared exactly."} }
+func (listedTextKind) Doc() Doc { return Doc{Type: "string", Text: "Text, compared exactly."} }
 
 // hexKind are octets in hexadecimal. The script receives them in lower case.
 type hexKind struct{ base }
@@ -141,10 +141,10 @@ const maxOctets = 4096
 // caaTag and caaValue are a CAA record's property and its value (RFC 8659).
 var (
 	caaTag Kind = caaKind{base: base{"string"}, pattern: regexp.MustCompile(`^[0-9A-Za-z]{1,15}$`),
-		what: "a property of letters and digits such as issue, issuewild or iodef", example: "issue"}
+		what: "a property of letters and digits such as issue, issuewild, or iodef", example: "issue"}
 	caaValue Kind = caaKind{base: base{"string"},
 		pattern: regexp.MustCompile(`^[!#-\[\]-~](?:[ !#-\[\]-~]{0,253}[!#-\[\]-~])?$`),
-		what:    "1 to 255 characters of ASCII, no quotes or backslashes, such as letsencrypt.org, or ; for none",
+		what:    "1 to 255 ASCII characters without quotes or backslashes, such as letsencrypt.org, or ; for none",
 		example: "letsencrypt.org", quoted: true}
 )
 
@@ -174,7 +174,7 @@ func (k caaKind) Decode(raw any) (*Decoded, *FieldError) {
 
 func (k caaKind) Doc() Doc {
 	return Doc{Type: "string", Pattern: k.pattern.String(),
-		Text: "Must be " + k.what + ".", Example: k.example}
+		Text: described(k.what), Example: k.example}
 }
 
 // numberedTypeKind is the name of a record type, or TYPE followed by its number.
@@ -212,7 +212,7 @@ func namedNumber(n int) bool {
 
 func (k numberedTypeKind) Doc() Doc {
 	doc := k.oneOfKind.Doc()
-	doc.Text, doc.Enum = "A type of records, by its name, or as TYPE with its number.", nil
+	doc.Text, doc.Enum = "Name of a record type, or TYPE followed by its number.", nil
 	return doc
 }
 
@@ -265,7 +265,7 @@ func (recordValuesKind) Decode(raw any) (*Decoded, *FieldError) {
 
 func (recordValuesKind) Doc() Doc {
 	return Doc{Type: "string",
-		Text: "One value, or up to 100 of them: repeated, or in JSON an array.", Example: "10.0.1.11"}
+		Text: "1 to 100 values, as a repeated parameter or, in JSON, an array.", Example: "10.0.1.11"}
 }
 
 // Repeats reports whether a parameter of the kind may be repeated with different values.

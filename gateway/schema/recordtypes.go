@@ -87,7 +87,7 @@ var RecordTypes = []*RecordType{
 		Alone: true, Brief: true,
 		Fields: []RecordField{{
 			Name: "DNS_HostName_Alias", Property: "HostNameAlias", Form: NameForm, Kind: Target, NewKind: NewTarget,
-			Doc:     "The target. Without any dot it is a name in the zone.",
+			Doc:     "Target; without a dot, a name in the zone.",
 			Example: "web1.corp.example", Another: "web1.corp.example", Changed: "web2.corp.example",
 		}},
 	},
@@ -96,7 +96,7 @@ var RecordTypes = []*RecordType{
 		Address: true,
 		Fields: []RecordField{{
 			Name: "IP_Address", Property: "IPv4Address", Form: AddressForm, Kind: IPv4, NewKind: IPv4,
-			Doc:     "The IPv4 address.",
+			Doc:     "IPv4 address.",
 			Example: "10.0.1.30", Another: "10.0.1.150", Changed: "10.0.1.130",
 		}},
 	},
@@ -105,7 +105,7 @@ var RecordTypes = []*RecordType{
 		Address: true,
 		Fields: []RecordField{{
 			Name: "IPv6_Address", Property: "IPv6Address", Form: AddressForm, Kind: anyIPv6, NewKind: IPv6,
-			Doc:     "The IPv6 address.",
+			Doc:     "IPv6 address.",
 			Example: "2001:db8:10:1::30", Another: "2001:db8:10:1::150", Changed: "2001:db8:10:1::130",
 		}},
 	},
@@ -114,7 +114,7 @@ var RecordTypes = []*RecordType{
 		Reverse: true,
 		Fields: []RecordField{{
 			Name: "DNS_TargetName", Property: "PtrDomainName", Form: NameForm, Kind: Target, NewKind: NewTarget,
-			Doc:     "The name of the host, in full.",
+			Doc:     "Fully qualified name of the host.",
 			Example: "web1.corp.example", Another: "handbook.corp.example", Changed: "web9.corp.example",
 		}},
 	},
@@ -122,7 +122,7 @@ var RecordTypes = []*RecordType{
 		Name: "TXT", Shape: &Shape{Name: "TxtRecord"}, Resource: "txt", Path: "DnsTxtRecord", Example: "@", Another: "handbook", Zone: "corp.example",
 		Fields: []RecordField{{
 			Name: "Text", Property: "DescriptiveText", Form: TextForm, Kind: anyText, NewKind: RecordText,
-			Doc:     "The text.",
+			Doc:     "Text of the record.",
 			Example: "v=spf1 mx ip4:10.0.1.0/24 -all", Another: "site-verification=4711", Changed: "v=spf1 mx -all",
 		}},
 	},
@@ -132,24 +132,24 @@ var RecordTypes = []*RecordType{
 			{
 				Name: "Priority", Property: "Priority", Form: NumberForm, Member: "priority",
 				Kind: uint16Kind, NewKind: uint16Kind, Default: "0",
-				Doc:     "The priority; the lowest comes first.",
+				Doc:     "Priority; the lowest value is preferred.",
 				Example: "10", Another: "20", Changed: "20",
 			},
 			{
 				Name: "Weight", Property: "Weight", Form: NumberForm, Member: "weight",
 				Kind: uint16Kind, NewKind: uint16Kind, Default: "0",
-				Doc:     "The weight among records of one priority.",
+				Doc:     "Weight among records with the same priority.",
 				Example: "60", Another: "5", Changed: "50",
 			},
 			{
 				Name: "Port", Property: "Port", Form: NumberForm, Member: "port", Kind: uint16Kind, NewKind: uint16Kind,
-				Doc:     "The port of the service.",
+				Doc:     "Port of the service.",
 				Example: "5061", Another: "5060", Changed: "5060",
 			},
 			{
 				Name: "DNS_TargetName", Property: "DomainName", Form: NameForm, Member: "target",
 				Kind: Target, NewKind: NewTarget,
-				Doc:     "The host. Without any dot it is a name in the zone.",
+				Doc:     "Host that provides the service; without a dot, a name in the zone.",
 				Example: "app2.corp.example", Another: "web1.corp.example", Changed: "vpn2.corp.example",
 			},
 		},
@@ -160,13 +160,13 @@ var RecordTypes = []*RecordType{
 			{
 				Name: "Preference", Property: "Preference", Form: NumberForm, Member: "preference",
 				Kind: uint16Kind, NewKind: uint16Kind, Default: "10",
-				Doc:     "The preference; the lowest comes first.",
+				Doc:     "Preference; the lowest value is preferred.",
 				Example: "10", Another: "30", Changed: "15",
 			},
 			{
 				Name: "DNS_TargetName", Property: "MailExchange", Form: NameForm, Member: "target",
 				Kind: Target, NewKind: NewTarget,
-				Doc:     "The mail server. Without any dot it is a name in the zone.",
+				Doc:     "Mail server; without a dot, a name in the zone.",
 				Example: "mail1.corp.example", Another: "mail2.corp.example", Changed: "mail3.corp.example",
 			},
 		},
@@ -177,17 +177,17 @@ var RecordTypes = []*RecordType{
 		Fields: []RecordField{
 			{
 				Name: "Flags", Form: NumberForm, Wire: OctetWire, Member: "flags", Kind: octetKind, NewKind: octetKind, Default: "0",
-				Doc:     "The flags; 128 is critical.",
+				Doc:     "Flags; 128 marks the property as critical.",
 				Example: "0", Another: "128",
 			},
 			{
 				Name: "Tag", Form: WordForm, Wire: CountedWire, Member: "tag", Kind: caaTag, NewKind: caaTag,
-				Doc:     "The property, such as issue, issuewild or iodef.",
+				Doc:     "Property, such as issue, issuewild, or iodef.",
 				Example: "issue", Another: "issuewild",
 			},
 			{
 				Name: "Value", Form: TextForm, Wire: TextWire, Member: "value", Kind: caaValue, NewKind: caaValue,
-				Doc:     "The value: an authority's domain, or ; for none.",
+				Doc:     "Value: the domain of a certificate authority, or ; for none.",
 				Example: "letsencrypt.org", Another: ";", Changed: "pki.example",
 			},
 		},
@@ -197,26 +197,26 @@ var RecordTypes = []*RecordType{
 		Apart: true,
 		Fields: []RecordField{
 			{
-				Name: "CertificateUsage", Property: "CertificateUsage", Form: NumberForm, Member: "certificateUsage", Kind: octetKind, NewKind: Number("A number.", 0, 3), Default: "3",
+				Name: "CertificateUsage", Property: "CertificateUsage", Form: NumberForm, Member: "certificateUsage", Kind: octetKind, NewKind: Number(0, 3), Default: "3",
 				Words:   []string{"CAConstraint", "ServiceCertificateConstraint", "TrustAnchorAssertion", "DomainIssuedCertificate"},
-				Doc:     "The usage of the certificate (RFC 6698); 3 is the server's own.",
+				Doc:     "Certificate usage (RFC 6698); 3 means the server's own certificate.",
 				Example: "3", Another: "2",
 			},
 			{
-				Name: "Selector", Property: "Selector", Form: NumberForm, Member: "selector", Kind: octetKind, NewKind: Number("A number.", 0, 1), Default: "1",
+				Name: "Selector", Property: "Selector", Form: NumberForm, Member: "selector", Kind: octetKind, NewKind: Number(0, 1), Default: "1",
 				Words:   []string{"FullCertificate", "SubjectPublicKeyInfo"},
-				Doc:     "What of the certificate is compared: 0 all, 1 its public key.",
+				Doc:     "Part of the certificate that is compared: 0 for the whole certificate, 1 for its public key.",
 				Example: "1", Another: "0",
 			},
 			{
-				Name: "MatchingType", Property: "MatchingType", Form: NumberForm, Member: "matchingType", Kind: octetKind, NewKind: Number("A number.", 0, 2), Default: "1",
+				Name: "MatchingType", Property: "MatchingType", Form: NumberForm, Member: "matchingType", Kind: octetKind, NewKind: Number(0, 2), Default: "1",
 				Words:   []string{"ExactMatch", "Sha256Hash", "Sha512Hash"},
-				Doc:     "How it is compared: 0 exactly, 1 by SHA-256, 2 by SHA-512.",
+				Doc:     "Type of comparison: 0 for the exact data, 1 for its SHA-256 hash, 2 for its SHA-512 hash.",
 				Example: "1", Another: "0",
 			},
 			{
 				Name: "CertificateAssociationData", Property: "CertificateAssociationData", Form: HexForm, Member: "certificateAssociationData", Kind: hexKind{base{"string"}}, NewKind: hexKind{base{"string"}},
-				Doc:     "What it is compared with, in hexadecimal.",
+				Doc:     "Data to compare the certificate with, in hexadecimal.",
 				Example: exampleHash, Another: anotherHash, Changed: anotherHash,
 			},
 		},
@@ -227,17 +227,17 @@ var RecordTypes = []*RecordType{
 		Fields: []RecordField{
 			{
 				Name: "Algorithm", Form: NumberForm, Wire: OctetWire, Member: "algorithm", Kind: octetKind, NewKind: octetKind,
-				Doc:     "The algorithm of the key: 1 RSA, 3 ECDSA, 4 Ed25519.",
+				Doc:     "Algorithm of the key: 1 for RSA, 3 for ECDSA, 4 for Ed25519.",
 				Example: "4", Another: "3",
 			},
 			{
 				Name: "FingerprintType", Form: NumberForm, Wire: OctetWire, Member: "fingerprintType", Kind: octetKind, NewKind: octetKind, Default: "2",
-				Doc:     "The hash of the fingerprint: 1 SHA-1, 2 SHA-256.",
+				Doc:     "Hash algorithm of the fingerprint: 1 for SHA-1, 2 for SHA-256.",
 				Example: "2", Another: "2",
 			},
 			{
 				Name: "Fingerprint", Form: HexForm, Wire: HexWire, Member: "fingerprint", Kind: hexKind{base{"string"}}, NewKind: hexKind{base{"string"}},
-				Doc:     "The fingerprint, in hexadecimal.",
+				Doc:     "Fingerprint, in hexadecimal.",
 				Example: exampleHash, Another: anotherHash, Changed: anotherHash,
 			},
 		},
@@ -247,7 +247,7 @@ var RecordTypes = []*RecordType{
 		Alone: true, Tree: true,
 		Fields: []RecordField{{
 			Name: "DNS_TargetName", Property: "DomainNameAlias", Form: NameForm, Kind: Target, NewKind: NewTarget,
-			Doc:     "The name that all names below the owner lead below. Without any dot it is a name in the zone.",
+			Doc:     "Domain to which all names below the owner name are redirected; without a dot, a name in the zone.",
 			Example: "shop2.example", Another: "web1.corp.example", Changed: "shop3.example",
 		}},
 	},
@@ -284,22 +284,22 @@ func readOnly(form RecordForm, properties ...string) []RecordField {
 	return fields
 }
 
-var octetKind = Number("A whole number of 8 bits.", 0, 255)
+var octetKind = Number(0, 255)
 
-var uint16Kind = Number("A whole number of 16 bits.", 0, 65535)
+var uint16Kind = Number(0, 65535)
 
 // TimeToLive is the time to live of a record in seconds (facts NA6).
-var TimeToLive = Number("The time to live in seconds.", 0, 2147483647)
+var TimeToLive = Number(0, 2147483647)
 
 // Record and RecordSet are the shapes of mixed lists and of record sets.
 var (
 	Record    = &Shape{Name: "DnsRecord"}
 	RecordSet = &Shape{Name: "DnsRecordSet", Fields: []Field{
-		{Name: "name", Doc: "relative to the zone"},
+		{Name: "name", Doc: "Owner name, relative to the zone."},
 		{Name: "type"},
 		{Name: "zone"},
-		{Name: "fqdn", Doc: "the name in full, without a dot at its end"},
-		{Name: "ttl", Type: NumberField, Doc: "in seconds; the lowest of the set"},
+		{Name: "fqdn", Doc: "Fully qualified owner name, without a trailing dot."},
+		{Name: "ttl", Type: NumberField, Doc: "Time to live, in seconds; the lowest in the set."},
 		{Name: "data", Type: TextListField},
 	}}
 )
@@ -343,15 +343,15 @@ func RecordTypeNamed(name string) *RecordType {
 
 func init() {
 	common := []Field{
-		{Name: "name", Doc: "relative to the zone"},
+		{Name: "name", Doc: "Owner name, relative to the zone."},
 		{Name: "type"},
 		{Name: "data"},
 		{Name: "zone"},
-		{Name: "timestamp", Doc: "of a dynamic record; empty for a static one"},
+		{Name: "timestamp", Doc: "Time stamp of a dynamic record; empty for a static record."},
 	}
 	full := append(common[:len(common):len(common)],
-		Field{Name: "ttl", Type: NumberField, Doc: "time to live in seconds"},
-		Field{Name: "fqdn", Doc: "the name in full, without a dot at its end"},
+		Field{Name: "ttl", Type: NumberField, Doc: "Time to live, in seconds."},
+		Field{Name: "fqdn", Doc: "Fully qualified owner name, without a trailing dot."},
 	)
 	Record.Fields = append(Record.Fields, full...)
 	known := map[string]bool{}
@@ -374,7 +374,7 @@ func init() {
 		}
 		t.Shape.Fields[1].Enum = []string{t.Name}
 		if len(t.Fields) == 1 && t.Fields[0].Form == NameForm {
-			t.Shape.Fields[2].Doc = "the target, without its trailing dot unless it has no other"
+			t.Shape.Fields[2].Doc = "Target, without a trailing dot unless that is its only dot."
 		}
 	}
 }
@@ -390,7 +390,7 @@ func (t *RecordType) members() []Field {
 		default:
 			doc := ""
 			if f.Form == NameForm {
-				doc = "without its trailing dot, unless it has no other"
+				doc = "Target, without a trailing dot unless that is its only dot."
 			}
 			target = append(target, Field{Name: f.Member, Doc: doc})
 		}
@@ -471,12 +471,12 @@ func (t *RecordType) Key(fields []string) string {
 // WritableType is the type of a record set to write. RecordTypeName is the type of any record set;
 // a type without a name is TYPE followed by its number (RFC 3597).
 var (
-	WritableType   = OneOf("A type of records.", writableTypes()...)
-	RecordTypeName = numberedTypeKind{OneOf("A type of records.", recordTypes()...).(oneOfKind)}
+	WritableType   = OneOf("Record type.", writableTypes()...)
+	RecordTypeName = numberedTypeKind{OneOf("Record type.", recordTypes()...).(oneOfKind)}
 )
 
 // RecordTypeList is a list of types, as in mixed lists.
 var RecordTypeList Kind = wordListKind{
 	base: base{"string[]"}, one: oneOfKind{base: base{"string"}, words: recordTypes()}, numbered: true,
-	about: "Types of records, separated by commas; in JSON also an array.",
+	about: "Record types, separated by commas; in JSON, also an array.",
 }

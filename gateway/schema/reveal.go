@@ -32,7 +32,7 @@ func (noteKind) Decode(raw any) (*Decoded, *FieldError) {
 func (noteKind) Doc() Doc {
 	return Doc{
 		Type: "string", MaxLength: reasonLongest, Example: "INC-4711",
-		Text: fmt.Sprintf("Why, in at most %d characters.", reasonLongest),
+		Text: fmt.Sprintf("Text of at most %d characters.", reasonLongest),
 	}
 }
 
@@ -67,7 +67,7 @@ func (reasonKind) Decode(raw any) (*Decoded, *FieldError) {
 func (reasonKind) Doc() Doc {
 	return Doc{
 		Type: "string", MaxLength: reasonLongest, Example: "INC-4711: no network at this computer",
-		Text: fmt.Sprintf("Why, in %d to %d characters, for the audit log.", reasonShortest, reasonLongest),
+		Text: fmt.Sprintf("Text of %d to %d characters.", reasonShortest, reasonLongest),
 	}
 }
 
@@ -76,7 +76,7 @@ func (reasonKind) Doc() Doc {
 var RecoveryKeyID Kind = patternKind{
 	base: base{"string"}, limit: 36,
 	pattern: regexp.MustCompile(`^[0-9A-Fa-f]{8}(?:-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})?$`),
-	must:    "must be the first eight hexadecimal digits of a key id, or all of it",
+	must:    "must be a key ID or its first eight hexadecimal digits",
 	example: "7f6b1d5c",
 }
 
@@ -88,7 +88,8 @@ type expiresAtKind struct{ expiryKind }
 func (expiresAtKind) Clear() []ps.Value { return nil }
 
 func (expiresAtKind) Doc() Doc {
-	const text = "A date, of which the end in `time.zone` is meant, or a date and time with an offset."
+	const text = "Date, which means the end of that day in the time zone of the setting " +
+		"`time.zone`; or date and time with an offset."
 	return Doc{Type: "string", Text: text, Example: "2030-06-30"}
 }
 
@@ -100,22 +101,22 @@ var LocalAdminKinds = []string{"windows", "legacy", "none"}
 var (
 	LocalAdmin = &Shape{Name: "LocalAdmin", Fields: []Field{
 		{Name: "guid", Type: GUIDField},
-		{Name: "computerName", Doc: "CN"},
+		{Name: "computerName", Doc: "Common name (CN)."},
 		{Name: "distinguishedName"},
-		{Name: "kind", Enum: LocalAdminKinds, Doc: "who keeps the password: Windows LAPS, the LAPS before it, or nobody"},
-		{Name: "expires", Attribute: "msLAPS-PasswordExpirationTime", Type: TimeField, Null: true, Doc: "when the computer sets another one"},
+		{Name: "kind", Enum: LocalAdminKinds, Doc: "Solution that manages the password: Windows LAPS, legacy Microsoft LAPS, or none."},
+		{Name: "expires", Attribute: "msLAPS-PasswordExpirationTime", Type: TimeField, Null: true, Doc: "Time when the computer changes the password; null if it is unknown."},
 	}}
 
 	LocalAdminSecret = &Shape{Name: "LocalAdminSecret", Fields: []Field{
 		{Name: "guid", Type: GUIDField},
-		{Name: "computerName", Doc: "CN"},
+		{Name: "computerName", Doc: "Common name (CN)."},
 		{Name: "distinguishedName"},
 		{Name: "source", Enum: []string{"windows", "windowsEncrypted", "legacy"}},
-		{Name: "account", Sealed: true, Null: true, Doc: "the local administrator; null if the directory does not say it"},
+		{Name: "account", Sealed: true, Null: true, Doc: "Name of the local administrator account; null if the directory does not contain it."},
 		{Name: "password", Sealed: true, Secret: true},
-		{Name: "updated", Type: TimeField, Sealed: true, Null: true, Doc: "when the computer has set it"},
+		{Name: "updated", Type: TimeField, Sealed: true, Null: true, Doc: "Time when the computer set the password; null if it is unknown."},
 		{Name: "expires", Type: TimeField, Null: true},
-		{Name: "history", Type: ObjectListField, Doc: "earlier ones, if they are asked for and kept", Of: []Field{
+		{Name: "history", Type: ObjectListField, Doc: "Earlier passwords, if requested and available.", Of: []Field{
 			{Name: "account", Sealed: true, Null: true}, {Name: "password", Sealed: true, Secret: true},
 			{Name: "updated", Type: TimeField, Sealed: true, Null: true},
 		}},
@@ -124,14 +125,14 @@ var (
 	RecoveryKey = &Shape{Name: "RecoveryKey", Fields: recoveryKeyFields}
 
 	RecoveryKeySecret = &Shape{Name: "RecoveryKeySecret", Fields: append(slices.Clone(recoveryKeyFields),
-		Field{Name: "recoveryPassword", Sealed: true, Secret: true, Doc: "48 digits"},
+		Field{Name: "recoveryPassword", Sealed: true, Secret: true, Doc: "Recovery password of 48 digits."},
 	)}
 )
 
 var recoveryKeyFields = []Field{
-	{Name: "keyId", Type: GUIDField, Doc: "its first eight digits are what the screen shows"},
+	{Name: "keyId", Type: GUIDField, Doc: "ID of the key; the recovery screen shows its first eight digits."},
 	{Name: "created", Type: TimeField, Null: true},
-	{Name: "computerName", Doc: "CN"},
+	{Name: "computerName", Doc: "Common name (CN)."},
 	{Name: "computerGuid", Type: GUIDField},
 	{Name: "computerDistinguishedName"},
 }

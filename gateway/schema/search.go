@@ -41,7 +41,8 @@ func (filterKind) Clear() []ps.Value { return nil }
 func (filterKind) Secret() bool      { return false }
 
 func (k filterKind) Doc() Doc {
-	lines := []string{"A filter in a subset of SCIM's language (RFC 7644), such as `" + k.class.Example + "`."}
+	lines := []string{"Filter in a subset of the SCIM filter language (RFC 7644), such as `" +
+		k.class.Example + "`."}
 	for _, row := range k.class.Rows() {
 		line := fmt.Sprintf("`%s` (%s): %s.", strings.Join(row.Fields, " "), row.Values, row.Operators)
 		lines = append(lines, line)
@@ -90,9 +91,9 @@ func (searchTextKind) Parts() []Part {
 
 func (searchTextKind) Doc() Doc {
 	return Doc{Type: "string", Text: fmt.Sprintf(
-		"%d to %d characters, with which a name, account name, mail address or office begins; "+
-			"or a first and a last name, in either order. `DOMAIN\\name` is the account name in the domain; "+
-			"ä, ö and ü are ae, oe and ue, too.",
+		"Beginning of a name, account name, email address, or office, with %d to %d characters; "+
+			"or a first and a last name in either order. `DOMAIN\\name` means the account name in that domain. "+
+			"The letters ä, ö, and ü also match ae, oe, and ue.",
 		filter.MinText, filter.MaxText), Example: "schmidt"}
 }
 
@@ -121,7 +122,9 @@ func (cursorKind) Decode(raw any) (*Decoded, *FieldError) {
 
 func (cursorKind) Parts() []Part { return []Part{{Type: "string"}, {Suffix: "Start", Type: "int"}} }
 
-func (cursorKind) Doc() Doc { return Doc{Type: "string", Text: "The next of the answer before."} }
+func (cursorKind) Doc() Doc {
+	return Doc{Type: "string", Text: "Value of next in the previous answer."}
+}
 
 // AnyText is the kind of texts for searching objects of all types. The script receives the text; for each
 // type, a filter for the beginnings of names and one for texts inside of values; the ways to write the text;
@@ -165,7 +168,7 @@ func (anyTextKind) Parts() []Part {
 
 func (k anyTextKind) Doc() Doc {
 	d := k.searchTextKind.Doc()
-	d.Text += " If nothing begins with it, parts of words and phone numbers are found, too: " +
-		"3 characters, or 5 digits in any spelling."
+	d.Text += " If nothing begins with the text, the search also finds it within words and phone numbers, " +
+		"given at least 3 characters, or 5 digits in any notation."
 	return d
 }

@@ -75,9 +75,10 @@ func seen(s string) *FieldError {
 func (textKind) Clear() []ps.Value { return []ps.Value{ps.Text("")} }
 
 func (k textKind) Doc() Doc {
-	doc := Doc{Type: "string", MaxLength: k.limit, Text: "Text for the attribute " + k.attribute + "."}
+	doc := Doc{Type: "string", MaxLength: k.limit, Lines: k.lines,
+		Text: "Text for the LDAP attribute " + k.attribute + "."}
 	if k.lines {
-		doc.Text = "Text for the attribute " + k.attribute + ", of several lines if need be."
+		doc.Text = "Text for the LDAP attribute " + k.attribute + "; line breaks are allowed."
 	}
 	return doc
 }
@@ -101,7 +102,7 @@ func (passwordKind) Secret() bool { return true }
 
 func (passwordKind) Doc() Doc {
 	return Doc{Type: "string", Format: "password", MaxLength: passwordLimit,
-		Text: "A password. It is never shown again."}
+		Text: "Secret text, which is never shown again."}
 }
 
 // patternKind is text that matches a regular expression.
@@ -230,23 +231,30 @@ func (k patternKind) Clear() []ps.Value {
 }
 
 func (k patternKind) Doc() Doc {
-	sentence := strings.TrimPrefix(k.must, "must be ")
 	return Doc{Type: "string", MaxLength: k.limit, Pattern: k.pattern.String(), Example: k.example,
-		Text: strings.ToUpper(sentence[:1]) + sentence[1:] + k.seen() + "."}
+		Text: described(strings.TrimPrefix(k.must, "must be ") + k.seen())}
+}
+
+// described returns a description of what a value must be: "A name." without the article.
+func described(what string) string {
+	for _, article := range []string{"a ", "an ", "the "} {
+		what = strings.TrimPrefix(what, article)
+	}
+	return strings.ToUpper(what[:1]) + what[1:] + "."
 }
 
 func (k patternKind) seen() string {
 	if !k.plain {
 		return ""
 	}
-	return "; no hidden characters, and no blanks but the space"
+	return "; hidden characters and blanks other than the space are not allowed"
 }
 
 // UserName is a new user's sAMAccountName (facts C24). It also becomes the CN.
 var UserName Kind = patternKind{
 	base: base{"string"}, limit: 20,
 	pattern: regexp.MustCompile(`^[^"/\\\[\]:;|=,+*?<>]*[^"/\\\[\]:;|=,+*?<>. ](?:[^"/\\\[\]:;|=,+*?<>]*[^"/\\\[\]:;|=,+*?<>.])?$`),
-	must:    `must be a user name: without any of " / \ [ ] : ; | = , + * ? < >, not only of blanks, and no dot at the end`,
+	must:    `must be a user name without any of " / \ [ ] : ; | = , + * ? < >, not blank, and without a trailing dot`,
 	example: "jdoe",
 	meant:   []misuse{distinguished, downLevel, principal},
 	plain:   true,
@@ -256,7 +264,7 @@ var UserName Kind = patternKind{
 var CommonName Kind = patternKind{
 	base: base{"string"}, limit: Range("cn"),
 	pattern: regexp.MustCompile(`^[^ ](?:.*[^ ])?$`),
-	must:    "must be a name without blanks at its ends",
+	must:    "must be a name without leading or trailing blanks",
 	example: "Jane Doe",
 }
 
@@ -264,7 +272,7 @@ var CommonName Kind = patternKind{
 var PrincipalName Kind = patternKind{
 	base: base{"string"}, limit: 1024,
 	pattern: regexp.MustCompile(`^[^@"/\\\[\]:;|=,+*?<> ]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$`),
-	must:    "must be a UPN such as jane.doe@corp.example: a name, @, and a suffix of the forest",
+	must:    "must be a UPN such as jane.doe@corp.example: a name, @, and a UPN suffix of the forest",
 	example: "jane.doe@corp.example",
 }
 
@@ -295,7 +303,7 @@ var Drive Kind = patternKind{
 var OUName Kind = patternKind{
 	base: base{"string"}, limit: Range("ou"),
 	pattern: regexp.MustCompile(`[^ ]`),
-	must:    "must be a name, not only blanks",
+	must:    "must be a name that is not blank",
 	example: "Sales",
 	plain:   true,
 }

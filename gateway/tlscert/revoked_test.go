@@ -6,7 +6,9 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,6 +90,74 @@ func TestRevokedClientCertificates(t *testing.T) {
 	s.ClientCAFile = ""
 	_, err = tlscert.New(tlscert.Options{Settings: s, Log: func(tlscert.Notice, string) {}})
 	assert.ErrorContains(t, err, "set tls.clientCAFile too")
+}
+
+// watched is a connection that reports whether it was closed.
+type watched struct {
+	net.Conn
+	closed atomic.Bool
+}
+
+func (w *watched) Close() error {
+	w.closed.Store(true)
+	return w.Conn.Close()
+}
+
+func (w *watched) Closed() bool { return w.closed.Load() }
+
+// TestARevokedClientIsDisconnected: a client stays connected for as long as it likes, so its connection is
+// closed when its certificate is revoked.
+func TestARevokedClientIsDisconnected(t *testing.T) {
+	f := newFolder(t)
+	now := time.Now()
+	lasting := func(c *x509.Certificate) { c.NotBefore, c.NotAfter = now.Add(-time.Hour), now.Add(time.Hour) }
+	root := issued(t, "Clients", nil, func(c *x509.Certificate) {
+		lasting(c)
+		authority(c)
+		c.KeyUsage |= x509.KeyUsageCRLSign
+	})
+	forClients := func(c *x509.Certificate) {
+		lasting(c)
+		c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	}
+	portal, other := issued(t, "portal", root, forClients), issued(t, "other", root, forClients)
+	list := func(revoked ...x509.RevocationListEntry) string {
+		der, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(1),
+			ThisUpdate: now.Add(-time.Hour), NextUpdate: now.Add(time.Hour), RevokedCertificateEntries: revoked},
+			root.Certificate, root.key)
+		require.NoError(t, err)
+		return string(pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der}))
+	}
+	server := issued(t, "gw", nil, lasting)
+	both := f.write("c.pem", server.pem()+server.keyPEM(t))
+	k, err := tlscert.New(tlscert.Options{Settings: tlscert.Settings{CertificateFile: both, KeyFile: both,
+		ClientCAFile: f.write("ca.pem", root.pem()), ClientCRLFiles: []string{f.write("a.crl", list())}},
+		Log: func(tlscert.Notice, string) {}, Now: func() time.Time { return now }})
+	require.NoError(t, err)
+	connect := func(client *identity) *watched {
+		here, there := net.Pipe()
+		t.Cleanup(func() { _ = here.Close() })
+		w := &watched{Conn: there}
+		t.Cleanup(func() { _ = w.Close() })
+		config := &tls.Config{InsecureSkipVerify: true}
+		if client != nil {
+			config.Certificates = []tls.Certificate{{Certificate: [][]byte{client.Raw}, PrivateKey: client.key}}
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- tls.Client(here, config).HandshakeContext(t.Context()) }()
+		require.NoError(t, tls.Server(w, k.Config()).HandshakeContext(t.Context()))
+		require.NoError(t, <-ended)
+		return w
+	}
+	revoked, stays, without := connect(portal), connect(other), connect(nil)
+	k.Refresh()
+	assert.Equal(t, []bool{false, false, false}, []bool{revoked.Closed(), stays.Closed(), without.Closed()})
+	f.write("a.crl", list(x509.RevocationListEntry{SerialNumber: portal.SerialNumber, RevocationTime: now}))
+	k.Refresh()
+	assert.Equal(t, []bool{true, false, false}, []bool{revoked.Closed(), stays.Closed(), without.Closed()})
+	now = now.Add(2 * time.Hour)
+	k.Refresh()
+	assert.Equal(t, []bool{true, false}, []bool{stays.Closed(), without.Closed()}, "the list has ended")
 }
 
 // TestSuitesWithCBCAreRefused: every suite known to Go is offered, one at a time.

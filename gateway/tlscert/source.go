@@ -187,7 +187,7 @@ func firstLine(content []byte) (string, error) {
 	return string(line), nil
 }
 
-// chained returns a certificate with its key and those of the other certificates that are its intermediates.
+// chained returns a certificate with its key and with its intermediates, which it selects from others.
 // The root is omitted, because clients either have it or do not trust it.
 func chained(key crypto.PrivateKey, leaf *x509.Certificate, others []*x509.Certificate) *tls.Certificate {
 	chain := &tls.Certificate{PrivateKey: key, Leaf: leaf, Certificate: [][]byte{leaf.Raw}}

@@ -95,6 +95,7 @@ type Keeper struct {
 	source  source
 
 	refreshing sync.Mutex // held by Refresh
+	clients    clients
 
 	mu      sync.Mutex
 	config  *tls.Config // configuration with the current certificate
@@ -139,7 +140,9 @@ func (k *Keeper) Config() *tls.Config {
 		error) {
 		return &current().Certificates[0], nil
 	}
-	outer.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return current(), nil }
+	outer.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		return k.clients.watch(current(), hello.Conn), nil
+	}
 	return outer
 }
 
@@ -148,8 +151,9 @@ func (k *Keeper) Run(ctx context.Context) {
 	every.Do(ctx, k.options.Every, k.Refresh)
 }
 
-// Refresh checks the source, and loads the certificate if it has changed. It tries a rejected
-// certificate again every time, because its key may be replaced later.
+// Refresh checks the source, and loads the certificate if it has changed. It tries a rejected certificate
+// again every time, because its key may be replaced later. It closes the connections of clients whose
+// certificates were revoked meanwhile.
 func (k *Keeper) Refresh() {
 	k.refreshing.Lock()
 	defer k.refreshing.Unlock()
@@ -164,6 +168,12 @@ func (k *Keeper) Refresh() {
 			config, err = k.build(parts)
 		}
 		k.take(seen, config, err)
+	}
+	k.mu.Lock()
+	revoked := k.revoked
+	k.mu.Unlock()
+	if revoked != nil {
+		k.clients.review(revoked, !same)
 	}
 	k.warnOfExpiry()
 }

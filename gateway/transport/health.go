@@ -107,7 +107,7 @@ func (s *Server) version(x *exchange) {
 		Version string `json:"version"`
 		*build
 		Engine string `json:"engine"`
-		// Features are features that an older gateway would not honour.
+		// Features are features that an older gateway would not honor.
 		Features []string `json:"features"`
 	}{Version: s.Version.Version, Engine: s.Engine, Features: s.Features}
 	if carries(x.c.Request) {

@@ -20,6 +20,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -157,14 +158,19 @@ func (l *Listener) refuse(address netip.Addr, reason string) {
 // limitedConn frees its slot when it is closed.
 type limitedConn struct {
 	net.Conn
-	leave func()
+	leave  func()
+	closed atomic.Bool
 }
 
 func (c *limitedConn) Close() error {
+	c.closed.Store(true)
 	err := c.Conn.Close()
 	c.leave()
 	return err
 }
+
+// Closed reports whether Close was called.
+func (c *limitedConn) Closed() bool { return c.closed.Load() }
 
 // CloseWrite lets net/http end a connection in such a way that the client can still read the last
 // answer, such as a 431.

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
 )
 
 // Some answers are streams of server-sent events (WHATWG HTML, section 9.2): changes as they are made, and
@@ -22,8 +24,9 @@ type eventStream struct {
 	// returns an id to send to the client before the next event; nil if the client has it
 	reached   func() string
 	sentAt    time.Time
-	checkedAt time.Time // when the credential was last known to be valid
-	text      []byte    // event that is being sent
+	checkedAt time.Time    // when the credential was last known to be valid
+	text      []byte       // events that are to be sent together
+	tick      *time.Ticker // nil until the stream waits
 }
 
 const (
@@ -40,6 +43,7 @@ const (
 const (
 	errStopping = call.EndOfEvents("the gateway stops")
 	errNotValid = call.EndOfEvents("the credential is no longer valid")
+	errNotKnown = call.EndOfEvents("nobody knows at the moment whether the credential is still valid")
 	errNoRight  = call.EndOfEvents("the credential no longer has the right to this")
 )
 
@@ -53,7 +57,8 @@ func (e *eventStream) Begin() error {
 	header.Set("X-Accel-Buffering", "no") // otherwise nginx buffers answers
 	e.x.c.Status(http.StatusOK)
 	e.x.answeredAt = time.Now()
-	return e.write([]byte("retry: " + strconv.FormatInt(reconnectAfter.Milliseconds(), 10) + "\n\n"))
+	e.text = fmt.Appendf(e.text, "retry: %d\n\n", reconnectAfter.Milliseconds())
+	return e.flush()
 }
 
 // Principal implements [call.Events].
@@ -64,7 +69,7 @@ func (e *eventStream) Send(event call.Event) error {
 	if err := e.Check(); err != nil {
 		return err
 	}
-	text := e.text[:0]
+	text := e.text
 	if event.ID != "" {
 		text = append(append(append(text, "id: "...), event.ID...), '\n')
 		e.reached = nil
@@ -79,7 +84,10 @@ func (e *eventStream) Send(event call.Event) error {
 	}
 	e.text = append(text, '\n')
 	e.x.answer.Count++
-	return e.write(e.text)
+	if len(e.text) < call.Piece {
+		return nil
+	}
+	return e.flush()
 }
 
 // Mark implements [call.Events]. Without it, a client that gets no event for a long time would
@@ -88,23 +96,29 @@ func (e *eventStream) Mark(id func() string) { e.reached = id }
 
 // Comment implements [call.Events].
 func (e *eventStream) Comment(text string) error {
-	text = ": " + text + "\n"
+	e.text = append(append(append(e.text, ": "...), text...), '\n')
 	if e.reached != nil {
-		text += "id: " + e.reached() + "\n"
+		e.text = append(append(append(e.text, "id: "...), e.reached()...), '\n')
 	}
-	return e.write([]byte(text + "\n"))
+	e.text = append(e.text, '\n')
+	return e.flush()
 }
 
-// write sends complete lines immediately.
-func (e *eventStream) write(text []byte) error {
+// flush sends what is not yet sent. Events that are sent together take one system call and one limit of time.
+func (e *eventStream) flush() error {
+	if len(e.text) == 0 {
+		return nil
+	}
 	defer e.x.unlimitSend()
-	err := e.x.write(text)
+	err := e.x.write(e.text)
 	if err == nil {
-		e.x.limitSend()
 		err = e.x.controller().Flush()
 	}
 	if err != nil {
 		return errors.Join(errSlowEvent, err)
+	}
+	if e.text = e.text[:0]; cap(e.text) > call.Piece {
+		e.text = nil // long events are rare
 	}
 	e.sentAt = time.Now()
 	return nil
@@ -113,8 +127,12 @@ func (e *eventStream) write(text []byte) error {
 // Wait implements [call.Events].
 func (e *eventStream) Wait(changed <-chan struct{}) error {
 	x := e.x
-	tick := time.NewTicker(min(recheckEvents, x.server.KeepAlive))
-	defer tick.Stop()
+	if err := e.flush(); err != nil {
+		return err
+	}
+	if e.tick == nil {
+		e.tick = time.NewTicker(min(recheckEvents, x.server.KeepAlive))
+	}
 	for {
 		select {
 		case <-changed:
@@ -123,7 +141,7 @@ func (e *eventStream) Wait(changed <-chan struct{}) error {
 			return context.Cause(x.c.Request.Context())
 		case <-x.server.stopping.Done():
 			return errStopping
-		case <-tick.C:
+		case <-e.tick.C:
 		}
 		err := e.Check()
 		if err == nil && time.Since(e.sentAt) >= x.server.KeepAlive {
@@ -148,7 +166,10 @@ func (e *eventStream) Check() error {
 	}
 	principal, failed := x.again()
 	if failed != nil {
-		return errNotValid
+		if code := problem.Of(failed).Code; code == schema.Unauthenticated || code == schema.RateLimited {
+			return errNotValid
+		}
+		return errNotKnown
 	}
 	if failed = call.AuthoriseRow(principal, x.op); failed != nil {
 		return errNoRight
@@ -160,15 +181,21 @@ func (e *eventStream) Check() error {
 // End implements [call.Events]. It sends the reason as a comment, which helps people who read the
 // stream.
 func (e *eventStream) End(why error) {
+	if e.tick != nil {
+		e.tick.Stop()
+	}
 	text := "the gateway cannot go on; its log says why"
 	var told call.EndOfEvents
 	switch {
-	case why == nil || errors.Is(why, errSlowEvent) || e.x.c.Request.Context().Err() != nil:
+	case why == nil:
+		_ = e.flush() // the stream ends either way
+		return
+	case errors.Is(why, errSlowEvent) || e.x.c.Request.Context().Err() != nil:
 		return
 	case errors.As(why, &told):
 		text = told.Error()
 	default:
 		e.x.server.Log.WithError(why).WithField("request_id", e.x.id).Error("a stream of events ended")
 	}
-	_ = e.Comment(text) // the stream ends either way
+	_ = e.Comment(text)
 }

@@ -231,13 +231,3 @@ func (p *Param) In(set string) (InSet, bool) {
 
 // IsSwitch reports whether the parameter is a switch.
 func (p *Param) IsSwitch() bool { return p.Type == "SwitchParameter" }
-
-// HasSet reports whether the cmdlet has a parameter set of that name.
-func (c *Cmdlet) HasSet(name string) bool {
-	for _, s := range c.Sets {
-		if strings.EqualFold(s, name) {
-			return true
-		}
-	}
-	return false
-}

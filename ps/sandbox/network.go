@@ -23,6 +23,16 @@ func WithCaller(ctx context.Context, caller string) context.Context {
 	return directory.WithWriter(ctx, caller)
 }
 
+// processKey is the context key of the function of WithProcess.
+type processKey struct{}
+
+// WithProcess says that the caller of commands is a process that can end or be suspended at any time. alive
+// waits while it is suspended, and reports whether it still runs. Every command calls alive before it reaches
+// a controller, so that an ended process writes nothing more.
+func WithProcess(ctx context.Context, alive func() bool) context.Context {
+	return context.WithValue(ctx, processKey{}, alive)
+}
+
 // Slow delays every command that reaches a controller; 0 ends the delay.
 func (n *Network) Slow(host string, by time.Duration) {
 	n.mu.Lock()
@@ -51,7 +61,8 @@ func (n *Network) Reached(gateway, host string) bool {
 	return !n.cut[[2]string{strings.ToLower(gateway), strings.ToLower(host)}]
 }
 
-// gate waits while a controller is slow. It returns the caller and whether the caller reaches the controller.
+// gate waits while a controller is slow and while the caller is suspended. It returns the caller and whether
+// the caller reaches the controller.
 func (w *World) gate(ctx context.Context, host string) (caller string, reached bool) {
 	n := &w.Network
 	caller = directory.Writer(ctx)
@@ -64,6 +75,9 @@ func (w *World) gate(ctx context.Context, host string) (caller string, reached b
 		case <-ctx.Done():
 			return caller, false
 		}
+	}
+	if alive, ok := ctx.Value(processKey{}).(func() bool); ok && !alive() {
+		return caller, false
 	}
 	gateway, _, _ := strings.Cut(caller, "#")
 	return caller, n.Reached(gateway, host)

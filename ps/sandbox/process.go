@@ -16,9 +16,8 @@ import (
 // A Starter starts simulated PowerShell processes on one engine. It is safe for
 // concurrent use.
 type Starter struct {
-	engine  *engine.Engine
-	setup   func(*engine.Session) error
-	console func(ctx context.Context, c engine.Console, kill func()) engine.Console
+	engine *engine.Engine
+	setup  func(*engine.Session) error
 }
 
 var _ backend.Starter = (*Starter)(nil)
@@ -34,22 +33,6 @@ func NewStarter(engine *engine.Engine, setup func(*engine.Session) error) *Start
 	return &Starter{engine: engine, setup: setup}
 }
 
-// StarterOn returns a Starter on an engine of the sandbox with these modules.
-func StarterOn(culture string, modules ...*engine.Module) *Starter {
-	return NewStarter(engine.NewEngine(engineOptions(culture, modules)), nil)
-}
-
-// WithConsole returns a Starter on the same engine that passes the streams of its processes
-// through a function. The function also receives a context that ends with the process, and a
-// function that kills the process.
-func (s *Starter) WithConsole(
-	through func(ctx context.Context, c engine.Console, kill func()) engine.Console,
-) *Starter {
-	copied := *s
-	copied.console = through
-	return &copied
-}
-
 // StartProcess starts a process. It ignores the name of the command. The arguments must end
 // in -Command -. The Waiter also implements Kill() error, and the streams are Closers.
 //
@@ -61,26 +44,26 @@ func (s *Starter) StartProcess(
 	if err := checkArguments(args); err != nil {
 		return nil, nil, nil, nil, err
 	}
-	p := &process{stdin: newPipe(), stdout: newPipe(), stderr: newPipe(), done: make(chan struct{})}
-	ctx, cancel := context.WithCancel(context.Background())
-	p.cancel = cancel
-	console := engine.Console{Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr}
-	if s.console != nil {
-		console = s.console(ctx, console, func() { _ = p.Kill() })
-	}
+	ctx, p, console := newProcess()
 	session := s.engine.NewSession(console)
 	if s.setup != nil {
 		if err := s.setup(session); err != nil {
-			cancel()
+			p.cancel()
 			return nil, nil, nil, nil, fmt.Errorf("prepare the session: %w", err)
 		}
 	}
-	h := newHost(session)
-	go func() {
-		p.code = h.run(ctx)
-		p.end()
-	}()
+	go func() { p.end(newHost(session).run(ctx)) }()
 	return p, pipeWriter{p.stdin}, pipeReader{p.stdout}, pipeReader{p.stderr}, nil
+}
+
+// StartFunc starts a process like those of a [Starter], with another main function. ctx ends when the process
+// is killed.
+func StartFunc(
+	main func(ctx context.Context, c engine.Console) (code int),
+) (backend.Waiter, io.Writer, io.Reader, io.Reader) {
+	ctx, p, console := newProcess()
+	go func() { p.end(main(ctx, console)) }()
+	return p, pipeWriter{p.stdin}, pipeReader{p.stdout}, pipeReader{p.stderr}
 }
 
 // switches are the arguments without a value. They have no effect here.
@@ -131,8 +114,16 @@ type process struct {
 	code   int // valid after done
 }
 
-// end closes the streams after the host has returned.
-func (p *process) end() {
+func newProcess() (context.Context, *process, engine.Console) {
+	p := &process{stdin: newPipe(), stdout: newPipe(), stderr: newPipe(), done: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	return ctx, p, engine.Console{Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr}
+}
+
+// end closes the streams after the main function has returned.
+func (p *process) end(code int) {
+	p.code = code
 	p.cancel()
 	p.stdin.closeRead()
 	p.stdout.closeWrite()

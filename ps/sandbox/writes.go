@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -42,7 +43,7 @@ func (l *WriteLog) After(position int64, limit int) []Write {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := sort.Search(len(l.writes), func(i int) bool { return l.writes[i].Position > position })
-	return append([]Write(nil), l.writes[i:min(len(l.writes), i+limit)]...)
+	return slices.Clone(l.writes[i:min(len(l.writes), i+limit)])
 }
 
 // Clear removes all writes. Positions start at 1 again.
@@ -58,7 +59,7 @@ func (l *WriteLog) add(w Write) {
 	l.last++
 	w.Position = l.last
 	if len(l.writes) >= maxWrites {
-		l.writes = append([]Write(nil), l.writes[maxWrites/2:]...)
+		l.writes = slices.Clone(l.writes[maxWrites/2:])
 	}
 	l.writes = append(l.writes, w)
 }

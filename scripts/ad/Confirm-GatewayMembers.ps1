@@ -1,6 +1,5 @@
 # Returns which objects are members of a group, with the record of a change of its members, to settle a write that
-# was cut off. The first GUID is that of the group. The others are those of the members that were to be added or
-# removed.
+# was cut off. The first GUID is the group. The others are the members that were to be added or removed.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $Guids,

@@ -23,7 +23,7 @@ if ($Class -eq 'group') { $properties = $GatewayGroupProperties + @('displayName
 if ($Class -eq 'computer') { $properties = $GatewayComputerProperties }
 if ($Class -eq 'user') {
     $names = @(foreach ($name in (@($Field) + @($Kept) + @($Attribute))) { if ($name) { $name } }) # none for $null
-    $properties = $GatewayUserWritten + (Get-GatewayUserProperty -Field (ConvertFrom-GatewayUserField -Field $names -Server $Server))
+    $properties = $GatewayUserWritten + (ConvertFrom-GatewayUserField -Field $names -Server $Server).properties
     $properties += @('userAccountControl', 'pwdLastSet', 'accountExpires', 'LockedOut', 'whenCreated')
 }
 $properties += @('ProtectedFromAccidentalDeletion', 'primaryGroupID')

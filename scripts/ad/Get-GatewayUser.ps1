@@ -10,7 +10,7 @@ param(
 
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
 $shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
-$properties = Get-GatewayUserProperty -Field $shown
+$properties = $shown.properties
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write:$OnlyGuid
 
 ConvertTo-GatewayUser -User @($user) -Field $shown -AllowedOU $AllowedOU -Server $Server

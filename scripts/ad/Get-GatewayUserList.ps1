@@ -35,7 +35,7 @@ Add-GatewaySlowFilter -Field $FilterSlow -Text $sought
 $shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
 $search = @{
     Class    = 'user'
-    Property = (Get-GatewayUserProperty -Field $shown) + @(Get-GatewayCheckProperty -Check $FilterCheck)
+    Property = $shown.properties + @(Get-GatewayCheckProperty -Check $FilterCheck)
     Place    = Get-GatewaySearchPlace -Base $base -Scope $scope -AllowedOU $AllowedOU -Server $Server
     Scope    = $scope
     Check    = $FilterCheck

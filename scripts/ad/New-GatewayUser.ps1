@@ -160,7 +160,7 @@ Complete-GatewayChange -Effect 'created'
 
 # Report.
 $names = @(foreach ($name in ($Field + @($Kept))) { if ($name) { $name } }) # none for $null
-$properties = (Get-GatewayUserProperty -Field (ConvertFrom-GatewayUserField -Field $names -Server $Server)) + $GatewayUserImaged
+$properties = (ConvertFrom-GatewayUserField -Field $names -Server $Server).properties + $GatewayUserImaged
 $created = Find-GatewayAccount -Class 'user' -Identity $guid -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
 $record = ConvertTo-GatewayUser -User @($created) -Field $shown -AllowedOU $AllowedOU -Server $Server

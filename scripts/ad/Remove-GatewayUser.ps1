@@ -18,7 +18,7 @@ param(
 # Resolve.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
 $names = @(foreach ($name in ($Field + @($Kept))) { if ($name) { $name } }) # none for $null
-$properties = (Get-GatewayUserProperty -Field (ConvertFrom-GatewayUserField -Field $names -Server $Server)) + $GatewayGuardProperties + $GatewayUserImaged
+$properties = (ConvertFrom-GatewayUserField -Field $names -Server $Server).properties + $GatewayGuardProperties + $GatewayUserImaged
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName

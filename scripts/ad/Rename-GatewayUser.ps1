@@ -90,6 +90,6 @@ if ($changed) { Complete-GatewayChange -Effect 'changed' }
 
 # Report.
 $shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
-$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $shown) -Arg 'UserName' -Write @limits
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property $shown.properties -Arg 'UserName' -Write @limits
 if ($changed) { Add-GatewayChange -Guid $guid -Dn ([string]$read.DistinguishedName) -Before $old -After $new }
 ConvertTo-GatewayUser -User @($read) -Field $shown -AllowedOU $AllowedOU -Server $Server

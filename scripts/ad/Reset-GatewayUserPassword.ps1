@@ -44,5 +44,5 @@ Complete-GatewayChange -Effect 'changed'
 Add-GatewayChange -Guid $guid -Dn $dn -Before @{ password = '***' } -After @{ password = '***'; changePasswordNextLogon = $forceChange }
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
 $shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
-$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $shown) -Arg 'UserName' -Write @limits
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property $shown.properties -Arg 'UserName' -Write @limits
 ConvertTo-GatewayUser -User @($read) -Field $shown -AllowedOU $AllowedOU -Server $Server

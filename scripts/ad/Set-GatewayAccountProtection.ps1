@@ -22,7 +22,7 @@ if ($Class -eq 'group') {
 }
 if ($Class -eq 'user') {
     $shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
-    $properties = $GatewayGuardProperties + (Get-GatewayUserProperty -Field $shown)
+    $properties = $GatewayGuardProperties + $shown.properties
 }
 $properties += @('ProtectedFromAccidentalDeletion')
 $object = Find-GatewayAccount -Class $Class -Identity $Identity -Property $properties -Arg 'Identity' -Write @limits

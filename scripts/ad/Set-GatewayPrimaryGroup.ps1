@@ -19,7 +19,7 @@ $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
 $properties = $GatewayComputerProperties
 if ($Class -eq 'user') {
     $shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
-    $properties = $GatewayGuardProperties + (Get-GatewayUserProperty -Field $shown) + @('primaryGroupID')
+    $properties = $GatewayGuardProperties + $shown.properties + @('primaryGroupID')
 }
 $object = Find-GatewayAccount -Class $Class -Identity $Identity -Property $properties -Arg 'Identity' -Write @limits
 $guid = [string]$object.ObjectGUID

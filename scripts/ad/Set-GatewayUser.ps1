@@ -57,7 +57,13 @@ param(
 
 # Resolve, and guard the user itself.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$needed = $GatewayUserWritten + $GatewayGuardProperties + @('userAccountControl', 'pwdLastSet', 'ProtectedFromAccidentalDeletion')
+$wanted = @{}
+foreach ($name in @($GatewayUserTexts.Keys)) {
+    if ($PSBoundParameters.ContainsKey($name)) { $wanted[$GatewayUserTexts[$name]] = [string]$PSBoundParameters[$name] }
+}
+if ($PSBoundParameters.ContainsKey('CountryCode2')) { $wanted['countryCode'] = [string]$CountryNumber }
+if ($PSBoundParameters.ContainsKey('Manager')) { $wanted['manager'] = '' }
+$needed = $GatewayGuardProperties + @('userAccountControl', 'pwdLastSet', 'ProtectedFromAccidentalDeletion') + @($wanted.Keys)
 $further = @(ConvertFrom-GatewayAttribute -Line $Attribute)
 foreach ($one in $further) { $needed += $one.name }
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $needed -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
@@ -70,16 +76,8 @@ if ($OUPath) {
     Set-GatewayStep -Label 'find target' -Arg 'OUPath'
     $target = [string](Find-GatewayContainer -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
 }
-$stored = Get-GatewayUserStored -User $user
-$wanted = @{}
-foreach ($name in @($GatewayUserTexts.Keys)) {
-    if ($PSBoundParameters.ContainsKey($name)) { $wanted[$GatewayUserTexts[$name]] = [string]$PSBoundParameters[$name] }
-}
-if ($PSBoundParameters.ContainsKey('CountryCode2')) { $wanted['countryCode'] = [string]$CountryNumber }
-if ($PSBoundParameters.ContainsKey('Manager')) {
-    $wanted['manager'] = ''
-    if ($Manager) { $wanted['manager'] = [string](Find-GatewayManager -Manager $Manager -AllowedOU $AllowedOU -Server $Server) }
-}
+if ($Manager) { $wanted['manager'] = [string](Find-GatewayManager -Manager $Manager -AllowedOU $AllowedOU -Server $Server) }
+$stored = Get-GatewayUserStored -User $user -Name @($wanted.Keys)
 $moves = -not $target.Equals($parent, [System.StringComparison]::OrdinalIgnoreCase)
 
 $oldName = [string]$user.Name
@@ -233,6 +231,6 @@ if ($steps -gt 0) { Complete-GatewayChange -Effect 'changed' }
 # Report.
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
 $shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
-$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $shown) -Arg 'UserName' -Write @limits
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property $shown.properties -Arg 'UserName' -Write @limits
 if ($steps -gt 0) { Add-GatewayChange -Guid $guid -Dn ([string]$read.DistinguishedName) -Before $before -After $after }
 ConvertTo-GatewayUser -User @($read) -Field $shown -AllowedOU $AllowedOU -Server $Server

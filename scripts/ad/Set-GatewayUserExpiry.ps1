@@ -42,5 +42,5 @@ if ($changed) {
 # Report.
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
 $shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
-$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $shown) -Arg 'UserName' -Write @limits
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property $shown.properties -Arg 'UserName' -Write @limits
 ConvertTo-GatewayUser -User @($read) -Field $shown -AllowedOU $AllowedOU -Server $Server

@@ -57,7 +57,7 @@ if ($changed) { Complete-GatewayChange -Effect 'changed' }
 
 # Report.
 $shown = ConvertFrom-GatewayUserField -Field $Field -Server $Server
-$properties = (Get-GatewayUserProperty -Field $shown) + @('LockedOut')
+$properties = $shown.properties + @('LockedOut')
 $read = Find-GatewayAccount -Class 'user' -Identity $guid -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 if ($changed) {
     Add-GatewayChange -Guid $guid -Dn $dn -Before $before -After @{ enabled = [bool]$read.Enabled; lockedOut = [bool]$read.LockedOut }

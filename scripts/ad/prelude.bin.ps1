@@ -148,7 +148,7 @@ function Test-GatewayListed {
     $false
 }
 
-# Returns those of the deleted objects found that the caller may see. Objects that were outside the caller's limits
+# Returns the deleted objects found that the caller may see. Objects that were outside the caller's limits
 # are treated as missing.
 function Select-GatewayDeleted {
     [CmdletBinding()]
@@ -315,8 +315,8 @@ function Get-GatewayDeletedReason {
     ''
 }
 
-# Writes the records of restored objects, given by their GUIDs. A record is that of the object's class, with the
-# type as the member restoredAs for the gateway. Fields contains all fields of a user's record.
+# Writes the records of restored objects, given by their GUIDs. A record has the shape of the object's class, with
+# the type as the member restoredAs for the gateway. Fields contains all fields of a user's record.
 function ConvertTo-GatewayRestored {
     [CmdletBinding()]
     param(
@@ -333,7 +333,7 @@ function ConvertTo-GatewayRestored {
             $type = [string]$GatewayDeletedTypes[[string]$object.ObjectClass]
             $record = $null
             if ($type -eq 'user') {
-                $found = @(Get-GatewayObject -Class 'user' -Property (Get-GatewayUserProperty -Field $shown) @search)
+                $found = @(Get-GatewayObject -Class 'user' -Property $shown.properties @search)
                 $record = ConvertTo-GatewayUser -User $found -Field $shown -AllowedOU $AllowedOU -Server $Server
             }
             if ($type -eq 'group') {

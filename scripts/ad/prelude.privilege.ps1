@@ -90,9 +90,11 @@ function Test-GatewayCommonGroup {
     $common = @('S-1-5-32-545', 'S-1-5-32-546') + @(foreach ($rid in $GatewayCommonGroups) { $domain.sid + '-' + $rid }) # Users, Guests
     if (Test-GatewayListed -Value ([string]$Group.SID) -List $common) { return $true }
     $filter = '(objectSid=' + (Get-GatewayLdapEscaped -Value ($domain.sid + '-513')) + ')'
+    $asked = [string]$Group.DistinguishedName
+    $term = '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $asked) + ')'
     foreach ($users in @(Get-GatewayObject -Class 'group' -Filter $filter -Base $domain.dn -Server $Server)) {
         $dn = [string]$users.DistinguishedName
-        if (Test-GatewayAmong -Dn $dn -Group @([string]$Group.DistinguishedName) -Server $Server) { return $true }
+        if (Test-GatewayAmong -Dn $dn -Group @($asked) -Filter $term -Server $Server) { return $true }
     }
     $false
 }
@@ -158,7 +160,7 @@ function Find-GatewayGuardedGroup {
 # contains the reasons of the guarded groups whose members are guarded, alone the reasons of the other guarded
 # groups, and own the reasons of the gateway's accounts. members contains the names of the groups in groups,
 # nested the names of the groups whose nested groups are guarded, and objects the GUIDs of groups and
-# accounts.
+# accounts. terms contains the results of Get-GatewayGuardTerms.
 function Get-GatewayGuard {
     [CmdletBinding()]
     param(
@@ -168,7 +170,7 @@ function Get-GatewayGuard {
     $key = $Server + '|' + (@($GuardedGroup) -join '|')
     $known = $script:GatewayGuardsFound[$key]
     if ($null -ne $known -and $known.watch.ElapsedMilliseconds -lt $GatewayGuardAge) { return $known }
-    $guard = @{ watch = [System.Diagnostics.Stopwatch]::StartNew(); groups = @{}; alone = @{}; own = @{}; primary = @{} }
+    $guard = @{ watch = [System.Diagnostics.Stopwatch]::StartNew(); groups = @{}; alone = @{}; own = @{}; primary = @{}; terms = @{} }
     $members = [System.Collections.Generic.List[string]]::new()
     $nested = [System.Collections.Generic.List[string]]::new()
     $objects = [System.Collections.Generic.List[string]]::new()
@@ -216,24 +218,37 @@ function Get-GatewayGrantingReason {
     ''
 }
 
-# Returns whether an object is in one of the groups, directly or through others, according to memberOf. It queries
-# the object itself, so the cost does not depend on the number of objects (facts E19).
+# Returns the terms of an LDAP filter for what is in one of the groups of a guard, directly or through others,
+# according to memberOf. Key is the entry of the guard with the names of the groups. The terms are made once per guard.
+function Get-GatewayGuardTerms {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Guard, [Parameter(Mandatory)] [ValidateSet('members', 'nested')] [string] $Key)
+    $terms = $Guard.terms
+    if (-not $terms.ContainsKey($Key)) {
+        $escaped = @(Get-GatewayLdapEscaped -Value $Guard[$Key])
+        $terms[$Key] = @(foreach ($name in $escaped) { '(memberOf:' + $GatewayInChain + ':=' + $name + ')' }) -join ''
+    }
+    $terms[$Key]
+}
+
+# Returns whether an object is in one of the groups, for which Filter has the terms with memberOf. It queries the
+# object itself, so the cost does not depend on the number of objects (facts E19).
 function Test-GatewayAmong {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $Dn,
         [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Group,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Filter,
         [Parameter(Mandatory)] [string] $Server
     )
     if ($Group.Length -eq 0) { return $false }
     if (Test-GatewayForeign -Dn $Dn -Server $Server) { # the groups link to the object, but this server does not have it
-        $names = @(foreach ($name in $Group) { '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
-        $filter = '(&(|' + $names + ')(member:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $Dn) + '))'
-        $search = @{ Class = 'group'; Filter = $filter; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
+        $names = @(foreach ($name in @(Get-GatewayLdapEscaped -Value $Group)) { '(distinguishedName=' + $name + ')' }) -join ''
+        $links = '(&(|' + $names + ')(member:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $Dn) + '))'
+        $search = @{ Class = 'group'; Filter = $links; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
         return @(Get-GatewayObject @search).Length -gt 0
     }
-    $chains = @(foreach ($name in $Group) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
-    @(Get-GatewayObject -Class 'any' -Filter ('(|' + $chains + ')') -Base $Dn -Scope 'Base' -Server $Server).Length -gt 0
+    @(Get-GatewayObject -Class 'any' -Filter ('(|' + $Filter + ')') -Base $Dn -Scope 'Base' -Server $Server).Length -gt 0
 }
 
 # Returns the reason why an object is in a guarded group, directly or through others, or '' if it is not in one.
@@ -244,7 +259,8 @@ function Get-GatewayMemberReason {
         [Parameter(Mandatory)] [hashtable] $Guard,
         [Parameter(Mandatory)] [string] $Server
     )
-    if (-not (Test-GatewayAmong -Dn $Dn -Group $Guard.members -Server $Server)) { return '' }
+    $terms = Get-GatewayGuardTerms -Guard $Guard -Key 'members'
+    if (-not (Test-GatewayAmong -Dn $Dn -Group $Guard.members -Filter $terms -Server $Server)) { return '' }
     $filter = '(member:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $Dn) + ')'
     foreach ($group in @(Get-GatewayObject -Class 'group' -Filter $filter -Base (Get-GatewayDomain -Server $Server).dn -Server $Server)) {
         $reason = $Guard.groups[[string]$group.ObjectGUID]
@@ -310,7 +326,8 @@ function Get-GatewayGuardReason {
     $reason = Get-GatewayMemberReason -Dn $dn -Guard $guard -Server $Server
     if ($reason -ne '') { return $reason }
     if ([string]$Object.ObjectClass -eq 'group') {
-        if (Test-GatewayAmong -Dn $dn -Group $guard.nested -Server $Server) { return $GatewayGuards.nested.why }
+        $terms = Get-GatewayGuardTerms -Guard $guard -Key 'nested'
+        if (Test-GatewayAmong -Dn $dn -Group $guard.nested -Filter $terms -Server $Server) { return $GatewayGuards.nested.why }
         if ($guard.alone.ContainsKey($guid)) { return 'it is ' + $guard.alone[$guid] }
         return ''
     }
@@ -374,8 +391,8 @@ function Get-GatewayTreeReason {
     )
     $guard = Get-GatewayGuard -GuardedGroup $GuardedGroup -Server $Server
     $objects = @(foreach ($guid in $guard.objects) { '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$guid)) + ')' }) -join ''
-    $members = @(foreach ($name in $guard.members) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
-    $nested = @(foreach ($name in $guard.nested) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
+    $members = Get-GatewayGuardTerms -Guard $guard -Key 'members'
+    $nested = Get-GatewayGuardTerms -Guard $guard -Key 'nested'
     $filter = '(|(adminCount=1)(isCriticalSystemObject=TRUE)(primaryGroupID=516)(primaryGroupID=521)' +
         '(sAMAccountName=krbtgt_*)(msDS-SecondaryKrbTgtNumber=*)(msDS-KrbTgtLinkBl=*)' +
         '(userAccountControl:1.2.840.113556.1.4.803:=8192)' + $objects + $members + '(&(objectCategory=group)(|' + $nested + ')))'

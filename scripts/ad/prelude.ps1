@@ -161,7 +161,7 @@ function Assert-GatewayNoLimit {
     }
 }
 
-# Returns those of the objects found that the caller may see. Objects outside the caller's limits are treated as
+# Returns the objects found that the caller may see. Objects outside the caller's limits are treated as
 # missing.
 function Select-GatewayAllowed {
     [CmdletBinding()]
@@ -511,8 +511,8 @@ function Reset-GatewayListing {
     $Listing['count'] = $Count
 }
 
-# Adds objects of the directory to a list, each with its record. The order is that of their upper-case names, then
-# of their distinguished names, and on a page that of the octets of their GUIDs.
+# Adds objects of the directory to a list, each with its record. A whole list is in the order of upper-case
+# names, then of distinguished names, and a page in the order of the octets of the GUIDs.
 function Add-GatewayListing {
     [CmdletBinding()]
     param(

@@ -28,8 +28,6 @@ function Test-GatewayRehearsal {
         'guid', 'username', 'samUsername', 'name', 'userPrincipalName', 'sid', 'distinguishedName', 'ouPath', 'enabled'
     ) + @($GatewayUserProperties.Keys)
     $shown = ConvertFrom-GatewayUserField -Field $fields
-    $properties = Get-GatewayUserProperty -Field $shown
-    if ($properties.Length -eq 0) { return }
     ConvertTo-GatewayUser -User @($item, $item) -Field $shown
     ConvertTo-GatewayUser -User @($item, $item) -Field (ConvertFrom-GatewayUserField -Field @('username', 'displayName'))
     ConvertTo-GatewayGroup -Group @($item)

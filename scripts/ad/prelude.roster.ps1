@@ -21,7 +21,7 @@ function Find-GatewayNamed {
     $found
 }
 
-# Returns those of the objects that have a name, in which Account is the account name. The directory ignores
+# Returns the objects that have the given name. Account is the account name in it. The directory ignores
 # diacritics (KB 938447), so an account must be named exactly, except for case. An account with exactly this name
 # takes precedence over one that has it with a final $.
 function Select-GatewayNamed {
@@ -106,8 +106,7 @@ function Stop-GatewayProblem {
     Stop-Gateway -Code $Code -Arg 'Members' -Message $message -Detail $Problem
 }
 
-# Returns those of the objects that are members of a group, by its links or because it is their primary group (facts
-# E18).
+# Returns the objects that are members of a group, by its links or because it is their primary group (facts E18).
 function Select-GatewayPresent {
     [CmdletBinding()]
     param(

@@ -156,7 +156,7 @@ function Resolve-GatewaySegment {
     }
 }
 
-# Returns whether a name, as in DOMAIN\name, is that of the gateway's domain. An account of another domain
+# Returns whether the domain in a name such as DOMAIN\name is the gateway's domain. An account of another domain
 # must not be mistaken for the account with the same name in this domain.
 function Test-GatewayOwnDomain {
     [CmdletBinding()]
@@ -319,7 +319,7 @@ function ConvertTo-GatewayFound {
     }
 }
 
-# Returns those of the objects found that belong to the list.
+# Returns the objects found that belong to the list.
 function Select-GatewayListed {
     [CmdletBinding()]
     param(

@@ -54,7 +54,7 @@ function ConvertTo-GatewayState {
     $state['lockedOut'] = [string][bool]$Object.LockedOut
     $state['passwordNeverExpired'] = [string](([int]$Object.userAccountControl -band 0x10000) -ne 0)
     $state['pwdLastSet'] = [string][long]$Object.pwdLastSet
-    $stored = Get-GatewayUserStored -User $Object
+    $stored = Get-GatewayUserStored -User $Object -Name $GatewayUserWritten
     foreach ($name in $GatewayUserWritten) { $state[$name] = [string]($stored[$name] -join ', ') }
     foreach ($one in @(ConvertFrom-GatewayAttribute -Line $Attribute)) {
         $values = [string[]]@(Get-GatewayAttributeValue -Object $Object -Name $one.name -Form $one.form)

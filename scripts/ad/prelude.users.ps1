@@ -41,17 +41,29 @@ $GatewayUserProperties = @{
     modified               = @('whenChanged')
 }
 
-# Returns the fields of records, parsed once for all records of a request. Lines are attributes: those that begin
-# with + are only read for the entity tag, and only those that users of this forest may have.
+# The lists of fields that this session has parsed, by server and list.
+$script:GatewayUserFields = @{}
+
+# Returns the fields of records, and the properties to read for them. A list is parsed once per session, because most
+# requests have the same ones. Lines are attributes: those that begin with + are only read for the entity tag, and only
+# those that users of this forest may have.
 function ConvertFrom-GatewayUserField {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string[]] $Field, [string] $Server)
+    $key = $Server + '|' + ($Field -join '|')
+    $parsed = $script:GatewayUserFields[$key]
+    if ($null -ne $parsed) { return $parsed }
     $want = @{}
+    $needed = @{}
     $lines = [System.Collections.Generic.List[string]]::new()
     $covered = [System.Collections.Generic.List[string]]::new()
     $known = $null
     foreach ($text in $Field) {
-        if (-not $text.Contains($GatewayAttributeMark)) { $want[$text] = $true; continue }
+        if (-not $text.Contains($GatewayAttributeMark)) {
+            $want[$text] = $true
+            foreach ($property in $GatewayUserProperties[$text]) { $needed[$property] = $true } # none for $null
+            continue
+        }
         if (-not $text.StartsWith('+', [System.StringComparison]::Ordinal)) { $lines.Add($text); continue }
         if ($null -eq $known) { $known = Get-GatewayUserSchema -Server $Server }
         $name = $text.Substring(1, $text.IndexOf([char]29) - 1)
@@ -59,27 +71,20 @@ function ConvertFrom-GatewayUserField {
     }
     $further = @()
     if ($lines.Count -gt 0) { $further = @(ConvertFrom-GatewayAttribute -Line $lines.ToArray()) }
-    @{
-        want    = $want
-        packed  = @($Field -like 'rds*').Length -gt 0
-        all     = $want.Count -eq 46 -and $further.Length -eq 0 # every field that is always there
-        further = $further
-        tagged  = $null -ne $known
-        covered = $covered.ToArray()
+    foreach ($one in $further) { $needed[$one.name] = $true }
+    foreach ($name in $covered) { $needed[$name] = $true }
+    $parsed = @{
+        want       = $want
+        packed     = @($Field -like 'rds*').Length -gt 0
+        all        = $want.Count -eq 46 -and $further.Length -eq 0 # every field that is always there
+        further    = $further
+        tagged     = $null -ne $known
+        covered    = $covered.ToArray()
+        properties = [string[]]@($needed.Keys)
     }
-}
-
-# Returns the properties to read for the given fields.
-function Get-GatewayUserProperty {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [hashtable] $Field)
-    $needed = @{}
-    foreach ($name in @($Field.want.Keys)) {
-        foreach ($property in $GatewayUserProperties[$name]) { $needed[$property] = $true } # none for $null
-    }
-    foreach ($one in $Field.further) { $needed[$one.name] = $true }
-    foreach ($name in $Field.covered) { $needed[$name] = $true }
-    , [string[]]@($needed.Keys)
+    if ($script:GatewayUserFields.Count -ge 16) { $script:GatewayUserFields = @{} }
+    $script:GatewayUserFields[$key] = $parsed
+    $parsed
 }
 
 # Returns the attributes that users of this forest may have, in lower case. They are read once per session, like the
@@ -289,7 +294,6 @@ $GatewayUserTexts = [ordered]@{
 }
 
 # The attributes that an update may write.
-# Get-GatewayUserStored reads them in this order.
 $GatewayUserWritten = @(
     'givenName', 'initials', 'sn', 'displayName', 'description', 'mail', 'department', 'physicalDeliveryOfficeName'
     'company', 'title', 'manager', 'streetAddress', 'postOfficeBox', 'l', 'st', 'postalCode', 'c', 'co', 'countryCode'
@@ -301,27 +305,20 @@ $GatewayUserImaged = $GatewayUserWritten + @(
     'userAccountControl', 'pwdLastSet', 'LockedOut', 'userParameters', 'accountExpires', 'ProtectedFromAccidentalDeletion'
 )
 
-# Returns the stored values of the attributes that an update may write, as texts, or an empty list for an absent
-# attribute.
+# Returns the stored values of attributes as texts, by name. The list of an absent attribute is empty.
 function Get-GatewayUserStored {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [object] $User)
-    $stored = @{
-        givenName = $User.givenName; initials = $User.initials; sn = $User.sn; displayName = $User.displayName
-        description = $User.description; mail = $User.mail; department = $User.department
-        physicalDeliveryOfficeName = $User.physicalDeliveryOfficeName; company = $User.company; title = $User.title
-        manager = $User.manager; streetAddress = $User.streetAddress; postOfficeBox = $User.postOfficeBox; l = $User.l
-        st = $User.st; postalCode = $User.postalCode; c = $User.c; co = $User.co; countryCode = $User.countryCode
-        telephoneNumber = $User.telephoneNumber; homePhone = $User.homePhone; mobile = $User.mobile
-        profilePath = $User.profilePath; scriptPath = $User.scriptPath
-        homeDirectory = $User.homeDirectory; homeDrive = $User.homeDrive
-    }
-    foreach ($name in $GatewayUserWritten) {
+    param(
+        [Parameter(Mandatory)] [object] $User,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Name
+    )
+    $stored = @{}
+    foreach ($attribute in $Name) {
         $values = [System.Collections.Generic.List[string]]::new()
-        foreach ($value in @($stored[$name])) {
+        foreach ($value in @($User.PSObject.Properties[$attribute].Value)) {
             if ($null -ne $value) { $values.Add([string]$value) }
         }
-        $stored[$name] = $values.ToArray()
+        $stored[$attribute] = $values.ToArray()
     }
     $stored
 }

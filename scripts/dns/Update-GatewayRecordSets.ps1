@@ -1,7 +1,7 @@
 # Changes many record sets, each independently. Changes that fail are reported as failures, and the others are made.
 # A value that already exists, or that is to be removed but does not exist, counts as done. Values that are not
 # named are kept. Change has an item for each value: add, remove or clear, the number of the set, type, time to live
-# (-1 means that of the zone), name and data, separated by character 29. A set may be removed completely only if its
+# (-1 means the zone's), name and data, separated by character 29. A set may be removed completely only if its
 # values are cleared, and only BulkLimit sets may be. After Seconds, no further set is begun, except the first one,
 # so that each request makes progress.
 [CmdletBinding()]

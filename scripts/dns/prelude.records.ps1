@@ -93,8 +93,8 @@ function Select-GatewayRecord {
     }
 }
 
-# Returns the owner name of a record relative to its zone. It is that of its object in the directory or, if there is
-# none, that of the record.
+# Returns the owner name of a record relative to its zone. It is the owner name of its object in the directory or, if
+# there is none, of the record.
 function Get-GatewayRecordOwner {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record, [Parameter(Mandatory)] [string] $ZoneName)

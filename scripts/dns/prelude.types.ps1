@@ -176,8 +176,8 @@ $GatewayRecordWords = @{
     MatchingType = @('ExactMatch', 'Sha256Hash', 'Sha512Hash')
 }
 
-# The fields of a record's data as texts, in the order of its type. Data of a type that is not in the table, or that are
-# not those of their type, are one field in the form of RFC 3597.
+# The fields of a record's data as texts, in the order of its type. Data of a type that is not in the table, or that do
+# not fit their type, are one field in the form of RFC 3597.
 function Get-GatewayRecordField {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record)
@@ -332,8 +332,8 @@ function Set-GatewayTypedData {
     }
 }
 
-# Adds a record and returns it. Data are its fields in the order of the table. TimeToLive is in seconds; below 0 it is
-# that of the zone. With Age it belongs to dynamic update.
+# Adds a record and returns it. Data are its fields in the order of the table. TimeToLive is in seconds; TimeToLive < 0
+# means the zone's. With Age it belongs to dynamic update.
 function Add-GatewayTypedRecord {
     [CmdletBinding()]
     param(

@@ -75,8 +75,8 @@ function Get-GatewayZoneKind {
     'a primary zone'
 }
 
-# Refuses to create or remove zones that the domain needs: those of the server itself, of the locator, of the domain
-# and of the forest (facts NC11). Zone is the list of the server's zones. The partitions of zones in the directory
+# Refuses to create or remove zones that the domain needs: the zones of the server itself, of the locator, of the
+# domain and of the forest (facts NC11). Zone is the list of the server's zones. The partitions of zones in the directory
 # name the domain and the forest.
 function Assert-GatewayZoneName {
     [CmdletBinding()]

@@ -6,11 +6,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 
+	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/engine"
+	"adgateway/ps/session"
 	"adgateway/ps/session/sessiontest"
 )
 
@@ -50,6 +53,25 @@ func (k *cutter) answered() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.frames)
+}
+
+// cutStarter starts the sessions of a world through a cutter.
+type cutStarter struct {
+	*cutter
+	world *sandbox.World
+}
+
+// StartProcess starts a process with PowerShell's arguments.
+func (s cutStarter) StartProcess(
+	_ string, args ...string,
+) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
+	modules, culture := s.world.Modules()
+	kill := make(chan func(), 1)
+	waiter, stdin, stdout, stderr := sandbox.StartFunc(func(ctx context.Context, c engine.Console) int {
+		return sandbox.Serve(ctx, args, os.Getpid(), s.console(ctx, c, <-kill), culture, modules...)
+	})
+	kill <- func() { _ = waiter.(interface{ Kill() error }).Kill() }
+	return waiter, stdin, stdout, stderr, nil
 }
 
 // console wraps the streams of a new process.

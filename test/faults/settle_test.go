@@ -206,7 +206,7 @@ func (l *cutLab) open() {
 	world, err := sandbox.NewWorld(l.t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(l.t, err)
 	l.cutter = &cutter{}
-	l.system = systemtest.NewOn(l.t, world, world.Starter().WithConsole(l.cutter.console),
+	l.system = systemtest.NewOn(l.t, world, cutStarter{l.cutter, world},
 		append(cutSettings, "pool.directorySessions=2")...)
 	l.pristine = l.system.Snapshot()
 }

@@ -81,7 +81,7 @@ type crowd struct {
 	f     *fleet
 	calls histories.Recorder
 
-	once []string // names of writes that may happen once in addition to those of the items, see nameOf
+	once []string // names of writes that may happen once in addition to the items, see nameOf
 }
 
 // ask sends an item to a gateway, and records the answer if the answer settles the item.

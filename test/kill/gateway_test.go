@@ -116,9 +116,7 @@ type fleet struct {
 func newFleet(t *testing.T, settings ...string) *fleet {
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
-	modules, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
-		Culture: culture})
+	server, err := remote.NewServer(world)
 	require.NoError(t, err)
 	f := &fleet{t: t, world: world, server: server, plan: plan{Settings: settings}}
 	for _, dc := range world.Directory.DCs() {

@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"cmd/adgateway/internal/doctor":         {"gateway/atomicfile", "gateway/config", "gateway/store", "ps", "winsvc", "winsvc/host"},
 	"cmd/adgateway/internal/doctor/live":    {"ps", "ps/session"},
 	"cmd/adgateway-engine":                  {"cmd/adgateway/node"},
-	"cmd/release":                           {"cmd/release/clients", "gateway/config", "gateway/manual", "gateway/ops", "ps/packed"},
+	"cmd/release":                           {"cmd/release/clients", "gateway/config", "gateway/manual", "gateway/ops", "ps/packed", "scripts"},
 	"cmd/release/clients":                   {"gateway/manual", "gateway/ops", "gateway/schema"},
 	"gateway":                               {"gateway/...", "ps"},
 	"gateway/accesslog":                     {},
@@ -179,7 +179,7 @@ var only = map[string][]string{
 	"github.com/kardianos/service":    {"winsvc"},
 	"github.com/bhendo/go-powershell": {"ps/session", "ps/sandbox"},
 	"github.com/prometheus/":          {"gateway", "gateway/meters", "gateway/transport", "cmd/adgateway/app"},
-	"github.com/go-ldap/":             {"gateway/filter", "ps/sandbox/directory", "ps/sandbox/internal/ldif", "ps/sandbox/zones"},
+	"github.com/go-ldap/":             {"gateway/filter", "ps/sandbox/zones"},
 	"github.com/miekg/dns":            {"ps/sandbox/zones", "ps/sandbox/zones/zonestest", "ps/sandbox/dnscmd"},
 	"go.etcd.io/bbolt":                {"gateway/store"},
 	"github.com/nats-io/nats-server":  {"gateway/engine", "gateway/engine/enginetest"},
@@ -194,10 +194,10 @@ var libraries = map[string][]string{
 	"gateway/sheet":            {},
 	"gateway/visible":          {"golang.org/x/text/"},
 	"gateway/etag":             {},
-	"ps/sandbox/directory":     {"github.com/go-ldap/", "golang.org/x/text/"},
+	"ps/sandbox/directory":     {"golang.org/x/text/"},
 	"ps/sandbox/zones":         {"github.com/go-ldap/", "github.com/miekg/dns"},
 	"ps/sandbox/internal/data": {},
-	"ps/sandbox/internal/ldif": {"github.com/go-ldap/"},
+	"ps/sandbox/internal/ldif": {},
 }
 
 type source struct {

@@ -40,9 +40,7 @@ func BenchmarkProcesses(b *testing.B) {
 func perProcess(b *testing.B, connections int) {
 	world, err := sandbox.NewWorld(b.Context(), sandbox.Options{Seed: 1})
 	require.NoError(b, err)
-	modules, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
-		Culture: culture})
+	server, err := remote.NewServer(world)
 	require.NoError(b, err)
 	defer func() { require.NoError(b, server.Close()) }()
 	config := session.Config{

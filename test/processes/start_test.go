@@ -36,9 +36,7 @@ func TestEveryFaultOfAStart(t *testing.T) {
 func failingStart(t *testing.T, fault string) {
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
-	modules, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
-		Culture: culture})
+	server, err := remote.NewServer(world)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, server.Close()) }()
 	start := func(fault string, limit time.Duration) error {

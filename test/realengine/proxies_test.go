@@ -42,9 +42,7 @@ func stillWorld(t testing.TB) *sandbox.World {
 // serverOf makes a world accessible to processes.
 func serverOf(t testing.TB, world *sandbox.World) *remote.Server {
 	t.Helper()
-	modules, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
-		Culture: culture})
+	server, err := remote.NewServer(world)
 	require.NoError(t, err)
 	t.Cleanup(func() { // runs after the sessions have been closed
 		assert.Eventually(t, func() bool { return server.Connections() == 0 }, systemtest.Patience,
@@ -57,9 +55,7 @@ func serverOf(t testing.TB, world *sandbox.World) *remote.Server {
 // described returns the description of all scripts.
 func described(t testing.TB) []ps.Script {
 	t.Helper()
-	all, err := scripts.Describe()
-	require.NoError(t, err)
-	return all
+	return scripts.Describe()
 }
 
 // TestContractThroughProxies: every sample, and one request for a missing object, gets the same answer and
@@ -82,8 +78,8 @@ func TestContractThroughProxies(t *testing.T) {
 	goleak.VerifyNone(t, ignore)
 }
 
-// sameAnswers compares the answers of a system that uses the given starter with those of the sandbox, for
-// every every-th operation.
+// sameAnswers compares the answers of a system that uses the given starter with the sandbox's answers, for
+// one operation in every.
 func sameAnswers(t *testing.T, every int, start func(testing.TB, *sandbox.World) session.Starter) {
 	world := stillWorld(t)
 	theirs := systemtest.NewOn(t, world, start(t, world), "pool.directorySessions=1", "pool.dnsSessions=1")

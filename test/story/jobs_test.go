@@ -186,10 +186,11 @@ func TestJobWithMistakes(t *testing.T) {
 		}},
 		"columns by other names": {csvMedia, "Operation;username;COUNTRY;UserLogonName;IfMatch\nuser.update;mwagner;Atlantis;;\nuser.updat;;;;\nuser.update;mwagner;;x1;\nuser.create;new.one;;x2;5\n", nil, []string{
 			"1:4:UserLogonName:is not a parameter of this operation", "1:4:UserLogonName:is not a parameter of this operation",
-			"2:3:Country:must be a country", "3:1:Operation:is not the operationId", "5:5:IfMatch:is not honoured",
+			"2:3:Country:must be a country", "3:1:Operation:is not the operationId", "5:5:IfMatch:is not honored",
 		}},
 		"an operation that reads": {jsonLines, `{"operation":"user.get","parameters":{"UserName":"mwagner"}}`, nil, []string{"1:0:Operation:names an operation that changes nothing"}},
 		"an unknown operation":    {jsonLines, `{"operation":"user.updat","parameters":{"UserName":"mwagner"}}`, nil, []string{"1:0:Operation:is not the operationId of a change; 'adgateway help endpoints' and /openapi.json list them: did you mean user.update?; 'user.updat' was sent"}},
+		"a password in its place": {csvMedia, "UserName,Operation\nmwagner," + systemtest.GoodPassword + "\n", nil, []string{"2:2:Operation:is not the operationId of a change"}},
 		"no operation":            {csvMedia, "UserName\nmwagner\n", nil, []string{"2:0:Operation:is missing"}},
 		"a job in a job":          {jsonLines, `{"operation":"job.cancel","parameters":{"JobId":"x"}}`, nil, []string{"1:0:Operation:names an operation that cannot be in a list"}},
 		"a dry run of its own":    {jsonLines, `{"operation":"user.unlock","parameters":{"UserName":"mwagner","DryRun":true}}`, nil, []string{"1:0:DryRun:does not belong in a list"}},
@@ -200,7 +201,7 @@ func TestJobWithMistakes(t *testing.T) {
 		"a line of 31 MiB":        {csvMedia, "UserName\n" + strings.Repeat("x", 31<<20) + "\n", []string{"Operation", "user.unlock"}, []string{"2:0:<nil>:The row is longer than 262144 bytes."}},
 		"an id twice":             {csvMedia, "UserName,Id\nmwagner,a\naschmidt,a\n", []string{"Operation", "user.unlock"}, []string{"3:2:id:The item in line 2 has the same id."}},
 		"an after without item":   {csvMedia, "UserName,Id,After\nmwagner,a,b\n", []string{"Operation", "user.unlock"}, []string{"2:3:after:There is no item with the id \"b\"."}},
-		"no tag":                  {jsonLines, `{"operation":"user.create","parameters":{"UserName":"new.one"},"ifMatch":"\"x\""}`, nil, []string{"1:0:IfMatch:is not honoured by user.create"}},
+		"no tag":                  {jsonLines, `{"operation":"user.create","parameters":{"UserName":"new.one"},"ifMatch":"\"x\""}`, nil, []string{"1:0:IfMatch:is not honored by user.create"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := s.In(t)

@@ -49,10 +49,10 @@ func tagOf(s *systemtest.System, c systemtest.Call) string {
 
 const noTag = `"u1-AAAAAAAAAAAAAAAAAAAAAA"`
 
-// TestEveryOperationHonoursOrRefusesAGuard: no operation ignores a guard header.
-func TestEveryOperationHonoursOrRefusesAGuard(t *testing.T) {
+// TestEveryOperationHonorsOrRefusesAGuard: no operation ignores a guard header.
+func TestEveryOperationHonorsOrRefusesAGuard(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	honoured := 0
+	honored := 0
 	for _, op := range opstest.Own() {
 		t.Run(op.ID, func(t *testing.T) {
 			s := s.In(t)
@@ -84,7 +84,7 @@ func TestEveryOperationHonoursOrRefusesAGuard(t *testing.T) {
 				refused(ops.IfMatch, "*")
 				refused(ops.IfMatch, noTag)
 			default:
-				honoured++
+				honored++
 				for _, condition := range []string{noTag, noTag + `, "x"`} {
 					a := s.Rejects(guarded(call, ops.IfMatch, condition), http.StatusPreconditionFailed,
 						"precondition_failed")
@@ -104,7 +104,7 @@ func TestEveryOperationHonoursOrRefusesAGuard(t *testing.T) {
 			refused(ops.IfNoneMatch, noTag)
 		})
 	}
-	assert.GreaterOrEqual(t, honoured, 30)
+	assert.GreaterOrEqual(t, honored, 30)
 }
 
 func TestAMalformedGuardIsRefused(t *testing.T) {

@@ -124,9 +124,7 @@ func (p *Processes) NewSystem(t testing.TB, overrides ...string) *System {
 	world, err := sandbox.NewWorld(t.Context(), p.World)
 	require.NoError(t, err)
 	p.mark = rand.Text()
-	modules, culture := world.Modules()
-	p.Server, err = remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
-		Culture: culture})
+	p.Server, err = remote.NewServer(world)
 	require.NoError(t, err)
 	t.Cleanup(func() { // runs after the sessions have been closed
 		assert.Eventually(t, func() bool { return p.Server.Connections() == 0 }, Patience, time.Millisecond,

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 
+	"adgateway/cmd/adgateway/app/options"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/store"
@@ -17,8 +18,8 @@ import (
 )
 
 // Check checks everything that the settings refer to, without changing anything: the certificate and its key,
-// the client CAs, the audit log and its key, the store and its key, the files of webhooks, and whether the
-// address may be served without TLS. It joins all errors, so that they are reported together before the
+// the client CAs, the audit log and its key, the store and its key, the files of webhooks, the policy,
+// and whether the address may be served without TLS. It joins all errors, so that they are reported together before the
 // gateway listens. db is the system's certificate store, or nil if the system has none.
 func Check(ctx context.Context, settings *config.Settings, db tlscert.Store) error {
 	_, err := Certificate(settings, db)
@@ -40,7 +41,8 @@ func Check(ctx context.Context, settings *config.Settings, db tlscert.Store) err
 	faults = append(faults, checkWebhooks(settings)...)
 	_, err = proceduresOf(settings)
 	faults = append(faults, err)
-	return errors.Join(append(faults, checkAddress(ctx, settings))...)
+	policy := options.Policy(settings)
+	return errors.Join(append(faults, policy.Check(), checkAddress(ctx, settings))...)
 }
 
 // proceduresOf returns the procedures of the pages.

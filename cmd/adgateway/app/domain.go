@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -210,13 +211,14 @@ func Domain(ctx context.Context, flags *program.Flags, files DomainFiles, versio
 	return nil
 }
 
-// DialOrders connects to a domain to give orders. file is the ticket file that the domain wrote for orders.
-func DialOrders(ctx context.Context, address, file string) (*remote.Orders, error) {
+// GiveOrder gives a domain an order, and returns the result, which may be nil. file is the ticket file that
+// the domain wrote for orders.
+func GiveOrder(ctx context.Context, address, file string, words []string) (json.RawMessage, error) {
 	secret, err := readTicket("--orders-file", file)
 	if err != nil {
 		return nil, err
 	}
-	o, err := remote.DialOrders(ctx, address, secret)
+	result, err := remote.Give(ctx, address, secret, words...)
 	switch {
 	case errors.Is(err, remote.ErrNoDomain):
 		err = fmt.Errorf("%w; start one with 'adgateway sandbox domain --listen %s --ticket-file FILE "+
@@ -224,5 +226,5 @@ func DialOrders(ctx context.Context, address, file string) (*remote.Orders, erro
 	case errors.Is(err, remote.ErrTicket):
 		err = fmt.Errorf("%w; --orders-file must be the file that the domain at %s has written", err, address)
 	}
-	return o, err
+	return result, err
 }

@@ -51,9 +51,7 @@ func (e Engine) Starter(
 	if e.Path == "" && !e.processes {
 		return world.Starter(), func() error { return nil }, nil
 	}
-	modules, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
-		Culture: culture})
+	server, err := remote.NewServer(world)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,11 +76,7 @@ func (e Engine) over(
 	if e.Path == "" {
 		return &remote.Starter{Server: keys, Arguments: []string{EngineCommand}, Temp: temp}, end, nil
 	}
-	described, err := scripts.Describe()
-	if err != nil {
-		return nil, nil, errors.Join(err, end())
-	}
-	real, err := proxies.NewStarter(keys, e.Path, described, temp)
+	real, err := proxies.NewStarter(keys, e.Path, scripts.Describe(), temp)
 	if err != nil {
 		return nil, nil, errors.Join(err, end())
 	}

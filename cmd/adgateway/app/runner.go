@@ -125,12 +125,9 @@ func (r *Runner) config(lane ps.Lane) session.Config {
 // Pin returns a runner that discovers and pins a domain controller and a DNS
 // server and passes their names to the scripts. It must be called at most once.
 func (r *Runner) Pin() (*servers.Servers, error) {
-	described, err := scripts.DescribeDoctor()
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	r.pinned, err = servers.New(servers.Config{
-		Runner: r.Pool, Script: lookup(described), Dial: r.options.Dial, Log: r.options.Log,
+		Runner: r.Pool, Script: lookup(scripts.DescribeDoctor()), Dial: r.options.Dial, Log: r.options.Log,
 		Directory: r.options.Settings.Servers.Controllers, DNS: optional(r.options.Settings.Servers.DNSServer),
 	})
 	return r.pinned, err

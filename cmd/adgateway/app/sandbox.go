@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/sirupsen/logrus"
 
@@ -14,6 +15,7 @@ import (
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
+	"adgateway/scripts"
 )
 
 // Sandbox is a gateway over a simulated domain.
@@ -67,7 +69,10 @@ func PrepareSandbox(ctx context.Context, o ServerOptions) (*Sandbox, error) {
 		"this is the sandbox: a simulated domain, nothing real is read or changed")
 	s.backend.name, s.backend.real, s.backend.sandbox = engine.Name, engine.Path != "", true
 	s.openFolder()
+	var reading sync.WaitGroup
+	reading.Go(func() { _, _ = scripts.Describe() }) // open needs the result, and reports the error
 	domain, groups, err := s.openDomain(ctx, engine)
+	reading.Wait()
 	if err != nil {
 		return nil, errors.Join(err, s.backend.close(), s.closeLog.Close())
 	}

@@ -86,9 +86,7 @@ func startServeIn(t *testing.T, standIn string) *served {
 	t.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise every process takes a second to end
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{})
 	require.NoError(t, err)
-	modules, culture := world.Modules()
-	modulesServer, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(),
-		Culture: culture})
+	modulesServer, err := remote.NewServer(world)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, modulesServer.Close()) })
 	s := &served{t: t, dir: t.TempDir(), output: &lockedBuilder{},

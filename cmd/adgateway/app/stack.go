@@ -18,7 +18,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -72,10 +71,7 @@ type Stack struct {
 // New builds a stack and starts the first sessions in the background.
 // ctx bounds only the construction: the stack runs until [Stack.Close].
 func New(ctx context.Context, o Options) (*Stack, error) {
-	described, err := scripts.Describe()
-	if err != nil {
-		return nil, fmt.Errorf("invalid scripts:\n%w", err)
-	}
+	described := scripts.Describe()
 	cert, err := newCertificate(ctx, o.Settings.TLS, o.Store, o.Log, o.Event)
 	if err != nil {
 		return nil, err

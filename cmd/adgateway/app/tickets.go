@@ -75,8 +75,8 @@ func ticketReason(code uint32) negotiate.Reason {
 	return negotiate.Invalid
 }
 
-// Accept implements [signin.Directory]. It finds the account by name, because the SIDs of the domain that
-// issues the tickets may differ from those of the simulated domain. If the simulated domain is a copy of that
+// Accept implements [signin.Directory]. It finds the account by name, because the domain that issues the
+// tickets may use other SIDs than the simulated domain. If the simulated domain is a copy of the issuing
 // domain, the groups in the ticket are valid in both.
 func (d worldDirectory) Accept(ctx context.Context, token negotiate.Token) (*signin.Person, []byte, error) {
 	if d.tickets == nil {

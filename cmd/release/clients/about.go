@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// about returns the page about_AdGateway: the common behaviour of the functions, the language of
+// about returns the page about_AdGateway: the common behavior of the functions, the language of
 // filters, and the replacements for former names.
 func about(renamed []*Function) string {
 	var b strings.Builder
@@ -13,7 +13,8 @@ func about(renamed []*Function) string {
 	for _, f := range renamed {
 		fmt.Fprintf(&b, "    %-38s %s\n", f.Name(), f.Instead)
 	}
-	b.WriteString("\n    Parameters have lost the underscores of the API, whose names stay as aliases:\n")
+	b.WriteString("\n    Parameter names have no underscores. The API's names with underscores remain as " +
+		"aliases:\n")
 	for _, name := range []string{
 		"DNS_HostName", "DNS_HostName_Alias", "DNS_TargetName", "IP_Address", "IPv6_Address",
 		"NewIP_Address", "NewIPv6_Address", "NewDNS_TargetName", "NewDNS_HostName_Alias",
@@ -30,39 +31,41 @@ SHORT DESCRIPTION
     Active Directory and Windows DNS through an adgateway server.
 
 CONNECTION
-    Connect-AdGateway chooses the gateway for this session. Start-Job and ForEach-Object -Parallel
-    begin sessions of their own: connect in each.
+    Connect-AdGateway sets the gateway for this session. Start-Job and ForEach-Object -Parallel
+    use separate sessions, so connect in each of them.
 
 DRY RUNS
-    -WhatIf, and $WhatIfPreference of the script, ask the gateway what would change. The plan that
-    comes back shows object, field, from and to; its planId is for -PlanId.
+    With -WhatIf, or if $WhatIfPreference is set, the gateway only plans the change. The returned
+    plan shows object, field, from, and to. To apply the plan, pass its planId to -PlanId.
 
 CHANGES
-    What a change returns has changeId, requestId and, with -WithETag, etag:
+    The object that a change returns contains changeId, requestId, and, with -WithETag, etag:
 
         Set-AdgUser -Username 'anna' -JobTitle 'Lead' | Undo-AdgChange
 
-    Remove-, Disable-, Enable- and Unlock- return the object only with -PassThru.
+    Remove-, Disable-, Enable-, and Unlock- return the object only with -PassThru.
 
 PIPELINES
-    Columns of Import-Csv fill the parameters of their names or aliases. An empty cell is nothing;
-    '' as an argument clears. What no parameter takes is named in a warning. Of a record of the
-    gateway only its name and its entity tag are taken.
+    Columns of Import-Csv are bound to the parameters with the same name or alias. An empty cell
+    counts as absent; to clear a value, pass '' as an argument. A warning names the columns that
+    match no parameter. From a record of the gateway, only its name and its entity tag are used.
 
 FILTERS
     department eq "Sales" and (city sw "Ber" or enabled eq false)
 
-    Operators: eq ne sw co ew gt ge lt le pr, and or not. A filter in the style of the ActiveDirectory
-    module is translated: "Department -eq 'Sales' -and Surname -like 'Sch*'". -Filter * is all.
+    Operators: eq ne sw co ew gt ge lt le pr, and or not. Filters in the style of the ActiveDirectory
+    module are translated, such as "Department -eq 'Sales' -and Surname -like 'Sch*'". -Filter *
+    matches all objects.
 
 LISTS
-    A list is read in pages of 1000 records, -PageSize of them at once. -Limit reads only so many.
+    Lists are read in pages of 1000 records; -PageSize sets a different size. -Limit sets the
+    maximum number of records.
 
 ERRORS
-    FullyQualifiedErrorId begins with the code of the API, and TargetObject is its error: code,
-    message, details, outcome, requestId.
+    FullyQualifiedErrorId begins with the error code of the API. TargetObject is the error in the
+    answer, with code, message, details, outcome, and requestId.
 
-NAMES OF THE VERSION BEFORE
-    They work in this version, and say once in a session what replaces them:
+DEPRECATED NAMES
+    These names work in this version. Once in a session, a warning shows the replacement:
 
 `

@@ -53,15 +53,15 @@ var states = []state{
 		update: []string{"user.update", "user.expiry"}, remove: "user.delete", on: "user.enable", off: "user.disable",
 		shown: []string{"password", "first_name", "last_name", "job_title", "ou_path"},
 		notes: []string{
-			"A password cannot be read, so with update_password=always the task is always changed.",
-			"change_password_next_logon is no longer true once the user has changed the password; the next run asks for it again.",
+			"A password cannot be read, so with update_password=always, the task always reports a change.",
+			"Once the user has changed the password, change_password_next_logon is no longer true, and the next run sets it again.",
 		},
 	},
 	{
 		name: "group", noun: "group", identity: []string{"name"}, read: "group.get", create: []string{"group.createSecurity", "group.createDistribution"},
 		choice: "category", choices: []string{"security", "distribution"}, update: []string{"group.update"}, remove: "group.delete",
 		shown: []string{"scope", "description", "ou_path"},
-		notes: []string{"The category of a group that exists is not changed.", "With state=absent ou_path names the OU that the group must lie directly in."},
+		notes: []string{"The category of an existing group is not changed.", "With state=absent, ou_path is the OU that must directly contain the group."},
 	},
 	{
 		name: "computer", noun: "computer", identity: []string{"name"}, read: "computer.get", create: []string{"computer.register"},
@@ -71,7 +71,7 @@ var states = []state{
 	{
 		name: "ou", noun: "organizational unit", identity: []string{"name", "parent", "path"}, joined: map[string][3]string{"path": {"OU", "name", "parent"}},
 		read: "ou.get", create: []string{"ou.create"}, update: []string{"ou.update"}, remove: "ou.delete", shown: []string{"description"},
-		notes: []string{"With state=absent, force lifts the protection from accidental deletion, and recursive removes what lies below, too."},
+		notes: []string{"With state=absent, force removes the protection from accidental deletion, and recursive also removes the objects below."},
 	},
 	{
 		name: "membership", noun: "membership of a user in a group", identity: []string{"username", "group"}, read: "membership.get",
@@ -82,19 +82,19 @@ var states = []state{
 		create: []string{"membership.addGroup"}, remove: "membership.removeGroup",
 	},
 	{
-		name: "dns_record_set", noun: "set of all records with one name and type", identity: []string{"zone", "name", "type"}, read: "recordSet.get",
+		name: "dns_record_set", noun: "set of all records with the same name and type", identity: []string{"zone", "name", "type"}, read: "recordSet.get",
 		create: []string{"recordSet.put"}, update: []string{"recordSet.put"}, remove: "recordSet.delete", needed: []string{"data"}, shown: []string{"data", "ttl"},
-		notes: []string{"The set has exactly the values of data afterwards; other values of the name and type are removed."},
+		notes: []string{"Afterward, the set has exactly the values in data; other values with the same name and type are removed."},
 	},
 	{
 		name: "dns_zone", noun: "forward lookup zone", identity: []string{"name"}, read: "zone.get", create: []string{"lookupZone.create"},
 		remove: "lookupZone.delete", shown: []string{"replication_scope", "dynamic_update"},
-		notes: []string{"replication_scope and dynamic_update of a zone that exists are not changed."},
+		notes: []string{"replication_scope and dynamic_update of an existing zone are not changed."},
 	},
 	{
 		name: "dns_reverse_zone", noun: "reverse lookup zone of a network", identity: []string{"network"}, read: "reverseZone.get",
 		create: []string{"reverseZone.create"}, remove: "reverseZone.delete",
-		notes: []string{"With state=absent the zone is removed with its records."},
+		notes: []string{"With state=absent, the zone is removed with its records."},
 	},
 }
 
@@ -248,7 +248,7 @@ func (s *state) build(rows map[string]*ops.Operation) (*module, error) {
 		}
 		m.spec["create"], m.spec["choice"] = chosen, s.choice
 		m.options[s.choice] = &option{Type: "str", Choices: s.choices, Default: s.choices[0],
-			doc: "What kind of " + s.noun + " is created."}
+			doc: "Type of the " + s.noun + " to create."}
 	}
 	m.spec["update"] = calls(s.update...)
 	m.spec["read"], m.spec["delete"] = calls(s.read)[0], calls(s.remove)[0]
@@ -274,13 +274,13 @@ func (s *state) build(rows map[string]*ops.Operation) (*module, error) {
 		m.spec["secrets"] = secrets
 		m.options["update_password"] = &option{Type: "str", Choices: []string{"on_create", "always"},
 			Default: "on_create", NoLog: &no,
-			doc: "Whether the password of a " + s.noun + " that exists is set, too."}
+			doc: "Whether to set the password of an existing " + s.noun + ", too."}
 	}
 	if m.options["state"] != nil {
 		return nil, fmt.Errorf("%s: a parameter has the name of the option state", m.name)
 	}
 	m.options["state"] = &option{Type: "str", Choices: []string{"present", "absent"}, Default: "present",
-		doc: "Whether the " + s.noun + " is to be there."}
+		doc: "State to ensure: whether the " + s.noun + " exists."}
 	m.spec["options"] = m.options
 	return m, failed
 }

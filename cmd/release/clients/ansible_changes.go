@@ -52,22 +52,22 @@ func actionOf(op *ops.Operation) *actionCall {
 const changeHead = `
 DOCUMENTATION = r'''
 module: change
-short_description: Make one change, by any operation
+short_description: Make one change with any operation
 version_added: "1.0.0"
 author:
   - The adgateway authors (@adgateway)
 description:
-  - Calls an operation of the gateway that changes something once, such as a job for stale computers, the removal of all that names a host,
-    a photo or the reveal of a password. The other modules keep states; use them where they do.
+  - Calls a write operation of the gateway once, such as a job for stale computers, the removal of all records that refer to a host,
+    a photo, or the reveal of a password. Where a module that manages a state exists, use that module instead.
 extends_documentation_fragment:
   - adgateway.ad.gateway
 notes:
-  - Check mode and diff mode are supported. Of an operation without a dry run check mode only says that it would run.
-  - An operation whose answer has a secret needs C(no_log) for the task. It changes nothing and is never repeated.
+  - Check mode and diff mode are supported. For an operation without a dry run, check mode only reports that it would run.
+  - An operation whose answer contains a secret requires C(no_log) for the task. It changes nothing and is never repeated.
 options:
   operation:
     description:
-      - The operation, by its C(operationId) in the gateway's C(/docs).
+      - C(operationId) of the operation, as in C(/docs) of the gateway.
     type: str
     required: true
     choices:
@@ -75,13 +75,13 @@ options:
 
 const changeTail = `  parameters:
     description:
-      - The parameters of the operation, in path, query and body alike. A list has one element for each value.
+      - Parameters of the operation, whether in the path, the query, or the body. A list has one element for each value.
     type: dict
     default: {}
 '''
 
 EXAMPLES = r'''
-- name: Computers that nobody has used for half a year become a job that is dry run
+- name: Make a dry run of a job that disables computers not used for half a year
   adgateway.ad.change:
     operation: job.submitStaleComputers
     parameters:
@@ -89,13 +89,13 @@ EXAMPLES = r'''
       Days: 180
       DryRun: true
 
-- name: All that names a host is removed
+- name: Remove all DNS records that refer to a host
   adgateway.ad.change:
     operation: record.deleteHost
     parameters:
       HostName: app7.corp.example
 
-- name: A local administrator password is revealed
+- name: Reveal a local administrator password
   adgateway.ad.change:
     operation: computer.revealLocalAdmin
     parameters:
@@ -107,16 +107,16 @@ EXAMPLES = r'''
 
 RETURN = r'''
 output:
-  description: What the gateway says.
+  description: Sentence that describes the outcome.
   returned: if a call was sent
   type: str
 records:
-  description: The records of the answer.
+  description: Records of the answer.
   returned: always
   type: list
   elements: dict
 plans:
-  description: The plans of the change.
+  description: IDs of the plans of the change.
   returned: always
   type: list
   elements: str
@@ -157,30 +157,30 @@ var memberStates = map[string]string{
 const membersHead = `
 DOCUMENTATION = r'''
 module: group_members
-short_description: Keep the members of a group
+short_description: Manage the members of a group
 version_added: "1.0.0"
 author:
   - The adgateway authors (@adgateway)
 description:
-  - Adds members of any class to a group, removes them, or makes the group have exactly these, as one change.
-  - A member is named by account name, C(DOMAIN\name), distinguished name, GUID or SID, and may be of another domain of the forest.
+  - Adds members of any class to a group, removes members, or replaces all members, in one change.
+  - A member is given by account name, C(DOMAIN\name), distinguished name, GUID, or SID, and can belong to another domain of the forest.
 extends_documentation_fragment:
   - adgateway.ad.gateway
 notes:
   - Check mode and diff mode are supported.
-  - If one member cannot be found or cannot be in the group, nothing is changed, and C(details) lists all of them.
+  - If a member is not found or cannot be in the group, nothing is changed, and C(details) lists all such members.
 options:
 `
 
 const membersTail = `'''
 
 EXAMPLES = r'''
-- name: The group has these members besides others
+- name: Ensure that the group has these members
   adgateway.ad.group_members:
     group: VPN Users
     members: [aschmidt, 'EUROPE\eemea']
 
-- name: The group has exactly these members
+- name: Ensure that the group has exactly these members
   adgateway.ad.group_members:
     group: Project Phoenix
     members: [aschmidt, lweber, PC01$]
@@ -189,15 +189,15 @@ EXAMPLES = r'''
 
 RETURN = r'''
 output:
-  description: What the gateway says.
+  description: Sentence that describes the outcome.
   returned: if a call was sent
   type: str
 result:
-  description: The group, with the members that were added and removed.
+  description: Group, with the members that were added and removed.
   returned: if it was changed
   type: dict
 plans:
-  description: The plans of the changes.
+  description: IDs of the plans of the changes.
   returned: always
   type: list
   elements: str

@@ -32,41 +32,41 @@ __metaclass__ = type
 
 
 class ModuleDocFragment(object):
-    """The options that all modules of the collection have."""
+    """The common options of all modules of the collection."""
 
     DOCUMENTATION = r'''
 options:
   gateway_url:
     description:
-      - The address of the gateway without C(/api), such as C(https://gateway.corp.example:8443).
-      - If it is not set, the environment variable C(ADGATEWAY_URL) is used.
-      - C(http) is for a gateway on the same machine only.
+      - Address of the gateway without C(/api), such as C(https://gateway.corp.example:8443).
+      - If not set, the environment variable C(ADGATEWAY_URL) is used.
+      - C(http) is allowed only for a gateway on the same computer.
     type: str
     required: true
   token:
     description:
-      - A token of the gateway, in the standard dialect.
-      - If it is not set, the environment variable C(ADGATEWAY_TOKEN) is used.
+      - Token of the gateway, in the standard dialect.
+      - If not set, the environment variable C(ADGATEWAY_TOKEN) is used.
     type: str
     required: true
   ca_path:
     description:
-      - A file with the certificates, in PEM, of the authorities that are trusted besides those of the machine.
-      - If it is not set, the environment variable C(ADGATEWAY_CA_PATH) is used.
+      - PEM file with certificates of authorities to trust in addition to those that the computer trusts.
+      - If not set, the environment variable C(ADGATEWAY_CA_PATH) is used.
     type: path
   timeout:
     description:
-      - How long an answer may take, in seconds. A change that takes longer continues at the gateway.
+      - Time to wait for an answer, in seconds. A change that takes longer continues at the gateway.
     type: int
     default: 120
   retry_seconds:
     description:
-      - For how long a call is repeated while the gateway is busy or not reached (429, 502, 503, 504), in seconds.
-      - The pause is that of the answer's C(Retry-After). Repetitions of a change have its C(Idempotency-Key).
+      - Time during which a call is repeated if the gateway is busy or unreachable (429, 502, 503, 504), in seconds.
+      - The pause is the time in C(Retry-After). A repeated change has the same C(Idempotency-Key).
     type: int
     default: 60
 requirements:
-  - A gateway that the machine reaches on which the module runs.
+  - A gateway that is reachable from the computer on which the module runs.
 '''
 `
 
@@ -85,17 +85,19 @@ func yaml(text string) string {
 func (m *module) text() string {
 	var b strings.Builder
 	b.WriteString(pythonHead + "\nDOCUMENTATION = r'''\n")
-	fmt.Fprintf(&b, "module: %s\nshort_description: Keep a %s in a state\nversion_added: \"1.0.0\"\nauthor:\n"+
+	fmt.Fprintf(&b, "module: %s\nshort_description: Manage a %s\nversion_added: \"1.0.0\"\nauthor:\n"+
 		"  - The adgateway authors (@adgateway)\n", m.name, m.noun)
 	fmt.Fprintf(&b, "description:\n  - %s\n  - %s\n",
-		yaml("Creates, changes or removes a "+m.noun+" through a gateway. What is not given stays as it is."),
-		yaml("A dry run tells what would be changed; the change is made exactly as it was shown, or not at all."))
+		yaml("Creates, changes or removes a "+m.noun+" through a gateway. Values that are not given do not "+
+			"change."),
+		yaml("The gateway first plans the change in a dry run. The change is then made exactly as planned, or "+
+			"not at all."))
 	b.WriteString("extends_documentation_fragment:\n  - adgateway.ad.gateway\nnotes:\n" +
 		"  - Check mode and diff mode are supported.\n")
 	for _, note := range m.notes {
 		fmt.Fprintf(&b, "  - %s\n", yaml(note))
 	}
-	fmt.Fprintf(&b, "  - %s\noptions:\n", yaml("Needs the scopes "+strings.Join(m.scopes(), ", ")+"."))
+	fmt.Fprintf(&b, "  - %s\noptions:\n", yaml("Requires the scopes "+strings.Join(m.scopes(), ", ")+"."))
 	for _, name := range slices.Sorted(maps.Keys(m.options)) {
 		m.options[name].document(&b, name)
 	}
@@ -147,7 +149,7 @@ func (m *module) examples() string {
 			names = append(names, m.shown...)
 		}
 		fmt.Fprintf(&b, "- name: %s\n  adgateway.ad.%s:\n",
-			yaml("The "+m.noun+" is "+map[string]string{"present": "there", "absent": "not there"}[wanted]), m.name)
+			yaml("Ensure that the "+m.noun+" is "+wanted), m.name)
 		for _, name := range names {
 			o := m.options[name]
 			value := yaml(o.example)
@@ -175,30 +177,30 @@ var fieldTypes = map[schema.FieldType]string{
 func (m *module) returned() string {
 	var b strings.Builder
 	b.WriteString(`output:
-  description: The gateway's sentence about what was done.
+  description: Sentence that describes the outcome.
   returned: success
   type: str
 plans:
-  description: The ids of the plans of what was, or in check mode would be, changed.
+  description: IDs of the plans of the changes that were made or, in check mode, would be made.
   returned: success
   type: list
   elements: str
 code:
-  description: The gateway's code of an error, such as C(not_found). The sentence is in C(msg).
+  description: Error code, such as C(not_found). C(msg) contains the error message.
   returned: failure
   type: str
 details:
-  description: Every problem of a call that was refused, with the field that it is about.
+  description: All problems of a rejected call, each with the name of the field.
   returned: failure
   type: list
   elements: dict
 request_id:
-  description: The id of a call that failed, by which the gateway's log and audit name it.
+  description: ID of the failed request, which identifies it in the log and the audit log of the gateway.
   returned: failure
   type: str
 result:
-  description: The record of what is there.
-  returned: I(state=present), except in check mode for what would be created
+  description: Record of the object.
+  returned: I(state=present), except in check mode for an object that would be created
   type: dict
   contains:
 `)
@@ -212,7 +214,7 @@ result:
 		}
 		doc := f.Doc
 		if doc == "" {
-			doc = "As the directory has it."
+			doc = "Value in the directory."
 		}
 		fmt.Fprintf(&b, "    %s:\n      description: %s\n      type: %s\n", f.Name, yaml(doc), typ)
 	}
@@ -221,13 +223,13 @@ result:
 
 const queryTail = `  parameters:
     description:
-      - The parameters of the operation, by their names in C(/docs).
+      - Parameters of the operation, by their names in C(/docs).
     type: dict
     default: {}
 '''
 
 EXAMPLES = r'''
-- name: Who has not logged on for two months
+- name: List users who have not logged on for two months
   adgateway.ad.query:
     operation: user.listAll
     parameters:
@@ -239,12 +241,12 @@ EXAMPLES = r'''
 
 RETURN = r'''
 records:
-  description: The records of all pages.
+  description: Records of all pages.
   returned: success
   type: list
   elements: dict
 output:
-  description: The gateway's sentence about the answer.
+  description: Sentence that describes the answer.
   returned: success
   type: str
 '''
@@ -277,12 +279,12 @@ func queryModule(table []*ops.Operation) string {
 	return pythonHead + `
 DOCUMENTATION = r'''
 module: query
-short_description: Read users, groups, computers, OUs, DNS and the history
+short_description: Read users, groups, computers, OUs, DNS, and the history
 version_added: "1.0.0"
 author:
   - The adgateway authors (@adgateway)
 description:
-  - Calls an operation of the gateway that reads, and returns its records. All pages of a list are read.
+  - Calls a read operation of the gateway and returns its records. All pages of a list are read.
 extends_documentation_fragment:
   - adgateway.ad.gateway
 notes:
@@ -290,7 +292,7 @@ notes:
 options:
   operation:
     description:
-      - The operation, by its C(operationId) in the gateway's C(/docs).
+      - C(operationId) of the operation, as in C(/docs) of the gateway.
     type: str
     required: true
     choices:

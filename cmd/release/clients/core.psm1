@@ -6,51 +6,51 @@ $script:Warned = @{}
 
 function Connect-AdGateway {
     # .SYNOPSIS
-    # Chooses the gateway and the credential for the functions of this module, and shows who is calling.
+    # Sets the gateway and the credential for the functions of this module, and shows the caller.
     #
     # .DESCRIPTION
-    # The address must be https, unless it is that of this machine. The certificate of the gateway must be
-    # one that this machine trusts; there is no switch that skips the check. The token stays a SecureString
-    # in memory, until Disconnect-AdGateway or the end of the session. A job and ForEach-Object -Parallel
-    # are sessions of their own: connect in each.
+    # The address must be https, unless the gateway runs on this computer. This computer must trust the
+    # certificate of the gateway; the check cannot be skipped. The token stays in memory as a SecureString
+    # until Disconnect-AdGateway or the end of the session. Jobs and ForEach-Object -Parallel use separate
+    # sessions, so connect in each of them.
     #
-    # Without a token, a credential and a certificate, the functions call as the account that is signed in to
-    # this computer, if the gateway accepts Kerberos. Use the full name of the gateway then.
+    # Without a token, a credential, or a certificate, the functions call as the account that is signed in to
+    # this computer, if the gateway accepts Kerberos. In that case, use the full name of the gateway.
     #
     # .PARAMETER Uri
-    # The address of the gateway, without /api: https://gateway.corp.example:8443
+    # Address of the gateway, without /api, such as https://gateway.corp.example:8443
     #
     # .PARAMETER Token
-    # The token, as a SecureString.
+    # Token, as a SecureString.
     #
     # .PARAMETER Credential
-    # A user of the gateway and the password, instead of a token.
+    # User name and password of a user of the gateway, instead of a token.
     #
     # .PARAMETER Certificate
-    # A certificate that says who is calling where the gateway asks for one.
+    # Client certificate that identifies the caller, if the gateway requests one.
     #
     # .PARAMETER UseDefaultCredentials
-    # Answers a server that asks for the account that is signed in. Without a token, a credential and a
-    # certificate it is on.
+    # Authenticates as the account that is signed in, if the server requests it. This is the default without
+    # a token, a credential, or a certificate.
     #
     # .PARAMETER Proxy
-    # The proxy. By default the module uses the proxy of the system.
+    # Address of the proxy. By default, the module uses the proxy of the system.
     #
     # .PARAMETER ProxyCredential
-    # A user of the proxy.
+    # User name and password for the proxy.
     #
     # .PARAMETER ProxyUseDefaultCredentials
-    # Calls the proxy as the account that is signed in.
+    # Authenticates to the proxy as the account that is signed in.
     #
     # .PARAMETER NoProxy
     # Uses no proxy.
     #
     # .PARAMETER TimeoutSec
-    # How long a call may take, in seconds. A change that takes longer continues at the gateway.
+    # Time that a call can take, in seconds. A change that takes longer continues at the gateway.
     #
     # .PARAMETER RetrySec
-    # How many seconds in all a call waits for a busy gateway before it is repeated, in the pauses that it asks for. A change
-    # is repeated only if nothing was done, or with an idempotency key. 0 never repeats.
+    # Total time during which a call to a busy gateway is repeated, in seconds. The gateway sets the pauses. A change is
+    # repeated only if nothing was done, or with an idempotency key. 0 means never.
     #
     # .EXAMPLE
     # Connect-AdGateway -Uri 'https://gateway.corp.example:8443' -Token (Read-Host -AsSecureString -Prompt 'Token')
@@ -91,7 +91,7 @@ function Connect-AdGateway {
     process {
         $address = $Uri.TrimEnd('/')
         if ($address -notmatch '^https://[^/?#@ ]+(/[^?# ]*)?$' -and $address -notmatch '^http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?(/[^?# ]*)?$') {
-            $failure = @{ code = 'invalid_address'; message = "'$Uri' is not an address such as https://gateway.corp.example:8443. Without TLS the token could be read on its way; http is for this machine only." }
+            $failure = @{ code = 'invalid_address'; message = "'$Uri' is not an address such as https://gateway.corp.example:8443. Without TLS, the token could be read in transit; http is allowed only for a gateway on this computer." }
             $PSCmdlet.ThrowTerminatingError((New-AdgErrorRecord -Failure $failure))
             return
         }
@@ -114,7 +114,7 @@ function Connect-AdGateway {
 
 function Disconnect-AdGateway {
     # .SYNOPSIS
-    # Forgets the address and the token.
+    # Removes the address and the token of the gateway from this session.
     #
     # .EXAMPLE
     # Disconnect-AdGateway
@@ -317,7 +317,7 @@ function ConvertTo-AdgFilter {
             $operator = $key
             if ($key -ne '-like') { $parts.Add($script:FilterWords[$key]) }
         } elseif ($first -eq '-' -and $key -notmatch '^-[0-9]') {
-            return @{ Problem = "the operator $word has no counterpart; -eq, -ne, -like, -lt, -le, -gt, -ge, -and, -or and -not have" }
+            return @{ Problem = "the operator $word cannot be translated; use -eq, -ne, -like, -lt, -le, -gt, -ge, -and, -or, or -not" }
         } elseif ($first -eq "'" -or $first -eq '"') {
             if ($word.Length -lt 2 -or $word.Substring($word.Length - 1) -ne $first) { return @{ Problem = "a text has no closing $first" } }
             $value = $word.Substring(1, $word.Length - 2)
@@ -331,7 +331,7 @@ function ConvertTo-AdgFilter {
                 }
                 $stars = $value.Length - $bare.Length
                 if ($begins -and $ends -and $stars -eq 2) { $parts.Add('co') } elseif ($begins -and $stars -eq 1) { $parts.Add('ew') } elseif ($ends -and $stars -eq 1) { $parts.Add('sw') } elseif ($stars -eq 0) { $parts.Add('eq') } else {
-                    return @{ Problem = "the pattern '$value' has a * in its middle; one at its beginning, its end or both has a counterpart" }
+                    return @{ Problem = "the pattern '$value' has a * in the middle, which cannot be translated; use * at the beginning, at the end, or both" }
                 }
                 $value = $bare
             }
@@ -339,7 +339,7 @@ function ConvertTo-AdgFilter {
         } elseif ($key -eq '$true' -or $key -eq '$false') {
             $parts.Add($key.Substring(1))
         } elseif ($first -eq '$') {
-            return @{ Problem = "$word is a variable: write the filter in double quotes, and its value is there" }
+            return @{ Problem = "$word is a variable: to use its value, write the filter in double quotes" }
         } elseif ($script:FilterNames.ContainsKey($key)) {
             $parts.Add($script:FilterNames[$key])
         } elseif ($first -match '^[A-Za-z]$') {
@@ -408,7 +408,7 @@ function Get-AdgGiven {
         }) -join ', '
         if ($unused -ne '' -and -not $Said.ContainsKey($unused)) {
             $Said[$unused] = $true
-            $Caller.WriteWarning("Not used, because no parameter of $($Caller.MyInvocation.InvocationName) takes them from the pipeline: $unused.")
+            $Caller.WriteWarning("Not used, because no parameter of $($Caller.MyInvocation.InvocationName) accepts them from the pipeline: $unused.")
         }
     }
     $found
@@ -430,10 +430,10 @@ function Invoke-AdgOperation {
     $row = $script:Rows[$about.Sets[$Caller.ParameterSetName]]
     if ($about.Instead -ne '' -and -not $script:Warned.ContainsKey($Function)) {
         $script:Warned[$Function] = $true
-        $Caller.WriteWarning("$Function is now $($about.Instead); the old name goes with the next version.")
+        $Caller.WriteWarning("$Function is now $($about.Instead); the next version will not have the old name.")
     }
     if ($null -eq $script:Connection) {
-        $failure = @{ code = 'not_connected'; message = 'No gateway is chosen: call Connect-AdGateway first.' }
+        $failure = @{ code = 'not_connected'; message = 'There is no connection to a gateway: call Connect-AdGateway first.' }
         $Caller.ThrowTerminatingError((New-AdgErrorRecord -Failure $failure))
         return
     }
@@ -446,7 +446,7 @@ function Invoke-AdgOperation {
     if ($found.ContainsKey('Filter')) {
         $filter = ConvertTo-AdgFilter -Text $found['Filter']
         if ($null -ne $filter.Problem) {
-            $Caller.WriteError((New-AdgErrorRecord -Failure @{ code = 'invalid_request'; message = "-Filter: $($filter.Problem). Get-Help about_AdGateway shows the language." }))
+            $Caller.WriteError((New-AdgErrorRecord -Failure @{ code = 'invalid_request'; message = "-Filter: $($filter.Problem). For the filter language, see Get-Help about_AdGateway." }))
             return
         }
         $found['Filter'] = $filter.Text
@@ -470,7 +470,7 @@ function Get-AdgProblem {
     [CmdletBinding()]
     param($Row, [hashtable] $Found)
     foreach ($name in $Row.Many) {
-        if ("$($Found[$name])" -like '@{*') { return "-${name}: the object has no property that names it. Select-Object makes one." }
+        if ("$($Found[$name])" -like '@{*') { return "-${name}: the object has no property that identifies it. Add one with Select-Object." }
     }
     foreach ($name in $Row.Flags) {
         if ($Found.ContainsKey($name) -and -not ($Found[$name] -is [bool]) -and -not ('true', 'false' -contains "$($Found[$name])")) {
@@ -478,7 +478,7 @@ function Get-AdgProblem {
         }
     }
     if ($Found.ContainsKey('PageSize')) {
-        if ($Found.ContainsKey('Limit')) { return '-PageSize reads all pages, and -Limit only so many records: give one of them.' }
+        if ($Found.ContainsKey('Limit')) { return '-PageSize reads all pages, -Limit a maximum number of records: use only one of them.' }
         if ($Found['PageSize'] -lt 1 -or $Found['PageSize'] -gt 1000) { return '-PageSize must be from 1 to 1000.' }
     }
     ''

@@ -1,40 +1,40 @@
 function Submit-AdgJob {
     # .SYNOPSIS
-    # Submits a list of changes, which run as one job: objects from the pipeline, or the lines of a CSV file.
+    # Submits a list of changes to run as one job, from the pipeline or from a CSV file.
     #
     # .DESCRIPTION
-    # POST /api/Jobs needs the scope job:submit, and that of each change.
-    # The columns have the names of the parameters of the function, or their aliases. An empty cell is nothing.
+    # POST /api/Jobs requires the scope job:submit and the scope of each change.
+    # Columns must have the names of the function's parameters, or their aliases. An empty cell counts as absent.
     #
     # .PARAMETER Operation
-    # What is done with each object: the name of a function, such as Set-AdgUser, or the operation's own, user.update.
+    # Change to make to each object: the name of a function, such as Set-AdgUser, or of an operation, such as user.update.
     #
     # .PARAMETER InputObject
-    # The objects, from the pipeline.
+    # Objects from the pipeline.
     #
     # .PARAMETER Path
-    # A CSV file with a line for each change.
+    # CSV file with a line for each change.
     #
     # .PARAMETER Name
-    # A name for people.
+    # Name of the job, for display.
     #
     # .PARAMETER Mode
-    # run, validate or dryRun; after the last two Start-AdgJob runs the list.
+    # Mode of the job: run, validate, or dryRun. After the last two, Start-AdgJob runs the list.
     #
     # .PARAMETER SkipInvalid
-    # Leaves out the lines with mistakes; otherwise one keeps the whole list from being run.
+    # Skips invalid lines. Otherwise, a single invalid line prevents the whole list from running.
     #
     # .PARAMETER NotBefore
-    # Begins then: a [datetime] or a text.
+    # Earliest time at which the job begins, as a [datetime] or as text.
     #
     # .PARAMETER StopAfter
-    # Stops when so many lines have failed; 0: never.
+    # Number of failed lines after which the job stops; 0 to never stop.
     #
     # .PARAMETER OnUnknown
-    # stop or continue when the outcome of a line is not known.
+    # Whether to stop or to continue after a line with an unknown outcome.
     #
     # .PARAMETER IdempotencyKey
-    # With the same key the list is submitted once, however often it is sent.
+    # Unique key for the submission. If you repeat it with the same key, the list is not submitted again.
     #
     # .EXAMPLE
     # [pscustomobject]@{ Username = 'aschmidt'; JobTitle = 'Lead' } | Submit-AdgJob -Operation Set-AdgUser
@@ -84,7 +84,7 @@ function Submit-AdgList {
     [CmdletBinding()]
     param($Caller, $Given, $Items)
     if ($null -eq $script:Connection) {
-        $failure = @{ code = 'not_connected'; message = 'No gateway is chosen: call Connect-AdGateway first.' }
+        $failure = @{ code = 'not_connected'; message = 'There is no connection to a gateway: call Connect-AdGateway first.' }
         $Caller.ThrowTerminatingError((New-AdgErrorRecord -Failure $failure))
         return
     }
@@ -141,17 +141,17 @@ function Submit-AdgList {
 
 function Wait-AdgJob {
     # .SYNOPSIS
-    # Waits until a job has ended, or waits for you, and returns it.
+    # Waits until a job has ended or requires an action, and returns it.
     #
     # .DESCRIPTION
-    # GET /api/Jobs/{JobId} needs the scope job:read.
-    # A job that was only validated or dry run is ready, and one that was paused stays so: it is returned as well.
+    # GET /api/Jobs/{JobId} requires the scope job:read.
+    # A job is also returned if it is paused, or ready after a validation or a dry run.
     #
     # .PARAMETER JobId
-    # The job.
+    # ID of the job.
     #
     # .PARAMETER TimeoutSec
-    # How long to wait at most, in seconds; without it as long as it takes. The job goes on.
+    # Maximum time to wait, in seconds; by default, there is no limit. The job continues after that time.
     #
     # .EXAMPLE
     # Wait-AdgJob -JobId 'jb_019ab3f0-0000-7000-8000-000000000000'
@@ -177,7 +177,7 @@ function Wait-AdgEnd {
     [CmdletBinding()]
     param($Caller, [string] $JobId, [int] $Seconds, [bool] $Limited, $Given)
     if ($null -eq $script:Connection) {
-        $failure = @{ code = 'not_connected'; message = 'No gateway is chosen: call Connect-AdGateway first.' }
+        $failure = @{ code = 'not_connected'; message = 'There is no connection to a gateway: call Connect-AdGateway first.' }
         $Caller.ThrowTerminatingError((New-AdgErrorRecord -Failure $failure))
         return
     }
@@ -212,13 +212,13 @@ function Receive-AdgJob {
     # Returns the outcome of each line of a job, in the order of the list.
     #
     # .DESCRIPTION
-    # GET /api/Jobs/{JobId}/Items needs the scope job:read.
+    # GET /api/Jobs/{JobId}/Items requires the scope job:read.
     #
     # .PARAMETER JobId
-    # The job.
+    # ID of the job.
     #
     # .PARAMETER State
-    # Lines in this state only, such as failed.
+    # State of the lines to return, such as failed. By default, all lines are returned.
     #
     # .EXAMPLE
     # Receive-AdgJob -JobId 'jb_019ab3f0-0000-7000-8000-000000000000' -State 'failed'

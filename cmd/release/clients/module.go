@@ -426,7 +426,7 @@ func (f *Function) help(b *strings.Builder, parameters []*parameter) {
 		synopsis = append(synopsis, op.Summary)
 		call := op.Method + " " + op.Path
 		if op.Scope != "" {
-			call += " needs the scope " + string(op.Scope) + "."
+			call += " requires the scope " + string(op.Scope) + "."
 		}
 		calls = append(calls, call)
 		writes = writes || op.Param(ops.DryRun) != nil
@@ -434,13 +434,13 @@ func (f *Function) help(b *strings.Builder, parameters []*parameter) {
 	sections := []string{".SYNOPSIS\n" + synopsis[0]}
 	description := strings.Join(append(synopsis[1:], calls...), "\n")
 	if f.Instead != "" {
-		description = "The name of the version before: use " + f.Instead +
-			". It goes with the next version.\n" + description
+		description = "Deprecated name, which the next version will not have; use " + f.Instead +
+			" instead.\n" + description
 	}
-	description += "\nPage of the manual: " + manual.OperationPage(f.Sets[0].Op.ID)
+	description += "\nManual page: " + manual.OperationPage(f.Sets[0].Op.ID)
 	if writes {
-		description += "\n-WhatIf changes nothing and returns the plan of what would be changed; " +
-			"its planId is for -PlanId."
+		description += "\n-WhatIf changes nothing and returns a plan of the change; " +
+			"to apply the plan, pass its planId to -PlanId."
 	}
 	sections = append(sections, ".DESCRIPTION\n"+description)
 	for _, p := range parameters {

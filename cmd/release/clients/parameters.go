@@ -120,8 +120,11 @@ func (p *parameter) rank() int {
 func (f *Function) parameterOf(set *Set, p *ops.Param) *parameter {
 	op := set.Op
 	param := &parameter{name: parameterName(p.Name), typ: f.typeOf(op, p), doc: p.Doc}
-	if param.doc == "" {
+	switch {
+	case param.doc == "":
 		param.doc = p.Kind.Doc().Text
+	case schema.AttributeOf(p.Kind) != nil, schema.Attribute(p.Kind) != "" && !p.Kind.Secret():
+		param.doc += " " + p.Kind.Doc().Text // it names the attribute
 	}
 	param.words = p.Kind.Doc().Enum
 	if param.completes = completers[param.name]; param.completes == "field" {
@@ -228,13 +231,16 @@ func (f *Function) added() []*parameter {
 	any := func(holds func(op *ops.Operation) bool) bool {
 		return slices.ContainsFunc(f.Sets, func(s Set) bool { return holds(s.Op) })
 	}
-	add(any(paged), "PageSize", "int", "Reads the list in pages of so many records, 1000 without it.")
-	add(any(writes), "IdempotencyKey", "string", "With the same key the call runs once.")
-	add(any(guarded), "IfMatch", "string", "The change is made only if the object has this entity tag.")
-	add(any(new), "OnlyIfNew", "switch", "What is there already is an error, precondition_failed.")
-	add(f.forces(), "Force", "switch", "Does not ask before the change is made.")
-	add(f.quiet(), "PassThru", "switch", "Returns the object, with the id of the change.")
-	add(true, "Raw", "switch", "Returns the whole answer: output, result, next, warnings, and its ids.")
+	add(any(paged), "PageSize", "int", "Number of records in each page that is read; the default is 1000.")
+	add(any(writes), "IdempotencyKey", "string", "Unique key for the call. If you repeat the call with the "+
+		"same key, it is not run again.")
+	add(any(guarded), "IfMatch", "string", "Entity tag that the object must have; otherwise, the change is "+
+		"not made.")
+	add(any(new), "OnlyIfNew", "switch", "Fails with precondition_failed if the object already exists.")
+	add(f.forces(), "Force", "switch", "Makes the change without asking for confirmation.")
+	add(f.quiet(), "PassThru", "switch", "Returns the object, with the ID of the change.")
+	add(true, "Raw", "switch", "Returns the whole answer: output, result, next, warnings, and the IDs of the "+
+		"request and the change.")
 	return all
 }
 

@@ -39,7 +39,7 @@ function Send-AdgMessage {
     $response = $sending.Result
     $reading = $response.Content.ReadAsStringAsync()
     while (-not $reading.AsyncWaitHandle.WaitOne(200)) { }
-    if ($reading.IsCanceled -or $reading.IsFaulted) { return @{ Problem = 'the answer broke off.' } }
+    if ($reading.IsCanceled -or $reading.IsFaulted) { return @{ Problem = 'the answer was incomplete.' } }
     $found = @{}
     foreach ($pair in $response.Headers) { $found[$pair.Key] = @($pair.Value) -join ', ' }
     foreach ($pair in $response.Content.Headers) { $found[$pair.Key] = @($pair.Value) -join ', ' }

@@ -12,8 +12,7 @@ import (
 )
 
 // The limits of the listener. There is no limit for a body, because the forwarding gateway limits its client.
-// The limit for idle connections is longer than that of the forwarding gateway, which therefore closes them
-// first.
+// The forwarding gateway has a shorter limit for idle connections, and therefore closes them first.
 const (
 	headerTimeout = 10 * time.Second
 	headerLimit   = 256 << 10 // the client's header and its certificate chains

@@ -241,6 +241,11 @@ func trimCell(cell string) string {
 // header reads the column names.
 func (t *table) header(names []string) error {
 	line := t.line()
+	if len(names) > mostNames {
+		message := fmt.Sprintf("the first row, which has the names of the columns, has %d cells; a list has at "+
+			"most %d columns", len(names), mostNames)
+		return &Unreadable{Line: line, Message: message}
+	}
 	t.HeaderLine = line
 	t.columns, t.unnamed = map[string]int{}, map[int]bool{}
 	t.setters = make([]func(*Item, string), len(names))

@@ -99,9 +99,10 @@ type Limits struct {
 
 // Limits of texts that answers repeat.
 const (
-	longestID    = 100 // in characters
-	longestName  = 100 // characters of a column name
-	mostAfter    = 100 // ids in one After
+	longestID    = 100  // in characters
+	longestName  = 100  // characters of a column name
+	mostAfter    = 100  // ids in one After
+	mostNames    = 1000 // columns, or different names of parameters; no operation has nearly as many parameters
 	mostProblems = 1000
 )
 

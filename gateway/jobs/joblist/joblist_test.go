@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -197,6 +198,7 @@ func TestUnreadableListsAreRefused(t *testing.T) {
 		"blank":             {csv, "\n;;\n", joblist.Unreadable{1, 0, "empty"}},
 		"only names":        {csv, "A,B\n", joblist.Unreadable{0, 0, "no items"}},
 		"unknown sep=":      {csv, "sep=|\nA|B\n", joblist.Unreadable{1, 0, "comma, semicolon or tab"}},
+		"too many columns":  {csv, "\n" + numbered(1001, "A%d", ",") + "\n1\n", joblist.Unreadable{2, 0, "1001 cells; a list has at most 1000"}},
 		"misquoted names":   {csv, "\nA,\"B\n", joblist.Unreadable{2, 0, "cell 2"}},
 		"JSON as CSV":       {csv, `{"items": []}`, joblist.Unreadable{1, 0, "application/json"}},
 		"JSON over lines":   {csv, "{\n  \"items\": []}", joblist.Unreadable{1, 0, "application/json"}},
@@ -248,6 +250,40 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, list.Problems, 2)
 	assert.Equal(t, 5, list.TotalProblems)
+}
+
+// numbered joins a number of copies of a format, each with its number.
+func numbered(n int, format, separator string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf(format, i)
+	}
+	return strings.Join(all, separator)
+}
+
+// TestNamesAreFew: a list has room for the names of all parameters there are, and not for millions of names,
+// which would all be compared and kept.
+func TestNamesAreFew(t *testing.T) {
+	most := numbered(1000, `"a%d":1`, ",")
+	for format, form := range map[joblist.Format]string{
+		joblist.NDJSON: "{\"parameters\":{%s}}\n{\"parameters\":{\"a1\":2%s}}\n",
+		joblist.JSON:   "{\"items\":[{\"parameters\":{%s}},\n{\"parameters\":{\"a1\":2%s}}]}",
+	} {
+		list, err := read(t, fmt.Sprintf(form, most, ""), format, joblist.Limits{})
+		require.NoError(t, err)
+		counts := []int{len(list.Header), len(list.Items), list.TotalProblems}
+		assert.Equal(t, []int{1000, 2, 0}, counts, "%s", format)
+		list, err = read(t, fmt.Sprintf(form, most, `,"b":1`), format, joblist.Limits{})
+		require.NoError(t, err)
+		assert.Equal(t, []any{true, true, 1000, 1},
+			[]any{list.Broken, list.Cut, len(list.Header), list.TotalProblems}, "%s", format)
+		assert.Equal(t, 2, list.Problems[0].Line)
+		assert.Contains(t, list.Problems[0].Message, "more than 1000 different parameters")
+	}
+	text := "{" + numbered(5, `"m%d":1`, ",") + `,"items":[{}]}`
+	list, err := read(t, text, joblist.JSON, joblist.Limits{MaxProblems: 3})
+	require.NoError(t, err)
+	assert.Equal(t, []any{true, true, 3}, []any{list.Broken, list.Cut, list.TotalProblems})
 }
 
 func TestErrorsOfTheReader(t *testing.T) {

@@ -93,6 +93,9 @@ func (r *reader) readJSON(src *source) error {
 		default:
 			found, err = true, r.items(d, lines)
 		}
+		if err == nil && r.Broken && r.TotalProblems >= r.limits.MaxProblems {
+			err = errEnough
+		}
 		if err != nil {
 			return fail(err)
 		}
@@ -202,22 +205,29 @@ func (r *reader) object(item Item, text []byte) error {
 	}
 	o.fill(&item, all)
 	for _, name := range o.names {
-		if name != "" && utf8.RuneCountInString(name) <= longestName {
-			r.headerName(name)
+		if name != "" && utf8.RuneCountInString(name) <= longestName && !r.headerName(name) {
+			message := fmt.Sprintf("The items of the list have more than %d different parameters, and no operation "+
+				"has as many.", mostNames)
+			r.broken(Problem{Line: item.Line, Field: "parameters", Message: message})
+			return errEnough
 		}
 	}
 	return r.add(item, append(o.problems, checkItem(&item)...)...)
 }
 
-// headerName adds a name to the header, but only once.
-func (r *reader) headerName(name string) {
-	if r.names == nil {
+// headerName adds a name to the header, but only once. It returns false if the header is full.
+func (r *reader) headerName(name string) bool {
+	switch {
+	case r.names[name]:
+		return true
+	case len(r.Header) == mostNames:
+		return false
+	case r.names == nil:
 		r.names = map[string]bool{}
 	}
-	if !r.names[name] {
-		r.names[name] = true
-		r.Header = append(r.Header, name)
-	}
+	r.names[name] = true
+	r.Header = append(r.Header, name)
+	return true
 }
 
 // object is a JSON item that is being read.

@@ -48,24 +48,25 @@ func (sub *submission) column(op *ops.Operation, field string) int {
 	return at + 1
 }
 
-// unknown reports a column that is not a parameter once, as a problem with the list, instead of once
-// per item. Column names are not secret, so the message shows them in full.
+// unknown reports a column that is not a parameter as a problem with the list, instead of once per item. It
+// is called once for each operation. Column names are not secret, so the message shows them in full.
 func (sub *submission) unknown(i int, c *call.Parameters, name string, found int) []schema.FieldError {
 	if sub.list.Format != joblist.CSV || len(c.Problems) == found {
 		return c.Problems
 	}
 	sub.faulty[i] = true
-	if key := c.Op.ID + "\x00" + name; !sub.columns[key] {
-		if sub.columns == nil {
-			sub.columns = map[string]bool{}
-		}
-		sub.columns[key] = true
-		sub.note(jobs.Problem{
-			Line: sub.list.HeaderLine, Column: sub.column(nil, name), Field: name, Message: c.Problems[found].Message,
-		})
+	if sub.columns == nil {
+		sub.columns = map[string]bool{}
 	}
+	sub.columns[columnOf(c.Op, name)] = true
+	sub.note(jobs.Problem{
+		Line: sub.list.HeaderLine, Column: sub.column(nil, name), Field: name, Message: c.Problems[found].Message,
+	})
 	return c.Problems[:found]
 }
+
+// columnOf returns the key of a column in submission.columns.
+func columnOf(op *ops.Operation, name string) string { return op.ID + "\x00" + name }
 
 // sortProblems sorts the problems by position.
 func (sub *submission) sortProblems() {

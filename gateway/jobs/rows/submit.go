@@ -65,6 +65,7 @@ func (s *Service) submit(ctx context.Context, a call.Accepted) (call.Answer, err
 	if name := a.Bound.Text(ops.JobOperation); name != "" {
 		var wrong string
 		if sub.common, wrong = s.listable(name); wrong != "" {
+			wrong = withSent(wrong, name)
 			return call.Answer{}, problem.Invalid([]schema.FieldError{
 				{Field: ops.JobOperation, Code: schema.InvalidRequest, Message: wrong},
 			})
@@ -129,7 +130,9 @@ func circular(circles []joblist.Problem) error {
 	return problem.Invalid(problems)
 }
 
-// listable returns the operation with the given name, or the name's fault.
+// listable returns the operation with the given name, or the name's fault. The fault repeats the name only if
+// it resembles that of an operation: a row whose cells have moved may have a password there, and problems of a
+// list are kept, and shown to others.
 func (s *Service) listable(name string) (*ops.Operation, string) {
 	var known []string
 	for _, op := range s.Operations {
@@ -148,13 +151,18 @@ func (s *Service) listable(name string) (*ops.Operation, string) {
 	}
 	wrong := "is not the operationId of a change; 'adgateway help endpoints' and /openapi.json list them"
 	if near := nearest.Of(name, known); near != "" {
-		wrong += ": did you mean " + near + "?"
-	}
-	if name != "" {
-		const most = 100
-		wrong += "; '" + problem.Printable(name, most) + "' was sent"
+		wrong = withSent(wrong+": did you mean "+near+"?", name)
 	}
 	return nil, wrong
+}
+
+// withSent adds to a fault what was sent, once.
+func withSent(wrong, sent string) string {
+	const most = 100
+	if text := "; '" + problem.Printable(sent, most) + "' was sent"; !strings.HasSuffix(wrong, text) {
+		wrong += text
+	}
+	return wrong
 }
 
 // bind binds the items of the list.
@@ -229,6 +237,9 @@ func (sub *submission) bindItem(i int) {
 	}
 	c := &call.Parameters{Op: op, Names: sub.s.names, Given: ops.Given{}}
 	for _, name := range slices.Sorted(maps.Keys(item.Parameters)) {
+		if len(c.Problems) > 0 && len(sub.problems)+len(c.Problems) > bounds.Problems.Own {
+			break // further problems of the item would not be listed
+		}
 		sub.take(i, c, name, item.Parameters[name])
 	}
 	bound, problems := op.Bind(c.Given, c.Problems...)
@@ -251,6 +262,10 @@ func (sub *submission) bindItem(i int) {
 
 // take reads one value of an item.
 func (sub *submission) take(i int, c *call.Parameters, name string, value any) {
+	if sub.columns[columnOf(c.Op, name)] {
+		sub.faulty[i] = true // the column was reported before
+		return
+	}
 	found := len(c.Problems)
 	p := c.Pair(name) // in a list without a header row, the name may be a value
 	switch {
@@ -298,7 +313,7 @@ func (sub *submission) guard(i int, op *ops.Operation, text string) {
 		return
 	}
 	if !op.Guard.Matches() {
-		sub.problem(i, "IfMatch", "is not honoured by "+op.ID+": "+op.Guard.Never)
+		sub.problem(i, "IfMatch", "is not honored by "+op.ID+": "+op.Guard.Never)
 		return
 	}
 	if _, err := etag.Parse([]string{text}); err != nil {

@@ -176,7 +176,7 @@ func fieldOf(op *ops.Operation, p *ops.Param) Field {
 		f.Control, f.Least, f.Most = Number, doc.Min, doc.Max
 	case schema.TakesList(p.Kind) || schema.Repeats(p.Kind):
 		f.Control, f.Many = Lines, true
-	case strings.HasSuffix(doc.Text, "of several lines if need be."):
+	case doc.Lines:
 		f.Control = Lines
 	}
 	return f

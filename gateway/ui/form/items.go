@@ -16,8 +16,8 @@ type Forms struct {
 	named  map[int]string
 }
 
-// FormsOf returns the forms of a list, which are the form of the common operation and those of the operations
-// that rows or items name.
+// FormsOf returns the forms of a list: one for the common operation and one for each operation that rows or
+// items name.
 func FormsOf(common string, named map[int]string) Forms {
 	f := Forms{common: Of(common), named: named}
 	var all []*Form

@@ -19,6 +19,7 @@ import (
 	"adgateway/gateway/authn"
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/schema"
 	"adgateway/gateway/ui/figures"
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/packing"
@@ -260,7 +261,7 @@ func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 		}
 		session, err := p.Gate.Find(r.Context(), cookie)
 		if err != nil {
-			p.storeLost(w, r, err)
+			p.notNow(w, r, WithoutStore(err))
 			return
 		}
 		if session == nil {
@@ -271,13 +272,18 @@ func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// storeLost sends a page with the message that the cluster's store, which contains the sessions, is
-// unavailable.
-func (p *Pages) storeLost(w http.ResponseWriter, r *http.Request, err error) {
-	w.Header().Set("Retry-After", "5")
+// notNow sends a page with the reason why nobody knows at the moment what the person may do.
+func (p *Pages) notNow(w http.ResponseWriter, r *http.Request, why texts.Text) {
+	w.Header().Set("Retry-After", retryAfter)
 	p.plain(w, r, http.StatusServiceUnavailable, texts.Of("store.notNow"), texts.Of(
-		"store.notNow.text", "why", WithoutStore(err),
+		"store.notNow.text", "why", why,
 	))
+}
+
+// undecided reports whether a token could not be checked, so that it may still be valid.
+func undecided(err error) bool {
+	var refused *authn.Refusal
+	return errors.As(err, &refused) && (refused.Code == schema.Unavailable || refused.Code == schema.Overloaded)
 }
 
 // WithoutStore explains why there are no sessions. Errors of the store contain host names, so only the log
@@ -346,7 +352,7 @@ func (p *Pages) person(next func(*Visit)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		session, err := p.session(r)
 		if err != nil {
-			p.storeLost(w, r, err)
+			p.notNow(w, r, WithoutStore(err))
 			return
 		}
 		if session == nil {
@@ -364,12 +370,15 @@ func (p *Pages) person(next func(*Visit)) http.HandlerFunc {
 			return
 		}
 		c, err := p.Visit(w, r, session)
-		if err != nil {
+		switch {
+		case err == nil:
+			next(c)
+		case undecided(err):
+			p.notNow(w, r, texts.Of("store.tokens"))
+		default:
 			_ = p.Gate.End(r.Context(), p.Cookie(r)) // the session is useless without its API token
 			p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.token.ended"), say.Base)
-			return
 		}
-		next(c)
 	}
 }
 

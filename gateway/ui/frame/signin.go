@@ -11,7 +11,6 @@ import (
 	"adgateway/gateway/authn"
 	"adgateway/gateway/authn/negotiate"
 	"adgateway/gateway/authn/signin"
-	"adgateway/gateway/schema"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
 )
@@ -88,7 +87,11 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 		p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.wrong"), where)
 	case errors.Is(err, signin.ErrStore):
 		p.cannotSignIn(w, r, err, where)
-	case errors.As(err, &refused) && refused.Code != schema.Unavailable && refused.Code != schema.Overloaded:
+	case undecided(err):
+		w.Header().Set("Retry-After", retryAfter)
+		why := texts.Of("signIn.noStore", "why", texts.Of("store.tokens"))
+		p.askSignIn(w, r, http.StatusServiceUnavailable, why, where)
+	case errors.As(err, &refused):
 		p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.token.not"), where)
 	case errors.Is(err, signin.ErrBusy):
 		w.Header().Set("Retry-After", retryAfter)

@@ -84,4 +84,8 @@ var signIn = table{
 		"The store of the cluster cannot be reached (store_lost).",
 		"Der Speicher des Clusters ist nicht erreichbar (store_lost).",
 	},
+	"store.tokens": {
+		"The file of tokens cannot be read; the log of the gateway says why.",
+		"Der Speicher der Tokens ist nicht lesbar; warum, steht im Protokoll des Gateways.",
+	},
 }

@@ -1,7 +1,7 @@
 package adcmd
 
 import (
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 
@@ -210,7 +210,7 @@ func (c *class) read(names []string) (p plan, bad string) {
 		}
 		add(prop)
 	}
-	sort.Slice(p.props, func(i, j int) bool { return fold(p.props[i].name) < fold(p.props[j].name) })
+	slices.SortFunc(p.props, byName)
 	p.attrs = attributesOf(p.props)
 	if p.all {
 		p.attrs = append(p.attrs, "*")
@@ -251,7 +251,7 @@ func attributesOf(props []*property) []string {
 // properties (facts B23).
 func (c *class) extend(p plan, first *directory.Object) plan {
 	p.all = false
-	props := append([]*property(nil), p.props...)
+	props := slices.Clone(p.props)
 	for _, name := range first.Names() {
 		if _, friendly := c.props[fold(name)]; friendly {
 			continue
@@ -260,7 +260,7 @@ func (c *class) extend(p plan, first *directory.Object) plan {
 			props = append(props, rawProperty(a))
 		}
 	}
-	sort.SliceStable(props, func(i, j int) bool { return fold(props[i].name) < fold(props[j].name) })
+	slices.SortStableFunc(props, byName)
 	p.props = props[:0]
 	for i, prop := range props {
 		if i == 0 || !strings.EqualFold(prop.name, props[i-1].name) {
@@ -316,3 +316,5 @@ func (r *reader) object(c *class, p plan, o *directory.Object) *dotnet.Instance 
 	}
 	return inst
 }
+
+func byName(a, b *property) int { return strings.Compare(fold(a.name), fold(b.name)) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 
 	"adgateway/ps/sandbox/directory"
@@ -109,7 +110,7 @@ func (a *attributeCache) get() any {
 	case 1:
 		return a.items[0]
 	default:
-		return dotnet.NewArray(append([]any(nil), a.items...)...)
+		return dotnet.NewArray(slices.Clone(a.items)...)
 	}
 }
 

@@ -29,7 +29,7 @@ type lab struct {
 
 // newDomain returns the domain corp.example with its standard objects.
 func newDomain(o directory.Options) (*directory.Domain, error) {
-	records, err := directory.StandardRecords("corp.example")
+	records, err := directory.StandardRecords()
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,10 @@
 package adcmd
 
-import "adgateway/ps/sandbox/engine/dotnet"
+import (
+	"slices"
+
+	"adgateway/ps/sandbox/engine/dotnet"
+)
 
 // namespace is the namespace of the module's types.
 const namespace = "Microsoft.ActiveDirectory.Management."
@@ -118,7 +122,7 @@ var collectionMembers = []dotnet.Member{
 		case 1:
 			return items[0], nil
 		default:
-			return dotnet.NewArray(append([]any(nil), items...)...), nil
+			return dotnet.NewArray(slices.Clone(items)...), nil
 		}
 	}),
 	dotnet.Method("Contains", "object", func(self any, args []any) (any, error) { return indexIn(self, args[0]) >= 0, nil }),

@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -26,28 +27,24 @@ import (
 // malformed value, 8333 absent reference (with Attribute), 8311 system attribute,
 // 8245, 8513, 8516-8520, 1325.
 func (c *DC) Add(ctx context.Context, dn string, attrs ...Values) (*Object, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	t, e := c.begin(ctx, "add")
-	if e != nil {
-		return nil, e
-	}
 	var o *Object
-	n, e := t.add(dn, attrs)
-	if e == nil {
-		t.stamp()
-		v := view{rep: t.rep, dc: c.index, now: t.now}
-		o = v.object(n, &Selection{all: true})
-		t.unstamp()
-	}
-	if err := t.end(e); err != nil {
+	err := c.transact(ctx, "add", func(t *tx) *Error {
+		n, err := t.add(dn, attrs)
+		if err == nil {
+			t.stamp()
+			v := view{rep: t.rep, dc: c.index, now: t.now}
+			o = v.object(n, &Selection{all: true})
+			t.unstamp()
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return o, nil
 }
 
-// unstamp reverts the USNs of stamp, so that end can assign them again.
+// unstamp reverts the USNs of stamp, so that transact can assign them again.
 func (t *tx) unstamp() { t.rep.usn -= int64(len(t.touched)) }
 
 func (t *tx) add(dn string, attrs []Values) (*node, *Error) {
@@ -98,7 +95,9 @@ func (t *tx) add(dn string, attrs []Values) (*node, *Error) {
 		n.sid = sid
 	}
 	t.insert(n, parent)
-	return n, t.fill(n, attrs)
+	err = t.fill(n, attrs)
+	n.attrs = slices.Clone(n.attrs) // without spare capacity
+	return n, err
 }
 
 // accountInUse reports whether another object has the account name among attrs.
@@ -114,7 +113,7 @@ func (t *tx) accountInUse(attrs []Values) bool {
 func (t *tx) insert(n, parent *node) {
 	t.rep.seq++
 	n.seq = t.rep.seq
-	t.did(step{kind: stepInsert, n: n, from: nil, to: parent})
+	t.did(step{kind: stepPlace, n: n, after: state{parent: parent, name: RDN{n.rdnType, n.rdn}}})
 }
 
 // parentOf returns the container of a new object. The error is 8329.

@@ -20,7 +20,7 @@ func bigDomain(tb testing.TB, n int) *DC {
 	d := bigDomains[n]
 	if d == nil {
 		var err error
-		d, err = New("corp.example", "", Options{Seed: 7})
+		d, err = New("corp.example", Options{Seed: 7})
 		require.NoError(tb, err)
 		require.NoError(tb, d.Generate(n, 7))
 		bigDomains[n] = d
@@ -193,7 +193,7 @@ func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		d, err := New("corp.example", "", Options{Seed: 7})
+		d, err := New("corp.example", Options{Seed: 7})
 		require.NoError(b, err)
 		require.NoError(b, d.Generate(100_000, 7))
 		runtime.GC()

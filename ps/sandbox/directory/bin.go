@@ -76,7 +76,7 @@ func (t *tx) bury(n *node) {
 		t.set(n, r.sch.lastKnownRDN)
 	}
 	last := linkVal{n: n.parent}
-	t.did(step{kind: stepBury, n: n, after: []string{"TRUE"}})
+	t.setDeleted(n, true)
 	t.place(n, r.bin, RDN{n.rdnType, mangled(n)})
 	for _, old := range append([]linkVal(nil), n.linkVals(r.sch.lastKnownParent)...) {
 		t.unlink(n, r.sch.lastKnownParent, old)
@@ -117,10 +117,12 @@ func (t *tx) unlinkAll(n *node) {
 		s := n.links[len(n.links)-1]
 		l := s.list[len(s.list)-1]
 		if s.def.IsBackLink() {
-			t.did(step{kind: stepUnlink, n: l.n, def: s.def.other, link: linkVal{n: n}, silent: true})
+			back := linkStep(l.n, s.def.other, linkVal{n: n}, false)
+			back.silent = true
+			t.did(back)
 			continue
 		}
-		t.did(step{kind: stepUnlink, n: n, def: s.def, link: l})
+		t.did(linkStep(n, s.def, l, false))
 	}
 }
 
@@ -142,20 +144,19 @@ func (t *tx) switchLinks(n *node, show bool) {
 			switch {
 			case show && l.n != nil && l.n.deleted:
 			case s.def.IsBackLink():
-				moves = append(moves, step{n: l.n, def: s.def.other, link: linkVal{n: n}})
+				moves = append(moves, linkStep(l.n, s.def.other, linkVal{n: n}, false))
 			default:
-				moves = append(moves, step{n: n, def: s.def, link: l})
+				moves = append(moves, linkStep(n, s.def, l, false))
 			}
 		}
 	}
 	for _, s := range moves {
-		s.silent = true
-		s.kind, s.hidden = stepUnlink, show
+		s.silent, s.hidden = true, show
 		t.did(s)
 		if show && s.def.SingleValued && s.n.linkSet(s.def) != nil {
 			continue // it has a new value
 		}
-		s.kind, s.hidden = stepLink, !show
+		s.before, s.after, s.hidden = s.after, s.before, !show
 		t.did(s)
 	}
 }
@@ -220,7 +221,9 @@ func (t *tx) recycle(n *node) {
 		if def.IsBackLink() {
 			owner, def, l = l.n, def.other, linkVal{n: n}
 		}
-		t.did(step{kind: stepUnlink, n: owner, def: def, link: l, hidden: true})
+		hidden := linkStep(owner, def, l, false)
+		hidden.hidden = true
+		t.did(hidden)
 	}
 	n.recycled = true
 	t.rep.usn++
@@ -294,14 +297,7 @@ type RestoreOptions struct {
 // recycled or live object, 8329 missing parent, 8305 name in use, 1316 or 1318 account name in use, 8648 UPN,
 // 8647 SPN, 8344 missing right.
 func (c *DC) Restore(ctx context.Context, ref string, opts RestoreOptions) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t, e := c.begin(ctx, "restore")
-	if e != nil {
-		return e
-	}
-	return t.end(t.restore(ref, opts))
+	return c.transact(ctx, "restore", func(t *tx) *Error { return t.restore(ref, opts) })
 }
 
 func (t *tx) restore(ref string, opts RestoreOptions) *Error {
@@ -328,7 +324,7 @@ func (t *tx) restore(ref string, opts RestoreOptions) *Error {
 	if err := t.mayRestore(n, parent, name); err != nil {
 		return err
 	}
-	t.did(step{kind: stepBury, n: n, before: []string{"TRUE"}})
+	t.setDeleted(n, false)
 	t.place(n, parent, name)
 	if r.dom.RecycleBin() {
 		t.showAll(n)

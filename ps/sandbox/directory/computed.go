@@ -115,14 +115,9 @@ func (d *Domain) categoryDN(c *Class) string {
 	return "CN=" + c.Category + ",CN=Schema," + d.configNC
 }
 
-// categoryKey returns the key of that DN, or "" if the class name makes it invalid.
-func (d *Domain) categoryKey(c *Class) string {
-	dn, err := ParseDN(d.categoryDN(c))
-	if err != nil {
-		return ""
-	}
-	return dn.Key()
-}
+// categoryKey shortens the key of the DN of a category. Without the schema's DN it is the same in every
+// domain.
+func (d *Domain) categoryKey(key string) string { return strings.TrimSuffix(key, d.schemaKey) }
 
 func getInstanceType(_ *view, n *node, b []string) []string {
 	if n.parent == nil {
@@ -334,11 +329,8 @@ func creatableChildren(v *view, n *node, b []string) []string {
 }
 
 func allowedChildren(v *view, n *node, b []string) []string {
-	s := v.rep.dom.schema
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	at := len(b)
-	for _, c := range s.classes {
+	for _, c := range v.rep.dom.schema.classes {
 		if c.Kind == Structural && !c.Unknown && c.mayLieUnder(n.class) {
 			b = append(b, c.Name)
 		}

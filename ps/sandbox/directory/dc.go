@@ -224,22 +224,6 @@ func (c *DC) read(
 	return v.object(n, c.domain.schema.Select(attributes...)), nil
 }
 
-// write runs a change of one object in a transaction.
-func (c *DC) write(ctx context.Context, op, ref string, f func(t *tx, n *node) *Error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t, e := c.begin(ctx, op)
-	if e != nil {
-		return e
-	}
-	n, e := t.rep.resolve(ref)
-	if e == nil {
-		e = f(t, n)
-	}
-	return t.end(e)
-}
-
 // ResetPassword sets a password. The policy on length and complexity applies, but not the policy on history
 // and age (facts E13). ResetPassword sets pwdLastSet to now, and neither unlocks nor enables the account.
 // Errors: 1325 violates the policy, 8245 the object cannot have a password.

@@ -232,7 +232,7 @@ func TestSearch(t *testing.T) {
 
 // Objects that are deleted during a search are skipped, and the search's callback may write.
 func TestSearchWhileWriting(t *testing.T) {
-	d, err := New("corp.example", "", Options{Seed: 4})
+	d, err := New("corp.example", Options{Seed: 4})
 	require.NoError(t, err)
 	require.NoError(t, d.Generate(1000, 4))
 	dc, err := d.DC("")

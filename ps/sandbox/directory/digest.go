@@ -36,7 +36,7 @@ func (s *Snapshot) Digest() string {
 		slices.Sort(names)
 		put(sum, strconv.Itoa(len(names)))
 		for _, name := range names {
-			values := plain(o.attrs[name])
+			values := s.plain(o.attrs[name])
 			slices.Sort(values)
 			put(sum, name, strconv.Itoa(len(values)))
 			put(sum, values...)

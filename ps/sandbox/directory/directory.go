@@ -34,9 +34,6 @@ type Options struct {
 	// Seed determines the generated GUIDs and users, and the domain SID if the entries do not
 	// contain it. Equal seeds and equal calls result in equal domains.
 	Seed int64
-	// NetBIOS is the NetBIOS name. The default is the name in the entries, otherwise the first
-	// label of the DNS name in upper case.
-	NetBIOS string
 	// Clock returns the current time; nil means time.Now. It must be safe for
 	// concurrent use.
 	Clock func() time.Time
@@ -55,9 +52,6 @@ type Options struct {
 	// OtherDomain is advice for a user who loads a file of a different domain than the first layers. It is part
 	// of the error.
 	OtherDomain string
-	// Progress, if not nil, is called occasionally while Open reads entries, and
-	// at the end.
-	Progress func(done, total int)
 	// JournalLimit is the maximum number of writes in the journal; 0 means 100,000. The oldest
 	// are dropped first.
 	JournalLimit int
@@ -75,14 +69,7 @@ type Domain struct {
 	opts   Options
 	schema *Schema
 	clock  func() time.Time
-
-	dnsName  string
-	netBIOS  string
-	rootDN   DN
-	rootText string
-	configNC string // CN=Configuration,..., which is not simulated
-	rootGUID GUID
-	sid      SID
+	identity
 
 	mu      sync.Mutex // held during every write; guards the fields below
 	guids   uint64     // number of generated GUIDs
@@ -99,6 +86,38 @@ type Domain struct {
 	journal  journal
 	loaded   Loaded
 	warnings []ldif.Fault
+}
+
+// identity contains the names of a domain and its identifiers.
+type identity struct {
+	dnsName   string
+	netBIOS   string
+	rootDN    DN
+	rootText  string
+	configNC  string // CN=Configuration,..., which is not simulated
+	schemaKey string // "," and the key of CN=Schema,CN=Configuration,...
+	rootGUID  GUID
+	sid       SID
+}
+
+// newDomain returns a domain without objects.
+func newDomain(opts Options, schema *Schema) *Domain {
+	d := &Domain{opts: opts, schema: schema, clock: opts.Clock, nextRID: 1000, maxRID: 1 << 30}
+	if d.clock == nil {
+		d.clock = time.Now
+	}
+	if d.journal.limit = opts.JournalLimit; d.journal.limit == 0 {
+		d.journal.limit = 100_000
+	}
+	d.journal.onWrite = opts.OnWrite
+	return d
+}
+
+// addDC adds a domain controller on the first replica.
+func (d *Domain) addDC(name, host string, account GUID, readOnly bool) {
+	c := &DC{domain: d, name: name, host: host, account: account, index: len(d.dcs), rep: d.all[0]}
+	c.readOnly.Store(readOnly)
+	d.dcs = append(d.dcs, c)
 }
 
 // Lockout describes the lockout of an account after wrong passwords.

@@ -44,30 +44,22 @@ const (
 	CodeGroupExists         = 1318
 	CodePasswordRestriction = 1325
 	CodeLogonFailure        = 1326
-	CodeAccountRestriction  = 1327
 	CodePasswordExpired     = 1330
 	CodeAccountDisabled     = 1331
 	CodeSpecialAccount      = 1371
 	CodePrimaryGroup        = 1374
 	CodeNotMember           = 1377
 	CodeAlreadyMember       = 1378
-	CodeNoSuchMember        = 1387
 	CodeAccountExpired      = 1793
 	CodePasswordMustChange  = 1907
 	CodeAccountLockedOut    = 1909
 	CodeObjectExists        = 5010
 	CodeNoSuchAttribute     = 8202
-	CodeInvalidSyntax       = 8203
-	CodeUndefinedAttribute  = 8204
-	CodeBusy                = 8206
 	CodeNoRIDs              = 8208
 	CodeClassViolation      = 8212
 	CodeNonLeaf             = 8213
 	CodeOnRDN               = 8214
 	CodeModifyClass         = 8215
-	CodeTimeLimit           = 8226
-	CodeSizeLimit           = 8227
-	CodeAdminLimit          = 8228
 	CodeReferral            = 8235
 	CodeInappropriateMatch  = 8238
 	CodeConstraint          = 8239
@@ -82,22 +74,17 @@ const (
 	CodeClassRequired       = 8315
 	CodeMissingRequired     = 8316
 	CodeNotDefinedForClass  = 8317
-	CodeCannotAddValues     = 8320
 	CodeSingleValue         = 8321
 	CodeRange               = 8322
 	CodeValueExists         = 8323
 	CodeMissingAttribute    = 8324
 	CodeMissingValue        = 8325
 	CodeNoParent            = 8329
-	CodeChildrenExist       = 8332
 	CodeNotFound            = 8333
 	CodeBadNameSyntax       = 8335
 	CodeInsufficientRights  = 8344
 	CodeIllegalSuperior     = 8345
 	CodeOwnedBySAM          = 8346
-	CodeNameTooLong         = 8348
-	CodeNameValueTooLong    = 8349
-	CodeNameUnparseable     = 8350
 	CodeNameTypeUnknown     = 8351
 	CodeCannotDelete        = 8398
 	CodeInvalidGroupType    = 8513
@@ -108,15 +95,10 @@ const (
 	CodeLocalNoCrossLocal   = 8520
 	CodePrimaryMembers      = 8521
 	CodeFSPInUniversal      = 8549
-	CodeMachineQuota        = 8557
 	CodeCriticalObject      = 8560
 	CodeNotOnReadOnlyDC     = 8595
 	CodeSPNExists           = 8647
 	CodeUPNExists           = 8648
-	CodeAliasExists         = 1379
-	CodeUserUnknown         = 1317
-	CodeGroupUnknown        = 1319
-	CodeSingleDomainMove    = 8216
 )
 
 // Error is the error of every failed operation. A failed operation has changed
@@ -224,7 +206,6 @@ var ldapErrors = map[int]ldapError{
 	CodeNotMember:           {"SvcErr", 5003, "WILL_NOT_PERFORM"},
 	CodeSpecialAccount:      {"SvcErr", 5003, "WILL_NOT_PERFORM"},
 	CodeNonLeaf:             {"UpdErr", 6003, "CANT_ON_NON_LEAF"},
-	CodeChildrenExist:       {"UpdErr", 6003, "CANT_ON_NON_LEAF"},
 	CodeOnRDN:               {"UpdErr", 6004, "CANT_ON_RDN"},
 	CodeModifyClass:         {"UpdErr", 6006, "CANT_MOD_OBJ_CLASS"},
 	CodeClassViolation:      {"UpdErr", 6002, "OBJ_CLASS_VIOLATION"},
@@ -240,7 +221,6 @@ var ldapErrors = map[int]ldapError{
 	CodeBadNameSyntax:       {"NameErr", 2003, "BAD_ATT_SYNTAX"},
 	CodeInvalidDN:           {"NameErr", 2003, "BAD_ATT_SYNTAX"},
 	CodeNameTypeUnknown:     {"NameErr", 2004, "BAD_NAME"},
-	CodeNameValueTooLong:    {"NameErr", 2006, "NAME_TOO_LONG"},
 	CodeSingleValue:         {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
 	CodeRange:               {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
 	CodeConstraint:          {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
@@ -251,8 +231,6 @@ var ldapErrors = map[int]ldapError{
 	CodeMissingAttribute:    {"AtrErr", 1001, "NO_ATTRIBUTE_OR_VAL"},
 	CodeMissingValue:        {"AtrErr", 1001, "NO_ATTRIBUTE_OR_VAL"},
 	CodeValueExists:         {"AtrErr", 1006, "ATT_OR_VALUE_EXISTS"},
-	CodeUndefinedAttribute:  {"AtrErr", 1003, "UNDEFINED_ATT_TYPE"},
-	CodeInvalidSyntax:       {"AtrErr", 1002, "INVALID_ATT_SYNTAX"},
 	CodeUnwilling:           {"SvcErr", 5003, "WILL_NOT_PERFORM"},
 	CodeOwnedBySAM:          {"SvcErr", 5003, "WILL_NOT_PERFORM"},
 	CodeInvalidGroupType:    {"SvcErr", 5003, "WILL_NOT_PERFORM"},
@@ -264,6 +242,5 @@ var ldapErrors = map[int]ldapError{
 	CodePrimaryMembers:      {"SvcErr", 5003, "WILL_NOT_PERFORM"},
 	CodeCannotDelete:        {"SvcErr", 5003, "WILL_NOT_PERFORM"},
 	CodeCriticalObject:      {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeBusy:                {"SvcErr", 5001, "BUSY"},
 	CodeNoRIDs:              {"SvcErr", 5012, "DIR_ERROR"},
 }

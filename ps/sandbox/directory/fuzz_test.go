@@ -70,7 +70,7 @@ func FuzzModify(f *testing.F) {
 		"", false)
 	f.Add("DC=corp,DC=example", uint8(2), "lockoutDuration", "-1", "-9223372036854775808", false)
 	f.Fuzz(func(t *testing.T, ref string, op uint8, name, v1, v2 string, permissive bool) {
-		d, err := New("corp.example", "", Options{Seed: 1, Clock: newClock().time})
+		d, err := New("corp.example", Options{Seed: 1, Clock: newClock().time})
 		require.NoError(t, err)
 		dc := d.dcs[0]
 		before, err := dc.Snapshot()
@@ -98,7 +98,7 @@ func FuzzAdd(f *testing.F) {
 	f.Add(`OU=\ a\, b\00,DC=corp,DC=example`, "organizationalUnit", "ou", " a, b\x00", "x")
 	f.Add("CN=g,CN=Users,DC=corp,DC=example", "group", "member", "CN=Guest,CN=Users,DC=corp,DC=example", "n")
 	f.Fuzz(func(t *testing.T, dn, class, name, value, newName string) {
-		d, err := New("corp.example", "", Options{Seed: 1, Clock: newClock().time})
+		d, err := New("corp.example", Options{Seed: 1, Clock: newClock().time})
 		require.NoError(t, err)
 		dc := d.dcs[0]
 		o, err := dc.Add(bg, dn, Attr("objectClass", class), Attr(name, value))

@@ -17,12 +17,7 @@ func (r *replica) groupType(n *node) int64 {
 	return int64(uint32(n.int(r.sch.groupType, 0)))
 }
 
-// mayContain checks a new member against the nesting rules (facts E.2).
-func (r *replica) mayContain(group, member *node) *Error {
-	scope := r.groupType(group) & groupScopes
-	return r.nesting(scope, group, member)
-}
-
+// nesting checks a member against the nesting rules for a group that has or gets a scope (facts E.2).
 func (r *replica) nesting(scope int64, group, member *node) *Error {
 	bad := func(code int, why string) *Error {
 		e := failAttr(code, KindNesting, group.dn(), "member", "%s", why)
@@ -85,7 +80,7 @@ func (t *tx) addMember(group *node, v linkVal, permissive bool) *Error {
 		}
 		return already("already a member")
 	}
-	if err := t.rep.mayContain(group, v.n); err != nil {
+	if err := t.rep.nesting(t.rep.groupType(group)&groupScopes, group, v.n); err != nil {
 		return err
 	}
 	t.link(group, k.member, v)

@@ -185,7 +185,7 @@ func TestAdminCount(t *testing.T) {
 
 // TestBigGroup: members of a large group can be added and removed.
 func TestBigGroup(t *testing.T) {
-	d, err := New("corp.example", "", Options{Seed: 3})
+	d, err := New("corp.example", Options{Seed: 3})
 	require.NoError(t, err)
 	require.NoError(t, d.Generate(6000, 3))
 	dc, err := d.DC("")

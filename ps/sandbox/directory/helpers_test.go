@@ -7,18 +7,27 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf16"
+
+	"adgateway/ps/sandbox/internal/data"
+	"adgateway/ps/sandbox/internal/ldif"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // New returns a domain that contains only the standard containers and the built-in accounts. name is
-// the DNS name; netBIOS defaults to its first label in upper case. Its controllers are dc1 and dc2.
-func New(name, netBIOS string, opts Options) (*Domain, error) {
-	records, err := StandardRecords(name)
+// the DNS name. Its controllers are dc1 and dc2.
+func New(name string, opts Options) (*Domain, error) {
+	b, err := data.Entries("standard.ldif")
 	if err != nil {
 		return nil, err
 	}
-	opts.NetBIOS = netBIOS
+	first, _, _ := strings.Cut(name, ".")
+	text := strings.ReplaceAll(string(b), "DC=corp,DC=example", "DC="+strings.ReplaceAll(name, ".", ",DC="))
+	text = strings.Replace(text, "\ndc: corp\n", "\ndc: "+first+"\n", 1)
+	records, err := ldif.Parse("standard.ldif", []byte(text))
+	if err != nil {
+		return nil, err
+	}
 	return Open(opts, records)
 }
 

@@ -96,25 +96,27 @@ func (o *JournalObject) note(s *step) {
 		return
 	}
 	switch s.kind {
-	case stepInsert:
-		o.DN = ""
-	case stepAttr:
-		o.Changes = append(o.Changes, AttributeChange{s.def.Name, texts(s.def, s.before), texts(s.def, s.after)})
-	case stepLink:
-		o.change(s.def.Name).After = append(o.change(s.def.Name).After, s.link.dn())
-	case stepUnlink:
-		o.change(s.def.Name).Before = append(o.change(s.def.Name).Before, s.link.dn())
 	case stepPlace:
-		if o.DN != "" {
+		if s.before.parent == nil || o.DN != "" {
 			o.DN = s.fromDN
 		}
+	case stepAttr:
+		o.Changes = append(o.Changes,
+			AttributeChange{s.def.Name, texts(s.def, s.before.vals), texts(s.def, s.after.vals)})
+	case stepLink:
+		c := o.change(s.def.Name)
+		if s.after.on {
+			c.After = append(c.After, s.link.dn())
+		} else {
+			c.Before = append(c.Before, s.link.dn())
+		}
 	case stepBury:
-		if o.NewDN = ""; s.after == nil {
+		if o.NewDN = ""; !s.after.on {
 			o.DN, o.NewDN = "", s.n.dn()
 		}
 	case stepACL:
 		o.Changes = append(o.Changes,
-			AttributeChange{"nTSecurityDescriptor", aceTexts(s.fromACL), aceTexts(s.toACL)})
+			AttributeChange{"nTSecurityDescriptor", aceTexts(s.before.acl), aceTexts(s.after.acl)})
 	case stepSecret:
 		o.change("unicodePwd")
 	}

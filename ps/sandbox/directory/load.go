@@ -29,18 +29,7 @@ import (
 // these irregularities, and Loaded counts them. The error is an ldif.Faults with all faults that would
 // falsify answers.
 func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
-	schema, err := newSchema()
-	if err != nil {
-		return nil, err
-	}
-	d := &Domain{opts: opts, schema: schema, clock: opts.Clock, nextRID: 1000, maxRID: 1 << 30}
-	if d.clock == nil {
-		d.clock = time.Now
-	}
-	if d.journal.limit = opts.JournalLimit; d.journal.limit == 0 {
-		d.journal.limit = 100_000
-	}
-	d.journal.onWrite = opts.OnWrite
+	d := newDomain(opts, newSchema())
 	l := &loader{d: d, now: d.tick(), byDN: map[string]*entry{}, byText: map[string]*entry{},
 		guids: map[GUID]*entry{}, sids: map[SID]*entry{}, sams: map[string]*entry{}, upns: map[string]*entry{}}
 	for i, records := range layers {
@@ -51,9 +40,7 @@ func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 	}
 	l.summarize()
 	d.warnings = l.warnings
-	if (opts.ReplicationLag > 0 || opts.Replicas) && len(d.dcs) > 1 {
-		d.split()
-	}
+	d.split()
 	return d, nil
 }
 
@@ -118,6 +105,7 @@ type loader struct {
 	protect    []*node
 	passwords  []pendingPassword
 	sams, upns map[string]*entry
+	raw        []string // the values of the current attribute
 }
 
 type pendingRef struct {
@@ -155,14 +143,15 @@ func (l *loader) read(layer int, records []ldif.Record) {
 			continue
 		}
 		e.dn = dn
-		old, ok := l.byDN[dn.Key()]
+		key := dn.Key()
+		old, ok := l.byDN[key]
 		switch {
 		case r.Adds && ok && old.layer == layer:
 			old.extend(r)
 		case r.Adds:
 			l.skip(e, "values are added to an entry that no line before has")
 		case !ok:
-			l.byDN[dn.Key()] = e
+			l.byDN[key] = e
 			l.byText[r.DN] = e
 			l.entries = append(l.entries, e)
 		case old.layer == layer:
@@ -189,14 +178,11 @@ func (l *loader) build() error {
 	l.addParents()
 	sort.SliceStable(l.entries, func(i, j int) bool { return l.entries[i].dn.Len() < l.entries[j].dn.Len() })
 	l.unknownBinaries()
-	for i, e := range l.entries {
+	for _, e := range l.entries {
 		l.plant(e)
 		if e == root && r.root == nil { // without a root there is no place for any entry
 			l.fault(root, "%s", cmp.Or(root.bad, "the domain is a deleted object"))
 			return l.failed()
-		}
-		if p := l.d.opts.Progress; p != nil && (i%1000 == 999 || i+1 == len(l.entries)) {
-			p(i+1, len(l.entries))
 		}
 	}
 	l.foreign()
@@ -267,6 +253,7 @@ func (l *loader) domain(root *entry) {
 	}
 	d.dnsName = strings.ToLower(strings.Join(labels, "."))
 	d.configNC = "CN=Configuration," + d.rootText
+	d.schemaKey = "," + d.rootDN.Child("CN", "Configuration").Child("CN", "Schema").Key()
 	d.netBIOS = l.netBIOS()
 	if d.netBIOS == "" {
 		d.netBIOS = strings.ToUpper(labels[0])
@@ -307,9 +294,6 @@ func (l *loader) domain(root *entry) {
 // netBIOS returns the NetBIOS name in the crossRef of the configuration or on the
 // root itself, or "".
 func (l *loader) netBIOS() string {
-	if n := l.d.opts.NetBIOS; n != "" {
-		return strings.ToUpper(n)
-	}
 	for _, e := range l.entries {
 		name := e.get("nETBIOSName")
 		if len(name) == 0 {
@@ -559,7 +543,7 @@ func (l *loader) attribute(e *entry, a *ldif.Attribute) {
 		}
 		return
 	}
-	raw := make([]string, 0, len(a.Values))
+	raw := l.raw[:0]
 	for i, v := range a.Values {
 		x, ok := l.value(def, v)
 		if !ok {
@@ -577,4 +561,5 @@ func (l *loader) attribute(e *entry, a *ldif.Attribute) {
 		return
 	}
 	e.node.put(def, raw)
+	l.raw = raw
 }

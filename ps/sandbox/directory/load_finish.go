@@ -100,6 +100,7 @@ func (l *loader) accounts() {
 		case n.usnChanged == 0:
 			n.usnChanged = n.usnCreated
 		}
+		n.attrs = slices.Clone(n.attrs) // without spare capacity
 		r.enter(n)
 	})
 }
@@ -219,10 +220,7 @@ func (l *loader) controllers() {
 		if host == "" {
 			host = name + "." + l.d.dnsName
 		}
-		c := &DC{domain: l.d, name: name, host: strings.ToLower(host), account: account, index: len(l.d.dcs),
-			rep: r}
-		c.readOnly.Store(readOnly)
-		l.d.dcs = append(l.d.dcs, c)
+		l.d.addDC(name, strings.ToLower(host), account, readOnly)
 	}
 	for _, n := range hosts {
 		add(n.rdn, n.first(k.dnsHost), n.guid, n.int(k.uac, 0)&uacPartialSecrets != 0)

@@ -90,7 +90,7 @@ func TestBuiltIn(t *testing.T) {
 // TestSeed: equal seeds result in equal domains, different seeds in different identities.
 func TestSeed(t *testing.T) {
 	open := func(seed int64) *Snapshot {
-		d, err := New("example.net", "", Options{Seed: seed, Clock: newClock().time})
+		d, err := New("example.net", Options{Seed: seed, Clock: newClock().time})
 		require.NoError(t, err)
 		require.NoError(t, d.Generate(300, seed))
 		dc, err := d.DC("")
@@ -107,7 +107,7 @@ func TestSeed(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	d, err := New("a.b.example.org", "", Options{})
+	d, err := New("a.b.example.org", Options{})
 	require.NoError(t, err)
 	assert.Equal(t, "DC=a,DC=b,DC=example,DC=org", d.RootDN())
 	assert.Equal(t, "A", d.NetBIOSName())
@@ -115,13 +115,6 @@ func TestNew(t *testing.T) {
 	assert.WithinDuration(t, time.Now(), d.Now(), time.Minute)
 	o := mustObject(t, d.dcs[0], "CN=Administrator,CN=Users,"+d.RootDN())
 	assert.Equal(t, d.SID().WithRID(500), o.SID)
-	d, err = New("corp.example", "other", Options{})
-	require.NoError(t, err)
-	assert.Equal(t, "OTHER", d.NetBIOSName())
-	for _, bad := range []string{"", ".", "a..b", "a,b", strings.Repeat("x", 64)} {
-		_, err := New(bad, "", Options{})
-		require.Error(t, err, bad)
-	}
 }
 
 const export = `
@@ -453,15 +446,9 @@ func TestManyEntries(t *testing.T) {
 	const n = 20_000
 	recs, err := ldif.Parse("big.ldif", manyEntries(n))
 	require.NoError(t, err)
-	calls, last := 0, 0
-	d, err := Open(Options{Progress: func(done, total int) {
-		calls++
-		last = done
-		assert.Equal(t, n+151, total)
-	}}, recs)
+	d, err := Open(Options{}, recs)
 	require.NoError(t, err)
-	assert.Equal(t, n+151, last)
-	assert.GreaterOrEqual(t, calls, 20)
+	assert.Equal(t, n+151, d.Loaded().Entries)
 	o := mustObject(t, d.dcs[0], "CN=g7,OU=o1,DC=lab,DC=test", "member")
 	assert.Equal(t, n/50, o.Count("member"))
 }

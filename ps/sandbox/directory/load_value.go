@@ -11,7 +11,7 @@ func (l *loader) value(def *Attribute, v string) (string, bool) {
 	if def.Syntax == SyntaxSID || def.Syntax == SyntaxGUID {
 		return def.octetsFromText(v)
 	}
-	raw, err := def.encode(v)
+	raw, err := def.encodeText(v)
 	if err != nil && def.Syntax == SyntaxInteger {
 		// Some tools write flags as unsigned numbers.
 		if n, bad := strconv.ParseUint(v, 10, 32); bad == nil {

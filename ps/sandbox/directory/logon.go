@@ -13,16 +13,14 @@ import (
 //
 // [WithSource] names the computer that the logon comes from.
 func (c *DC) Logon(ctx context.Context, account, password string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t, e := c.begin(ctx, "logon")
-	if e != nil {
-		return e
-	}
-	refused, e := t.logon(account, password)
-	locked := t.locked
-	if err := t.end(e); err != nil {
+	var refused *Error
+	var locked *Lockout
+	err := c.transact(ctx, "logon", func(t *tx) *Error {
+		refused = t.logon(account, password)
+		locked = t.locked
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	if locked != nil && c.domain.opts.OnLockout != nil {
@@ -44,14 +42,11 @@ func WithSource(ctx context.Context, computer string) context.Context {
 	return context.WithValue(ctx, sourceKey{}, computer)
 }
 
-// logon returns refused, an error after which the changes are kept (the count of
-// bad passwords), or err, after which they are rolled back.
-func (t *tx) logon(account, password string) (refused, err *Error) {
+// logon returns the reason for a refused logon. Its changes, such as the count of bad passwords, are kept.
+func (t *tx) logon(account, password string) *Error {
 	r, k := t.rep, t.rep.sch
 	n := r.bySAM(account)
-	no := func(code int) (*Error, *Error) {
-		return fail(code, KindLogon, account, "logon refused"), nil
-	}
+	no := func(code int) *Error { return fail(code, KindLogon, account, "logon refused") }
 	if n == nil || !n.isAccount() {
 		return no(CodeLogonFailure)
 	}
@@ -81,7 +76,7 @@ func (t *tx) logon(account, password string) (refused, err *Error) {
 		t.set(n, k.lockoutTime, "0")
 	}
 	t.logonStamp(n)
-	return nil, nil
+	return nil
 }
 
 func expired(fileTime int64, now time.Time) bool {

@@ -36,7 +36,7 @@ type matcher struct {
 	node  *node          // the object of a DN value
 	chain map[*node]bool // the objects of an in-chain rule
 	class *Class         // of objectClass=class
-	cat   string         // of objectCategory: the folded DN
+	cat   string         // of objectCategory, see categoryKey
 }
 
 // bind binds a clause. Constructed attributes are not allowed: 8238.
@@ -105,8 +105,7 @@ func (v *view) bindSubstring(m *matcher, c *clause) {
 func (v *view) bindValue(m *matcher, value string) {
 	switch m.def.key {
 	case "objectcategory":
-		m.cat = v.categoryKey(value)
-		m.never = m.cat == ""
+		m.cat, m.never = v.categoryOf(value)
 		return
 	case "objectclass":
 		cls, ok := v.rep.dom.schema.Class(value)
@@ -138,21 +137,19 @@ func (v *view) bindValue(m *matcher, value string) {
 	}
 }
 
-// categoryKey returns the folded category DN for a DN or, like the real directory, for a class name.
-func (v *view) categoryKey(value string) string {
+// categoryOf returns the key of the category that a value means. It is a DN or, as in the real directory, the
+// name of a class.
+func (v *view) categoryOf(value string) (key string, never bool) {
 	if strings.Contains(value, "=") {
 		if d, err := ParseDN(value); err == nil {
-			return d.Key()
+			return v.rep.dom.categoryKey(d.Key()), false
 		}
 	}
 	c, ok := v.rep.dom.schema.Class(value)
 	if !ok {
-		return ""
+		return "", true
 	}
-	if key, ok := v.rep.catKeys[c]; ok {
-		return key
-	}
-	return v.rep.dom.categoryKey(c) // a class added later that has no objects
+	return c.category, false
 }
 
 func (v *view) bindDN(m *matcher, value string) {
@@ -244,7 +241,7 @@ func (v *view) bindANR(m *matcher, c *clause) *Error {
 		return &clause{kind: clauseSubstring, attr: attr, parts: []string{s, ""}}
 	}
 	or := &clause{kind: clauseOr}
-	for _, a := range v.rep.anr {
+	for _, a := range v.rep.dom.schema.anr {
 		or.subs = append(or.subs, item(a.Name, text))
 	}
 	if before, after, ok := strings.Cut(text, " "); ok && after != "" {

@@ -14,21 +14,10 @@ import (
 // attribute and name cannot be changed (8214), nor the class (8215); links are changed on their forward side
 // (memberOf: 8346). Setting equal values is not a write.
 func (c *DC) Modify(ctx context.Context, ref string, changes []Change, opts ModifyOptions) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t, e := c.begin(ctx, "modify")
-	if e != nil {
-		return e
-	}
-	return t.end(t.modify(ref, changes, opts))
+	return c.write(ctx, "modify", ref, func(t *tx, n *node) *Error { return t.modify(n, changes, opts) })
 }
 
-func (t *tx) modify(ref string, changes []Change, opts ModifyOptions) *Error {
-	n, err := t.rep.resolve(ref)
-	if err != nil {
-		return err
-	}
+func (t *tx) modify(n *node, changes []Change, opts ModifyOptions) *Error {
 	if !n.writable() {
 		return fail(CodeInsufficientRights, KindDenied, n.dn(), "no right to write properties")
 	}
@@ -320,7 +309,7 @@ func (m *modifier) dropRef(def *Attribute, l linkVal) *Error {
 // finish checks the required attributes after all changes.
 func (m *modifier) finish() *Error {
 	v := view{rep: m.rep, now: m.now}
-	for _, def := range m.n.class.required {
+	for _, def := range m.n.class.required() {
 		if def.hidden() || def.get != nil {
 			continue
 		}

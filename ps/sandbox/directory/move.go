@@ -6,46 +6,22 @@ import "context"
 // setting an equal name is not (facts E12). Protected objects can be renamed (facts E40). An
 // existing name is 8305, a critical system object 8245.
 func (c *DC) Rename(ctx context.Context, ref, newName string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t, e := c.begin(ctx, "rename")
-	if e != nil {
-		return e
-	}
-	return t.end(t.rename(ref, newName))
-}
-
-func (t *tx) rename(ref, newName string) *Error {
-	n, err := t.rep.resolve(ref)
-	if err != nil {
-		return err
-	}
-	if newName == "" {
-		return fail(CodeNaming, KindConstraint, n.dn(), "an empty name")
-	}
-	return t.relocate(n, n.parent, RDN{n.rdnType, newName})
+	return c.write(ctx, "rename", ref, func(t *tx, n *node) *Error {
+		if newName == "" {
+			return fail(CodeNaming, KindConstraint, n.dn(), "an empty name")
+		}
+		return t.relocate(n, n.parent, RDN{n.rdnType, newName})
+	})
 }
 
 // Move moves an object, with all objects below it, to another parent (a reference). Links are kept. Errors:
 // a protected object 5 (facts E40), a parent in the moved tree 8245, an existing name 8305, a missing
 // parent 8329, a parent of the wrong class 8345, another domain 8235, a critical system object 8245.
 func (c *DC) Move(ctx context.Context, ref, newParent string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t, e := c.begin(ctx, "move")
-	if e != nil {
-		return e
-	}
-	return t.end(t.move(ref, newParent))
+	return c.write(ctx, "move", ref, func(t *tx, n *node) *Error { return t.move(n, newParent) })
 }
 
-func (t *tx) move(ref, newParent string) *Error {
-	n, err := t.rep.resolve(ref)
-	if err != nil {
-		return err
-	}
+func (t *tx) move(n *node, newParent string) *Error {
 	parent, err := t.rep.resolve(newParent)
 	if err != nil {
 		if err.Kind == KindNotFound {
@@ -109,21 +85,10 @@ func (n *node) isSystem(r *replica) bool {
 // a critical system object or a primary group 8398, a built-in account (Administrator, Guest, krbtgt) or
 // group 1371.
 func (c *DC) Delete(ctx context.Context, ref string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t, e := c.begin(ctx, "delete")
-	if e != nil {
-		return e
-	}
-	return t.end(t.delete(ref))
+	return c.write(ctx, "delete", ref, (*tx).delete)
 }
 
-func (t *tx) delete(ref string) *Error {
-	n, err := t.rep.resolve(ref)
-	if err != nil {
-		return err
-	}
+func (t *tx) delete(n *node) *Error {
 	if err := t.mayDelete(n); err != nil {
 		return err
 	}
@@ -175,21 +140,10 @@ func (t *tx) mayDeleteWith(tree, n *node) *Error {
 // is 5, but protected children are deleted. A critical object in the tree is 8560, and
 // nothing is deleted (the real directory may delete a part).
 func (c *DC) DeleteTree(ctx context.Context, ref string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t, e := c.begin(ctx, "delete")
-	if e != nil {
-		return e
-	}
-	return t.end(t.deleteTree(ref))
+	return c.write(ctx, "delete", ref, (*tx).deleteTree)
 }
 
-func (t *tx) deleteTree(ref string) *Error {
-	n, err := t.rep.resolve(ref)
-	if err != nil {
-		return err
-	}
+func (t *tx) deleteTree(n *node) *Error {
 	if err := t.mayDelete(n); err != nil {
 		return err
 	}

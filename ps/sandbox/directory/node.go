@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -33,7 +34,7 @@ type node struct {
 	deleted                bool
 	recycled               bool // deleted and stripped, or a tombstone
 
-	snapped atomic.Pointer[snapObject] // copy in the latest snapshot
+	snapped atomic.Pointer[snapObject] // copy in the latest snapshot; nil after a change
 }
 
 // stored is a raw value.
@@ -56,80 +57,51 @@ type linkVal struct {
 
 // linkSet are the values of one link attribute.
 type linkSet struct {
-	def  *Attribute
-	list []linkVal
+	def *Attribute
+	set[linkVal]
+}
+
+// find returns the index of a value, or -1.
+func (s *linkSet) find(v linkVal) int {
+	if v.n != nil {
+		return s.index(v.n)
+	}
+	return slices.IndexFunc(s.list, func(x linkVal) bool { return x.n == nil && fold(x.text) == fold(v.text) })
+}
+
+// nodeSet is an unordered set of nodes.
+type nodeSet = set[*node]
+
+func (n *node) at() *node   { return n }
+func (v linkVal) at() *node { return v.n }
+
+// set is an unordered set of values, most of them with a node.
+type set[T interface{ at() *node }] struct {
+	list []T
 	pos  map[*node]int32 // index in list; nil if the list is short
 }
 
 const shortList = 16
 
-func (s *linkSet) find(v linkVal) int {
-	if v.n != nil && s.pos != nil {
-		if i, ok := s.pos[v.n]; ok {
-			return int(i)
-		}
-		return -1
-	}
-	for i, x := range s.list {
-		if x.n == v.n && (v.n != nil || fold(x.text) == fold(v.text)) {
-			return i
-		}
-	}
-	return -1
-}
-
-func (s *linkSet) add(v linkVal) {
+func (s *set[T]) add(v T) {
 	s.list = append(s.list, v)
 	switch {
 	case s.pos != nil:
-		if v.n != nil {
-			s.pos[v.n] = int32(len(s.list) - 1)
+		if v.at() != nil {
+			s.pos[v.at()] = int32(len(s.list) - 1)
 		}
 	case len(s.list) > shortList:
 		s.pos = make(map[*node]int32, 2*len(s.list))
 		for i, x := range s.list {
-			if x.n != nil {
-				s.pos[x.n] = int32(i)
+			if x.at() != nil {
+				s.pos[x.at()] = int32(i)
 			}
 		}
 	}
 }
 
-func (s *linkSet) removeAt(i int) {
-	v, last := s.list[i], len(s.list)-1
-	s.list[i] = s.list[last]
-	if s.pos != nil {
-		if m := s.list[i].n; m != nil {
-			s.pos[m] = int32(i)
-		}
-		if v.n != nil {
-			delete(s.pos, v.n)
-		}
-	}
-	s.list[last] = linkVal{}
-	s.list = s.list[:last]
-}
-
-// nodeSet is an unordered set of nodes.
-type nodeSet struct {
-	list []*node
-	pos  map[*node]int32 // index in list; nil if the list is short
-}
-
-func (s *nodeSet) add(n *node) {
-	s.list = append(s.list, n)
-	switch {
-	case s.pos != nil:
-		s.pos[n] = int32(len(s.list) - 1)
-	case len(s.list) > shortList:
-		s.pos = make(map[*node]int32, 2*len(s.list))
-		for i, x := range s.list {
-			s.pos[x] = int32(i)
-		}
-	}
-}
-
-func (s *nodeSet) index(n *node) int {
+// index returns the index of the value with a node, or -1.
+func (s *set[T]) index(n *node) int {
 	if s.pos != nil {
 		if i, ok := s.pos[n]; ok {
 			return int(i)
@@ -137,28 +109,37 @@ func (s *nodeSet) index(n *node) int {
 		return -1
 	}
 	for i, x := range s.list {
-		if x == n {
+		if x.at() == n {
 			return i
 		}
 	}
 	return -1
 }
 
-func (s *nodeSet) remove(n *node) {
-	i := s.index(n)
+// remove removes the value at an index, if it is not negative.
+func (s *set[T]) remove(i int) {
 	if i < 0 {
 		return
 	}
-	last := len(s.list) - 1
+	var none T
+	v, last := s.list[i], len(s.list)-1
 	s.list[i] = s.list[last]
-	s.list[last] = nil
-	s.list = s.list[:last]
 	if s.pos != nil {
-		if i < last {
-			s.pos[s.list[i]] = int32(i)
+		if n := s.list[i].at(); n != nil {
+			s.pos[n] = int32(i)
 		}
-		delete(s.pos, n)
+		delete(s.pos, v.at())
 	}
+	s.list[last] = none
+	s.list = s.list[:last]
+}
+
+// id returns the GUID, or the zero GUID for nil.
+func (n *node) id() GUID {
+	if n == nil {
+		return GUID{}
+	}
+	return n.guid
 }
 
 // setName sets the RDN.
@@ -227,7 +208,7 @@ func (n *node) attach(kid *node) {
 
 func (n *node) detach(kid *node) {
 	delete(n.names, kid.key)
-	n.kids.remove(kid)
+	n.kids.remove(n.kids.index(kid))
 }
 
 // search returns the index of the first value of def, or where to insert it.
@@ -265,22 +246,12 @@ func (n *node) first(def *Attribute) string {
 // put replaces the stored values of an attribute.
 func (n *node) put(def *Attribute, vals []string) {
 	i := n.search(def)
-	j := i
-	for j < len(n.attrs) && n.attrs[j].def == def {
-		j++
-	}
-	if j-i == len(vals) {
-		for k, v := range vals {
-			n.attrs[i+k].val = v
-		}
-		return
-	}
-	out := make([]stored, 0, len(n.attrs)-(j-i)+len(vals))
-	out = append(out, n.attrs[:i]...)
+	var few [4]stored
+	now := few[:0]
 	for _, v := range vals {
-		out = append(out, stored{def, v})
+		now = append(now, stored{def, v})
 	}
-	n.attrs = append(out, n.attrs[j:]...)
+	n.attrs = slices.Replace(n.attrs, i, i+len(n.get(def)), now...)
 }
 
 // linkSet returns the values of a link attribute, nil if there are none.
@@ -318,6 +289,15 @@ func (n *node) linkSets(hidden bool) *[]linkSet {
 	return &n.links
 }
 
+// setLink adds or removes a link.
+func (n *node) setLink(def *Attribute, v linkVal, hidden, on bool) {
+	if on {
+		n.addLink(def, v, hidden)
+	} else {
+		n.removeLink(def, v, hidden)
+	}
+}
+
 func (n *node) addLink(def *Attribute, v linkVal, hidden bool) {
 	sets := n.linkSets(hidden)
 	for i := range *sets {
@@ -337,9 +317,7 @@ func (n *node) removeLink(def *Attribute, v linkVal, hidden bool) {
 		if s.def != def {
 			continue
 		}
-		if j := s.find(v); j >= 0 {
-			s.removeAt(j)
-		}
+		s.remove(s.find(v))
 		if len(s.list) == 0 {
 			last := len(*sets) - 1
 			*s = (*sets)[last]

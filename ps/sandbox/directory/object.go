@@ -174,7 +174,7 @@ func (s *Schema) Select(names ...string) *Selection {
 			sel.defs = append(sel.defs, def)
 		}
 	}
-	slices.SortFunc(sel.defs, func(a, b *Attribute) int { return strings.Compare(a.key, b.key) })
+	slices.SortFunc(sel.defs, byKey)
 	return sel
 }
 

@@ -14,7 +14,6 @@ type replica struct {
 	sch *known
 
 	mu      sync.RWMutex
-	writes  uint64 // number of write locks of mu so far
 	root    *node
 	bin     *node // CN=Deleted Objects
 	byGUID  map[GUID]*node
@@ -28,18 +27,15 @@ type replica struct {
 	seq        uint64
 	usn        int64
 	stamps     map[stampKey]stamp // latest writes; nil with a single replica
-	always     []*Attribute       // the attributes of the list always
-	anr        []*Attribute       // attributes of ambiguous name resolution
-	catKeys    map[*Class]string  // folded default category of each class
 	mixed      map[*Class]bool    // classes that have objects of another category
 
-	latest atomic.Pointer[replicaSnapshot]
+	latest atomic.Pointer[Snapshot] // nil after a write
 }
 
 // lock locks the replica for writing.
 func (r *replica) lock() {
 	r.mu.Lock()
-	r.writes++
+	r.latest.Store(nil)
 }
 
 // posting contains the nodes with a value, usually only one.
@@ -58,72 +54,14 @@ func (p *posting) nodes() []*node {
 	return []*node{p.one}
 }
 
-// known contains the attributes that the code refers to.
-type known struct {
-	sam, upn, spn, uac, groupType, primaryGroup, pwdLastSet, lockoutTime   *Attribute
-	accountExpires, adminCount, critical, unicodePwd, member, memberOf     *Attribute
-	codePage, countryCode, category, wellKnown, lastKnownParent, samType   *Attribute
-	minPwdLength, pwdHistory, pwdProperties, minPwdAge, maxPwdAge          *Attribute
-	lockoutThreshold, lockoutDuration, lockoutWindow, dnsHost, description *Attribute
-	lastLogonStamp, logonSync, name, cn, displayName, givenName, sn, mail  *Attribute
-	psoApplied, psoPrecedence, systemFlags, info, networkBIOS              *Attribute
-	hours, workstations, lastKnownRDN                                      *Attribute
-}
-
-func newKnown(s *Schema) *known {
-	return &known{
-		sam: s.must("samaccountname"), upn: s.must("userprincipalname"), spn: s.must("serviceprincipalname"),
-		uac: s.must("useraccountcontrol"), groupType: s.must("grouptype"), primaryGroup: s.must("primarygroupid"),
-		pwdLastSet: s.must("pwdlastset"), lockoutTime: s.must("lockouttime"),
-		accountExpires: s.must("accountexpires"),
-		adminCount:     s.must("admincount"), critical: s.must("iscriticalsystemobject"),
-		unicodePwd: s.must("unicodepwd"),
-		member:     s.must("member"), memberOf: s.must("memberof"), codePage: s.must("codepage"),
-		countryCode: s.must("countrycode"), category: s.must("objectcategory"),
-		wellKnown:       s.must("wellknownobjects"),
-		lastKnownParent: s.must("lastknownparent"), samType: s.must("samaccounttype"),
-		minPwdLength: s.must("minpwdlength"), pwdHistory: s.must("pwdhistorylength"),
-		pwdProperties: s.must("pwdproperties"),
-		minPwdAge:     s.must("minpwdage"), maxPwdAge: s.must("maxpwdage"),
-		lockoutThreshold: s.must("lockoutthreshold"),
-		lockoutDuration:  s.must("lockoutduration"), lockoutWindow: s.must("lockoutobservationwindow"),
-		dnsHost: s.must("dnshostname"), description: s.must("description"),
-		lastLogonStamp: s.must("lastlogontimestamp"),
-		logonSync:      s.must("msds-logontimesyncinterval"), name: s.must("name"), cn: s.must("cn"),
-		displayName: s.must("displayname"), givenName: s.must("givenname"), sn: s.must("sn"), mail: s.must("mail"),
-		psoApplied: s.must("msds-psoapplied"), psoPrecedence: s.must("msds-passwordsettingsprecedence"),
-		systemFlags: s.must("systemflags"), info: s.must("info"),
-		networkBIOS: s.must("netbiosname"), hours: s.must("logonhours"), workstations: s.must("userworkstations"),
-		lastKnownRDN: s.must("msds-lastknownrdn"),
-	}
-}
-
-// indexed are the attributes with an index.
-var indexed = []string{
-	"samaccountname", "userprincipalname", "serviceprincipalname", "mail", "proxyaddresses",
-	"primarygroupid", "displayname", "name", "cn", "employeeid", "dnshostname", "admincount",
-}
-
 func newReplica(d *Domain) *replica {
 	r := &replica{
-		dom: d, sch: newKnown(d.schema),
+		dom: d, sch: d.schema.known,
 		byGUID: map[GUID]*node{}, bySID: map[SID]*node{}, byClass: map[*Class]*nodeSet{},
-		index:   map[*Attribute]map[string]*posting{},
-		catKeys: map[*Class]string{}, mixed: map[*Class]bool{},
+		index: map[*Attribute]map[string]*posting{}, mixed: map[*Class]bool{},
 	}
-	for _, c := range d.schema.allClasses() {
-		r.catKeys[c] = d.categoryKey(c)
-	}
-	for _, a := range d.schema.Attributes() {
-		if a.ANR {
-			r.anr = append(r.anr, a)
-		}
-	}
-	for _, name := range always {
-		r.always = append(r.always, d.schema.must(name))
-	}
-	for _, name := range indexed {
-		r.index[d.schema.must(name)] = map[string]*posting{}
+	for _, a := range d.schema.indexed {
+		r.index[a] = map[string]*posting{}
 	}
 	return r
 }
@@ -162,7 +100,7 @@ func (r *replica) unpost(def *Attribute, n *node, val string) {
 	switch {
 	case p == nil:
 	case p.more != nil:
-		p.more.remove(n)
+		p.more.remove(p.more.index(n))
 		if len(p.more.list) == 0 {
 			delete(m, key)
 		}
@@ -189,7 +127,6 @@ func (r *replica) enter(n *node) {
 	if set == nil {
 		set = &nodeSet{}
 		r.byClass[n.class] = set
-		r.catKeys[n.class] = r.dom.categoryKey(n.class)
 	}
 	if n.first(r.sch.category) != "" {
 		r.mixed[n.class] = true
@@ -208,7 +145,7 @@ func (r *replica) leave(n *node) {
 		delete(r.bySID, n.sid)
 	}
 	if set := r.byClass[n.class]; set != nil {
-		set.remove(n)
+		set.remove(set.index(n))
 	}
 	r.unpost(r.sch.name, n, n.rdn)
 	for _, s := range n.attrs {

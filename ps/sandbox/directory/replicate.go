@@ -1,15 +1,16 @@
 package directory
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
 // With a replication lag every DC has its own replica. The steps of a write are queued for the other
-// replicas, with objects identified by GUID, and are applied when they are due and the DC is alive. Of two
-// writes of an attribute or name the later one wins. Of two objects with the same name, one gets a conflict
-// name (facts C23, G10).
+// replicas, which have objects with the same GUIDs, and are applied when they are due and the DC is alive. Of
+// two writes of an attribute or name the later one wins. Of two objects with the same name, one gets a
+// conflict name (facts C23, G10).
 
 // stamp identifies the latest write of an attribute, link or name.
 type stamp struct {
@@ -31,60 +32,29 @@ type change struct {
 	dc    *DC // the DC of that replica
 	stamp stamp
 	now   time.Time
-	steps []message
+	steps []step // of another replica; only what does not change in a node is read, such as the GUID
 }
 
-// message is a step in a form that is independent of a replica.
-type message struct {
-	kind    stepKind
-	guid    GUID
-	def     *Attribute
-	vals    []string
-	target  GUID   // of a link; zero if it is text
-	text    string // of a link
-	parent  GUID
-	name    RDN
-	class   *Class
-	sid     SID
-	created int64
-	acl     []ACE
-	key     *secret
-}
-
-func (s step) message() message {
-	m := message{kind: s.kind, guid: s.n.guid, def: s.def, vals: s.after, name: s.toName, acl: s.toACL,
-		key: s.toKey}
-	if s.to != nil {
-		m.parent = s.to.guid
-	}
-	if s.link.n != nil {
-		m.target = s.link.n.guid
-	}
-	m.text = s.link.text
-	if s.kind == stepInsert {
-		m.class, m.sid, m.created = s.n.class, s.n.sid, s.n.created
-		m.name = RDN{s.n.rdnType, s.n.rdn}
-	}
-	return m
-}
-
-func (m message) what() string {
-	switch m.kind {
+// stampKey identifies what the step writes.
+func (s *step) stampKey() stampKey {
+	what := "*key"
+	switch s.kind {
 	case stepAttr:
-		return m.def.key
-	case stepLink, stepUnlink:
-		if m.def.SingleValued {
-			return m.def.key
+		what = s.def.key
+	case stepLink:
+		what = s.def.key
+		if !s.def.SingleValued {
+			g := s.link.n.id()
+			what += ":" + string(g[:]) + s.link.text
 		}
-		return m.def.key + ":" + string(m.target[:]) + m.text
-	case stepInsert, stepPlace:
-		return "*name"
+	case stepPlace:
+		what = "*name"
 	case stepBury:
-		return "*dead"
+		what = "*dead"
 	case stepACL:
-		return "*acl"
+		what = "*acl"
 	}
-	return "*key"
+	return stampKey{s.n.guid, what}
 }
 
 // enqueue queues a completed write for the other replicas. d.mu is held.
@@ -93,14 +63,13 @@ func (d *Domain) enqueue(t *tx) {
 		return
 	}
 	st := stamp{t.now.UnixNano(), t.dc.index}
-	steps := make([]message, 0, len(t.steps))
+	steps := make([]step, 0, len(t.steps))
 	for _, s := range t.steps {
 		if s.silent {
 			continue // a link to a deleted object, removed by its deletion
 		}
-		m := s.message()
-		steps = append(steps, m)
-		t.rep.stamps[stampKey{m.guid, m.what()}] = st
+		steps = append(steps, s)
+		t.rep.stamps[s.stampKey()] = st
 	}
 	for i, r := range d.all {
 		if r != t.rep {
@@ -172,8 +141,8 @@ func (c *change) apply(now time.Time) (solved *tx) {
 	t := &tx{rep: c.to, now: c.now, quiet: true}
 	solved = &tx{rep: c.to, dc: c.dc, op: "replicate", now: now}
 	written := map[*node]bool{}
-	for _, m := range c.steps {
-		if n := c.one(t, solved, m); n != nil && !written[n] {
+	for i := range c.steps {
+		if n := c.one(t, solved, &c.steps[i]); n != nil && !written[n] {
 			written[n] = true
 			t.touched = append(t.touched, n)
 		}
@@ -183,45 +152,46 @@ func (c *change) apply(now time.Time) (solved *tx) {
 	return solved
 }
 
-// one applies a message and returns its node, or nil if it has no effect.
-func (c *change) one(t, solved *tx, m message) *node {
+// one applies a step of another replica and returns its node, or nil if it has no effect.
+func (c *change) one(t, solved *tx, s *step) *node {
 	r := c.to
-	n := r.byGUID[m.guid]
-	if m.kind != stepInsert && n == nil {
+	n := r.byGUID[s.n.guid]
+	inserting := s.kind == stepPlace && s.before.parent == nil
+	if inserting != (n == nil) {
 		return nil
 	}
-	burying := m.kind == stepPlace && m.parent == r.bin.guid
-	key := stampKey{m.guid, m.what()}
-	if old, ok := r.stamps[key]; ok && old.after(c.stamp) && !burying && m.kind != stepBury {
+	burying := s.kind == stepPlace && s.after.parent.guid == r.bin.guid
+	key := s.stampKey()
+	if old, ok := r.stamps[key]; ok && old.after(c.stamp) && !burying && s.kind != stepBury {
 		return nil
 	}
 	r.stamps[key] = c.stamp
-	switch m.kind {
-	case stepInsert:
-		if n != nil {
-			return nil
+	switch s.kind {
+	case stepPlace:
+		parent := c.parent(s.after.parent.guid)
+		if !inserting {
+			return c.place(t, solved, n, parent, s.after.name)
 		}
-		parent := c.parent(m.parent)
-		n = &node{guid: m.guid, sid: m.sid, class: m.class, created: m.created}
-		n.setName(c.free(solved, n, parent, m.name))
+		n = &node{guid: s.n.guid, sid: s.n.sid, class: s.n.class, created: s.n.created}
+		n.setName(c.free(solved, n, parent, s.after.name))
 		t.insert(n, parent)
 	case stepAttr:
-		t.set(n, m.def, m.vals...)
-		if m.def == r.sch.sam && len(m.vals) == 1 && !n.deleted {
+		t.set(n, s.def, s.after.vals...)
+		if s.def == r.sch.sam && len(s.after.vals) == 1 && !n.deleted {
 			c.account(solved, n)
 		}
-	case stepLink, stepUnlink:
-		return c.link(t, n, m)
-	case stepPlace:
-		return c.place(t, solved, n, m)
+	case stepLink:
+		return c.link(t, n, s)
 	case stepBury:
-		if len(m.vals) == 0 {
-			return c.raise(t, n)
-		}
-		if n.deleted {
+		if n.deleted == s.after.on {
 			return nil
 		}
-		for _, k := range append([]*node(nil), n.kids.list...) {
+		if !s.after.on { // a separate step then moves the object to its place
+			t.setDeleted(n, false)
+			t.showAll(n)
+			return n
+		}
+		for _, k := range slices.Clone(n.kids.list) {
 			c.rescue(solved, k)
 		}
 		if r.dom.RecycleBin() {
@@ -229,66 +199,54 @@ func (c *change) one(t, solved *tx, m message) *node {
 		} else {
 			t.unlinkAll(n)
 		}
-		t.did(step{kind: stepBury, n: n, after: []string{"TRUE"}})
+		t.setDeleted(n, true)
 	case stepACL:
-		t.setACL(n, m.acl)
+		t.setACL(n, s.after.acl)
 	case stepSecret:
-		t.setSecret(n, m.key)
+		t.setSecret(n, s.after.secret)
 	}
 	return n
 }
 
-func (c *change) link(t *tx, n *node, m message) *node {
+func (c *change) link(t *tx, n *node, s *step) *node {
 	r := c.to
-	v := linkVal{n: r.byGUID[m.target], text: m.text}
+	v := linkVal{n: r.byGUID[s.link.n.id()], text: s.link.text}
 	if v.n == nil && v.text == "" {
 		return nil
 	}
-	if m.def != r.sch.lastKnownParent && (n.deleted || v.n != nil && v.n.deleted) {
-		return c.hiddenLink(t, n, m, v)
+	if s.def != r.sch.lastKnownParent && (n.deleted || v.n != nil && v.n.deleted) {
+		return c.hiddenLink(t, n, s, v)
 	}
-	if m.kind == stepUnlink {
-		t.unlink(n, m.def, v)
+	if !s.after.on {
+		t.unlink(n, s.def, v)
 		return n
 	}
-	if m.def.SingleValued {
-		for _, old := range append([]linkVal(nil), n.linkVals(m.def)...) {
-			t.unlink(n, m.def, old)
+	if s.def.SingleValued {
+		for _, old := range slices.Clone(n.linkVals(s.def)) {
+			t.unlink(n, s.def, old)
 		}
 	}
-	t.link(n, m.def, v)
+	t.link(n, s.def, v)
 	return n
 }
 
 // hiddenLink applies a change to a link of an object that has been deleted here meanwhile.
-func (c *change) hiddenLink(t *tx, n *node, m message, v linkVal) *node {
+func (c *change) hiddenLink(t *tx, n *node, s *step, v linkVal) *node {
 	if n.recycled || v.n != nil && v.n.recycled {
 		return nil
 	}
-	has := containsLink(n.hiddenVals(m.def), v)
-	if has == (m.kind == stepUnlink) {
-		t.did(step{kind: m.kind, n: n, def: m.def, link: v, hidden: true})
+	if containsLink(n.hiddenVals(s.def), v) != s.after.on {
+		link := linkStep(n, s.def, v, s.after.on)
+		link.hidden = true
+		t.did(link)
 	}
-	return n
-}
-
-// raise restores an object that another controller has restored. A separate change then moves it to its
-// place.
-func (c *change) raise(t *tx, n *node) *node {
-	if !n.deleted {
-		return nil
-	}
-	t.did(step{kind: stepBury, n: n, before: []string{"TRUE"}})
-	t.showAll(n)
 	return n
 }
 
 // place moves or renames a node. A deleted object can only move to Deleted Objects. If two
 // moves would create a cycle, the object of the earlier one ends up in LostAndFound.
-func (c *change) place(t, solved *tx, n *node, m message) *node {
-	r := c.to
-	parent := c.parent(m.parent)
-	if n.deleted != (parent == r.bin) {
+func (c *change) place(t, solved *tx, n, parent *node, name RDN) *node {
+	if n.deleted != (parent == c.to.bin) {
 		return nil
 	}
 	if parent.under(n) {
@@ -303,7 +261,7 @@ func (c *change) place(t, solved *tx, n *node, m message) *node {
 			return n
 		}
 	}
-	t.place(n, parent, c.free(solved, n, parent, m.name))
+	t.place(n, parent, c.free(solved, n, parent, name))
 	return n
 }
 
@@ -358,7 +316,7 @@ func conflictName(g GUID, name RDN) RDN {
 // account resolves a duplicate sAMAccountName. The object that was created later gets a generated name.
 func (c *change) account(solved *tx, n *node) {
 	sam := c.to.sch.sam
-	for _, other := range append([]*node(nil), c.to.having(sam, n.first(sam))...) {
+	for _, other := range slices.Clone(c.to.having(sam, n.first(sam))) {
 		if other == n {
 			continue
 		}

@@ -2,10 +2,9 @@ package directory
 
 import (
 	_ "embed"
-	"fmt"
+	"iter"
 	"maps"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,6 +58,8 @@ type Attribute struct {
 	other *Attribute
 }
 
+func byKey(a, b *Attribute) int { return strings.Compare(a.key, b.key) }
+
 // IsBackLink reports whether the attribute is a back link, derived from forward
 // links.
 func (a *Attribute) IsBackLink() bool { return a.LinkID%2 == 1 }
@@ -85,24 +86,21 @@ type Class struct {
 
 	aux       []string
 	must, may []*Attribute
+	parents   []*Class // SubClassOf and aux
 	chain     []string // from top to Name
-	allowed   map[*Attribute]bool
-	required  []*Attribute
+	category  string   // key of Category, see categoryKey
+
+	allowed, required func() []*Attribute // with the inherited ones, sorted by key
 }
 
 // Allows reports whether objects of the class may have the attribute.
-func (c *Class) Allows(a *Attribute) bool { return a.Unknown || c.Unknown || c.allowed[a] }
+func (c *Class) Allows(a *Attribute) bool {
+	return a.Unknown || c.Unknown || slices.Contains(c.allowed(), a)
+}
 
 // Allowed returns the attributes that objects of the class may have, sorted by
-// name.
-func (c *Class) Allowed() []*Attribute {
-	out := make([]*Attribute, 0, len(c.allowed))
-	for a := range c.allowed {
-		out = append(out, a)
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].key < out[j].key })
-	return out
-}
+// name. The slice must not be changed.
+func (c *Class) Allowed() []*Attribute { return c.allowed() }
 
 func (c *Class) is(key string) bool {
 	for _, n := range c.chain {
@@ -113,14 +111,17 @@ func (c *Class) is(key string) bool {
 	return false
 }
 
-// Schema contains attributes and classes. It is safe for concurrent use. Unknown attributes
-// and classes of loaded files are added to it.
+// Schema contains attributes and classes. The schema of a Domain is immutable. It includes unknown attributes
+// and classes of the loaded files.
 type Schema struct {
-	mu      sync.RWMutex
 	attrs   map[string]*Attribute
 	classes map[string]*Class
 	links   map[int]*Attribute
 	order   int
+	known   *known
+
+	always, indexed []*Attribute // in the order of the lists below
+	anr             []*Attribute // attributes of ambiguous name resolution, by name
 }
 
 //go:embed schema.txt
@@ -130,50 +131,49 @@ var schemaText string
 var classText string
 
 // newSchema returns a schema with the built-in tables.
-func newSchema() (*Schema, error) {
-	s, err := builtInSchema()
-	if err != nil {
-		return nil, err
-	}
-	return &Schema{
-		attrs: maps.Clone(s.attrs), classes: maps.Clone(s.classes), links: maps.Clone(s.links), order: s.order,
-	}, nil
+func newSchema() *Schema {
+	s := *builtInSchema()
+	s.attrs, s.classes, s.links = maps.Clone(s.attrs), maps.Clone(s.classes), maps.Clone(s.links)
+	return &s
 }
 
 // builtInSchema is parsed only once, because attributes and classes do not change. Each
 // schema only adds to them.
-var builtInSchema = sync.OnceValues(parseSchema)
+var builtInSchema = sync.OnceValue(parseSchema)
 
-// parseSchema parses the built-in tables.
-func parseSchema() (*Schema, error) {
+// parseSchema parses the built-in tables. It panics if a table is malformed.
+func parseSchema() *Schema {
 	s := &Schema{attrs: map[string]*Attribute{}, classes: map[string]*Class{}, links: map[int]*Attribute{}}
-	for n, line := range strings.Split(schemaText, "\n") {
-		f := strings.Fields(line)
-		if len(f) == 0 || f[0][0] == '#' {
-			continue
-		}
-		a, err := parseAttribute(f)
-		if err != nil {
-			return nil, fmt.Errorf("schema line %d: %w", n+1, err)
-		}
-		s.addAttribute(a)
+	for f := range rows(schemaText) {
+		s.addAttribute(parseAttribute(f))
 	}
 	for id, a := range s.links {
-		if o, ok := s.links[id^1]; ok {
-			a.other = o
-		}
+		a.other = s.links[id^1]
 	}
 	for name, g := range getters {
-		a, ok := s.attrs[name]
-		if !ok {
-			return nil, fmt.Errorf("schema: no attribute %q", name)
+		s.must(name).get = g
+	}
+	s.parseClasses()
+	s.known = newKnown(s)
+	for _, name := range always {
+		s.always = append(s.always, s.must(name))
+	}
+	for _, name := range indexed {
+		s.indexed = append(s.indexed, s.must(name))
+	}
+	s.anr = slices.DeleteFunc(s.Attributes(), func(a *Attribute) bool { return !a.ANR })
+	return s
+}
+
+// rows returns the fields of the lines of a table, without comments.
+func rows(table string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for line := range strings.Lines(table) {
+			if f := strings.Fields(line); len(f) > 0 && f[0][0] != '#' && !yield(f) {
+				return
+			}
 		}
-		a.get = g
 	}
-	if err := s.parseClasses(); err != nil {
-		return nil, err
-	}
-	return s, nil
 }
 
 var syntaxNames = map[string]Syntax{
@@ -184,13 +184,10 @@ var syntaxNames = map[string]Syntax{
 	"dnbin": SyntaxDNBinary,
 }
 
-func parseAttribute(f []string) (*Attribute, error) {
-	if len(f) < 3 {
-		return nil, fmt.Errorf("attribute %q: too few fields", f[0])
-	}
+func parseAttribute(f []string) *Attribute {
 	syntax, ok := syntaxNames[f[1]]
 	if !ok {
-		return nil, fmt.Errorf("attribute %q: syntax %q", f[0], f[1])
+		panic("directory: the syntax of " + f[0])
 	}
 	a := &Attribute{Name: f[0], Syntax: syntax}
 	for _, c := range f[2] {
@@ -211,26 +208,25 @@ func parseAttribute(f []string) (*Attribute, error) {
 		case 'x':
 			a.Confidential = true
 		default:
-			return nil, fmt.Errorf("attribute %q: flag %q", f[0], c)
+			panic("directory: a flag of " + f[0])
 		}
+	}
+	number := func(text string) int64 {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil && text != "" {
+			panic("directory: a number of " + f[0])
+		}
+		return n
 	}
 	for _, x := range f[3:] {
 		if id, ok := strings.CutPrefix(x, "link="); ok {
-			n, err := strconv.Atoi(id)
-			if err != nil {
-				return nil, fmt.Errorf("attribute %q: %w", f[0], err)
-			}
-			a.LinkID = n
+			a.LinkID = int(number(id))
 			continue
 		}
-		lo, hi, ok := strings.Cut(x, "..")
-		if !ok {
-			return nil, fmt.Errorf("attribute %q: %q", f[0], x)
-		}
-		a.RangeLower, _ = strconv.ParseInt(lo, 10, 64)
-		a.RangeUpper, _ = strconv.ParseInt(hi, 10, 64)
+		lower, upper, _ := strings.Cut(x, "..")
+		a.RangeLower, a.RangeUpper = number(lower), number(upper)
 	}
-	return a, nil
+	return a
 }
 
 func (s *Schema) addAttribute(a *Attribute) {
@@ -245,24 +241,13 @@ func (s *Schema) addAttribute(a *Attribute) {
 
 // parseClasses parses the class table. Attributes that are not in the attribute
 // table become text attributes.
-func (s *Schema) parseClasses() error {
+func (s *Schema) parseClasses() {
 	var c *Class
-	for n, line := range strings.Split(classText, "\n") {
-		f := strings.Fields(line)
-		if len(f) == 0 || f[0][0] == '#' {
-			continue
-		}
-		if f[0] == "class" {
-			var err error
-			if c, err = s.parseClass(f[1:]); err != nil {
-				return fmt.Errorf("classes line %d: %w", n+1, err)
-			}
-			continue
-		}
-		if c == nil {
-			return fmt.Errorf("classes line %d: no class", n+1)
-		}
+	for f := range rows(classText) {
 		switch f[0] {
+		case "class":
+			c = parseClass(f[1:])
+			s.classes[strings.ToLower(c.Name)] = c
 		case "under":
 			c.Superiors = append(c.Superiors, f[1:]...)
 		case "aux":
@@ -272,19 +257,18 @@ func (s *Schema) parseClasses() error {
 		case "may":
 			c.may = append(c.may, s.named(f[1:])...)
 		default:
-			return fmt.Errorf("classes line %d: %q", n+1, f[0])
+			panic("directory: the class table has " + f[0])
 		}
 	}
 	for _, c := range s.classes {
 		s.complete(c)
 	}
-	return nil
 }
 
 func (s *Schema) named(names []string) []*Attribute {
 	out := make([]*Attribute, len(names))
 	for i, n := range names {
-		a, ok := s.attrs[strings.ToLower(n)]
+		a, ok := s.Attribute(n)
 		if !ok {
 			a = &Attribute{Name: n}
 			s.addAttribute(a)
@@ -294,7 +278,7 @@ func (s *Schema) named(names []string) []*Attribute {
 	return out
 }
 
-func (s *Schema) parseClass(f []string) (*Class, error) {
+func parseClass(f []string) *Class {
 	c := &Class{Name: f[0]}
 	f = f[1:]
 	if len(f) > 1 && f[0] == "<" {
@@ -314,11 +298,10 @@ func (s *Schema) parseClass(f []string) (*Class, error) {
 		case "cat":
 			c.Category = v
 		default:
-			return nil, fmt.Errorf("class %q: %q", c.Name, x)
+			panic("directory: the class " + c.Name + " has " + x)
 		}
 	}
-	s.classes[strings.ToLower(c.Name)] = c
-	return c, nil
+	return c
 }
 
 // complete resolves inheritance, in any order of the classes.
@@ -326,49 +309,38 @@ func (s *Schema) complete(c *Class) {
 	if c.chain != nil {
 		return
 	}
-	c.allowed = map[*Attribute]bool{}
-	required := map[*Attribute]bool{}
-	inherit := func(name string) {
+	for _, name := range append([]string{c.SubClassOf}, c.aux...) {
 		p, ok := s.classes[strings.ToLower(name)]
 		if !ok {
-			return
+			continue // top has no parent
 		}
 		s.complete(p)
-		for a := range p.allowed {
-			c.allowed[a] = true
-		}
-		for _, a := range p.required {
-			required[a] = true
-		}
+		c.parents = append(c.parents, p)
 		if name == c.SubClassOf {
-			c.chain = append(c.chain, p.chain...)
+			c.chain = slices.Clone(p.chain)
 			c.Superiors = append(c.Superiors, p.Superiors...)
 		}
 	}
-	if c.SubClassOf != "" {
-		inherit(c.SubClassOf)
+	c.chain, c.category = append(c.chain, c.Name), DN{}.Child("CN", c.Category).Key()
+	c.allowed = sync.OnceValue(func() []*Attribute {
+		return c.inherit(slices.Concat(c.may, c.must), (*Class).Allowed)
+	})
+	c.required = sync.OnceValue(func() []*Attribute {
+		return c.inherit(slices.Clone(c.must), func(p *Class) []*Attribute { return p.required() })
+	})
+}
+
+// inherit returns attributes with those of the parents, sorted by key.
+func (c *Class) inherit(attrs []*Attribute, of func(*Class) []*Attribute) []*Attribute {
+	for _, p := range c.parents {
+		attrs = append(attrs, of(p)...)
 	}
-	for _, n := range c.aux {
-		inherit(n)
-	}
-	c.chain = append(c.chain, c.Name)
-	for _, a := range c.may {
-		c.allowed[a] = true
-	}
-	for _, a := range c.must {
-		c.allowed[a] = true
-		required[a] = true
-	}
-	for a := range required {
-		c.required = append(c.required, a)
-	}
-	sort.Slice(c.required, func(i, j int) bool { return c.required[i].key < c.required[j].key })
+	slices.SortFunc(attrs, byKey)
+	return slices.Compact(attrs)
 }
 
 // Attribute returns an attribute by lDAPDisplayName, ignoring case.
 func (s *Schema) Attribute(name string) (*Attribute, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	return byName(s.attrs, name)
 }
 
@@ -399,38 +371,18 @@ func (s *Schema) must(key string) *Attribute {
 
 // Class returns a class by lDAPDisplayName, ignoring case.
 func (s *Schema) Class(name string) (*Class, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	return byName(s.classes, name)
-}
-
-func (s *Schema) allClasses() []*Class {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Collect(maps.Values(s.classes))
 }
 
 // Attributes returns all attributes, sorted by name.
 func (s *Schema) Attributes() []*Attribute {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	out := make([]*Attribute, 0, len(s.attrs))
-	for _, a := range s.attrs {
-		out = append(out, a)
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].key < out[j].key })
-	return out
+	return slices.SortedFunc(maps.Values(s.attrs), byKey)
 }
 
 // learnAttribute returns an attribute, adding an Unknown one with the syntax if
 // necessary.
 func (s *Schema) learnAttribute(name string, syntax Syntax) *Attribute {
 	if a, ok := s.Attribute(name); ok {
-		return a
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if a, ok := s.attrs[strings.ToLower(name)]; ok {
 		return a
 	}
 	a := &Attribute{Name: name, Syntax: syntax, Unknown: true}
@@ -443,13 +395,62 @@ func (s *Schema) learnClass(name, rdn string, parent *Class) *Class {
 	if c, ok := s.Class(name); ok {
 		return c
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c, ok := s.classes[strings.ToLower(name)]; ok {
-		return c
-	}
 	c := &Class{Name: name, SubClassOf: parent.Name, RDN: rdn, Category: name, Unknown: true}
 	s.complete(c)
 	s.classes[strings.ToLower(name)] = c
 	return c
+}
+
+// known contains the attributes that the code refers to.
+type known struct {
+	sam, upn, spn, uac, groupType, primaryGroup, pwdLastSet, lockoutTime   *Attribute
+	accountExpires, adminCount, critical, unicodePwd, member, memberOf     *Attribute
+	codePage, countryCode, category, wellKnown, lastKnownParent, samType   *Attribute
+	minPwdLength, pwdHistory, pwdProperties, minPwdAge, maxPwdAge          *Attribute
+	lockoutThreshold, lockoutDuration, lockoutWindow, dnsHost, description *Attribute
+	lastLogonStamp, logonSync, name, cn, displayName, givenName, sn, mail  *Attribute
+	psoApplied, psoPrecedence, systemFlags, info, networkBIOS              *Attribute
+	hours, workstations, lastKnownRDN                                      *Attribute
+}
+
+func newKnown(s *Schema) *known {
+	return &known{
+		sam: s.must("samaccountname"), upn: s.must("userprincipalname"), spn: s.must("serviceprincipalname"),
+		uac: s.must("useraccountcontrol"), groupType: s.must("grouptype"), primaryGroup: s.must("primarygroupid"),
+		pwdLastSet: s.must("pwdlastset"), lockoutTime: s.must("lockouttime"),
+		accountExpires: s.must("accountexpires"),
+		adminCount:     s.must("admincount"), critical: s.must("iscriticalsystemobject"),
+		unicodePwd: s.must("unicodepwd"),
+		member:     s.must("member"), memberOf: s.must("memberof"), codePage: s.must("codepage"),
+		countryCode: s.must("countrycode"), category: s.must("objectcategory"),
+		wellKnown:       s.must("wellknownobjects"),
+		lastKnownParent: s.must("lastknownparent"), samType: s.must("samaccounttype"),
+		minPwdLength: s.must("minpwdlength"), pwdHistory: s.must("pwdhistorylength"),
+		pwdProperties: s.must("pwdproperties"),
+		minPwdAge:     s.must("minpwdage"), maxPwdAge: s.must("maxpwdage"),
+		lockoutThreshold: s.must("lockoutthreshold"),
+		lockoutDuration:  s.must("lockoutduration"), lockoutWindow: s.must("lockoutobservationwindow"),
+		dnsHost: s.must("dnshostname"), description: s.must("description"),
+		lastLogonStamp: s.must("lastlogontimestamp"),
+		logonSync:      s.must("msds-logontimesyncinterval"), name: s.must("name"), cn: s.must("cn"),
+		displayName: s.must("displayname"), givenName: s.must("givenname"), sn: s.must("sn"), mail: s.must("mail"),
+		psoApplied: s.must("msds-psoapplied"), psoPrecedence: s.must("msds-passwordsettingsprecedence"),
+		systemFlags: s.must("systemflags"), info: s.must("info"),
+		networkBIOS: s.must("netbiosname"), hours: s.must("logonhours"), workstations: s.must("userworkstations"),
+		lastKnownRDN: s.must("msds-lastknownrdn"),
+	}
+}
+
+// always are attributes that every object has without storing them.
+var always = []string{
+	"distinguishedname", "name", "cn", "ou", "dc", "objectclass", "objectcategory", "objectguid", "objectsid",
+	"whencreated", "whenchanged", "usncreated", "usnchanged", "instancetype", "samaccounttype", "isdeleted",
+	"isrecycled",
+	"badpwdcount", "badpasswordtime", "lastlogon", "logoncount", "lastlogoff",
+}
+
+// indexed are the attributes with an index.
+var indexed = []string{
+	"samaccountname", "userprincipalname", "serviceprincipalname", "mail", "proxyaddresses",
+	"primarygroupid", "displayname", "name", "cn", "employeeid", "dnshostname", "admincount",
 }

@@ -352,7 +352,7 @@ func (r *replica) passes(m *matcher, c *Class) bool {
 	if m.class != nil {
 		return c.is(m.class.Name)
 	}
-	return r.catKeys[c] == m.cat || r.mixed[c]
+	return c.category == m.cat || r.mixed[c]
 }
 
 // countOf returns the number of nodes that ofClass returns.
@@ -382,10 +382,10 @@ func (r *replica) ofClass(m *matcher) []*node {
 	return out
 }
 
-// categoryOf returns the folded category of a node.
+// categoryOf returns the key of the category of a node.
 func (r *replica) categoryOf(n *node) string {
 	if s := n.first(r.sch.category); s != "" {
-		return r.sch.category.matchKey(s)
+		return r.dom.categoryKey(r.sch.category.matchKey(s))
 	}
-	return r.catKeys[n.class]
+	return n.class.category
 }

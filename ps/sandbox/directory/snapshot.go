@@ -11,37 +11,15 @@ type Snapshot struct {
 	objects map[GUID]*snapObject
 }
 
-// replicaSnapshot is a snapshot of a replica, valid until the next write.
-type replicaSnapshot struct {
-	writes   uint64
-	snapshot *Snapshot
-}
-
 // snapObject is an object in a snapshot. It is immutable, because snapshots share unchanged objects.
 type snapObject struct {
-	dn     string
-	attrs  map[string][]snapValue
-	source snapSource
+	dn    string
+	sid   SID
+	attrs map[string][]snapValue
 }
 
-// snapSource is the data from which a snapObject was created, to detect changes.
-type snapSource struct {
-	class       *Class
-	name        string
-	sid         SID
-	times, usns [2]int64
-	attrs       []stored
-	links       []snapLinks
-	acl         []ACE
-}
-
-// snapLinks are the values of a forward link.
-type snapLinks struct {
-	def  *Attribute
-	vals []snapValue
-}
-
-// snapValue is a value as text. target is the object of a reference, which may have been renamed since.
+// snapValue is a value: a text, or the object that is the target of a reference, which may have been renamed
+// since.
 type snapValue struct {
 	text   string
 	target GUID
@@ -62,8 +40,8 @@ func (c *DC) Snapshot() (*Snapshot, error) {
 		return nil, err
 	}
 	defer release()
-	if last := v.rep.latest.Load(); last != nil && last.writes == v.rep.writes {
-		return last.snapshot, nil
+	if last := v.rep.latest.Load(); last != nil {
+		return last, nil
 	}
 	s := &Snapshot{objects: make(map[GUID]*snapObject, len(v.rep.byGUID))}
 	for g, n := range v.rep.byGUID {
@@ -72,7 +50,7 @@ func (c *DC) Snapshot() (*Snapshot, error) {
 		}
 		s.objects[g] = v.snap(n)
 	}
-	v.rep.latest.Store(&replicaSnapshot{writes: v.rep.writes, snapshot: s})
+	v.rep.latest.Store(s)
 	return s, nil
 }
 
@@ -80,81 +58,35 @@ func (c *DC) Snapshot() (*Snapshot, error) {
 // attributes that are not replicated are omitted.
 func (v *view) snap(n *node) *snapObject {
 	dn := n.dn()
-	if last := n.snapped.Load(); last != nil && last.dn == dn && last.source.holds(n) {
+	if last := n.snapped.Load(); last != nil && last.dn == dn {
 		return last
 	}
-	o := &snapObject{dn: dn, attrs: map[string][]snapValue{}, source: sourceOf(n)}
+	o := &snapObject{dn: dn, sid: n.sid, attrs: map[string][]snapValue{}}
 	for _, a := range v.stored(n) {
-		if a.def.NotReplicated || a.def.Syntax == SyntaxDN && a.def.get == nil {
+		if a.def.NotReplicated || a.def.IsBackLink() {
 			continue
 		}
-		if a.def.Syntax == SyntaxDNBinary {
-			for _, s := range n.get(a.def) {
-				// regardless of the current name of the object
-				o.attrs[a.def.Name] = append(o.attrs[a.def.Name], snapValue{text: s.val})
+		vals := make([]snapValue, len(a.vals))
+		for i, text := range a.vals {
+			vals[i].text = a.def.text(text)
+		}
+		switch {
+		case a.def.Syntax == SyntaxDNBinary:
+			for i, s := range n.get(a.def) { // regardless of the current name of the object
+				vals[i].text = s.val
 			}
-			continue
+		case a.def.Syntax == SyntaxDN && a.def.get == nil:
+			for i, l := range n.linkVals(a.def) {
+				vals[i] = snapValue{l.text, l.n.id()}
+			}
 		}
-		for _, t := range texts(a.def, a.vals) {
-			o.attrs[a.def.Name] = append(o.attrs[a.def.Name], snapValue{text: t})
-		}
-	}
-	for _, s := range o.source.links {
-		o.attrs[s.def.Name] = append(o.attrs[s.def.Name], s.vals...)
+		o.attrs[a.def.Name] = vals
 	}
 	for _, t := range aceTexts(n.acl) {
 		o.attrs["nTSecurityDescriptor"] = append(o.attrs["nTSecurityDescriptor"], snapValue{text: t})
 	}
 	n.snapped.Store(o)
 	return o
-}
-
-func sourceOf(n *node) snapSource {
-	source := snapSource{
-		class: n.class, name: n.esc, sid: n.sid,
-		times: [2]int64{n.created, n.changed}, usns: [2]int64{n.usnCreated, n.usnChanged},
-		attrs: slices.Clone(n.attrs), acl: slices.Clone(n.acl),
-	}
-	for _, s := range n.links {
-		if s.def.IsBackLink() || len(s.list) == 0 {
-			continue
-		}
-		links := snapLinks{def: s.def, vals: make([]snapValue, len(s.list))}
-		for i, l := range s.list {
-			links.vals[i] = l.snap()
-		}
-		source.links = append(source.links, links)
-	}
-	return source
-}
-
-// holds reports whether the node has not changed since.
-func (s *snapSource) holds(n *node) bool {
-	if s.class != n.class || s.name != n.esc || s.sid != n.sid ||
-		s.times != [2]int64{n.created, n.changed} || s.usns != [2]int64{n.usnCreated, n.usnChanged} ||
-		!slices.Equal(s.attrs, n.attrs) || !slices.Equal(s.acl, n.acl) {
-		return false
-	}
-	left := s.links
-	for _, now := range n.links {
-		if now.def.IsBackLink() || len(now.list) == 0 {
-			continue
-		}
-		if len(left) == 0 || left[0].def != now.def ||
-			!slices.EqualFunc(left[0].vals, now.list, func(v snapValue, l linkVal) bool { return v == l.snap() }) {
-			return false
-		}
-		left = left[1:]
-	}
-	return len(left) == 0
-}
-
-func (l linkVal) snap() snapValue {
-	val := snapValue{text: l.dn()}
-	if l.n != nil {
-		val.target = l.n.guid
-	}
-	return val
 }
 
 // volatile are the attributes that change with every write.
@@ -169,19 +101,19 @@ func (s *Snapshot) Compare(later *Snapshot) []Difference {
 	for g, a := range s.objects {
 		b, ok := later.objects[g]
 		if !ok {
-			out = append(out, Difference{GUID: g, DN: a.dn, Changes: changes(a.attrs, nil)})
+			out = append(out, Difference{GUID: g, DN: a.dn, Changes: s.changes(a, later, nil)})
 			continue
 		}
 		if a == b {
 			continue
 		}
-		if c := changes(a.attrs, b.attrs); len(c) > 0 || a.dn != b.dn {
+		if c := s.changes(a, later, b); len(c) > 0 || a.dn != b.dn {
 			out = append(out, Difference{GUID: g, DN: a.dn, NewDN: b.dn, Changes: c})
 		}
 	}
 	for g, b := range later.objects {
 		if _, ok := s.objects[g]; !ok {
-			out = append(out, Difference{GUID: g, NewDN: b.dn, Changes: changes(nil, b.attrs)})
+			out = append(out, Difference{GUID: g, NewDN: b.dn, Changes: s.changes(nil, later, b)})
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].DN+"\x00"+out[i].NewDN < out[j].DN+"\x00"+out[j].NewDN })
@@ -200,11 +132,11 @@ func (s *Snapshot) Names(g GUID) []string {
 	if dn, err := ParseDN(o.dn); err == nil && len(dn.rdns) > 0 {
 		names = append(names, dn.rdns[0].Value)
 	}
-	if !o.source.sid.IsZero() {
-		names = append(names, o.source.sid.String())
+	if !o.sid.IsZero() {
+		names = append(names, o.sid.String())
 	}
 	for _, attribute := range []string{"sAMAccountName", "userPrincipalName"} {
-		names = append(names, plain(o.attrs[attribute])...)
+		names = append(names, s.plain(o.attrs[attribute])...)
 	}
 	return names
 }
@@ -228,25 +160,38 @@ func (s *Snapshot) Joined(later *Snapshot, g GUID, link string) []GUID {
 	return joined
 }
 
-func changes(a, b map[string][]snapValue) []AttributeChange {
+// changes returns the differences between an object of this snapshot and one of a later snapshot. Either may
+// be nil.
+func (s *Snapshot) changes(a *snapObject, later *Snapshot, b *snapObject) []AttributeChange {
+	var before, after map[string][]snapValue
+	if a != nil {
+		before = a.attrs
+	}
+	if b != nil {
+		after = b.attrs
+	}
 	var out []AttributeChange
-	for name, before := range a {
-		if after := b[name]; !volatile[name] && !sameSet(before, after) {
-			out = append(out, AttributeChange{name, plain(before), plain(after)})
+	for name, vals := range before {
+		if !volatile[name] && !sameSet(vals, after[name]) {
+			out = append(out, AttributeChange{name, s.plain(vals), later.plain(after[name])})
 		}
 	}
-	for name, after := range b {
-		if _, ok := a[name]; !ok && !volatile[name] {
-			out = append(out, AttributeChange{Name: name, After: plain(after)})
+	for name, vals := range after {
+		if _, ok := before[name]; !ok && !volatile[name] {
+			out = append(out, AttributeChange{Name: name, After: later.plain(vals)})
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return strings.ToLower(out[i].Name) < strings.ToLower(out[j].Name) })
 	return out
 }
 
-func plain(vals []snapValue) []string {
+// plain returns values as text.
+func (s *Snapshot) plain(vals []snapValue) []string {
 	var out []string
 	for _, v := range vals {
+		if o := s.objects[v.target]; o != nil {
+			v.text = o.dn
+		}
 		out = append(out, v.text)
 	}
 	return out
@@ -256,15 +201,15 @@ func sameSet(a, b []snapValue) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	if slices.EqualFunc(a, b, func(x, y snapValue) bool { return x.same() == y.same() }) {
+	if slices.Equal(a, b) {
 		return true
 	}
 	count := map[snapValue]int{}
 	for _, v := range a {
-		count[v.same()]++
+		count[v]++
 	}
 	for _, v := range b {
-		count[v.same()]--
+		count[v]--
 	}
 	for _, n := range count {
 		if n != 0 {
@@ -272,12 +217,4 @@ func sameSet(a, b []snapValue) bool {
 		}
 	}
 	return true
-}
-
-// same returns the comparable part of a value.
-func (v snapValue) same() snapValue {
-	if !v.target.IsZero() {
-		v.text = ""
-	}
-	return v
 }

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -23,11 +24,9 @@ type tx struct {
 type stepKind uint8
 
 const (
-	stepInsert stepKind = iota
+	stepPlace stepKind = iota // parent and name
 	stepAttr
 	stepLink
-	stepUnlink
-	stepPlace
 	stepBury
 	stepACL
 	stepSecret
@@ -35,57 +34,82 @@ const (
 
 // step is a reversible change of a node.
 type step struct {
-	kind             stepKind
-	n                *node
-	def              *Attribute
-	before, after    []string
-	link             linkVal
-	from, to         *node
-	fromName, toName RDN
-	fromACL, toACL   []ACE
-	fromKey, toKey   *secret
-	fromDN           string
-	silent           bool // not a write of n
-	hidden           bool // of a link: its other end is a deleted object
+	kind          stepKind
+	n             *node
+	before, after state
+	def           *Attribute // of stepAttr and stepLink
+	link          linkVal    // of stepLink
+	fromDN        string     // of stepPlace: the DN before
+	silent        bool       // not a write of n
+	hidden        bool       // of a link: its other end is a deleted object
 }
 
-// begin starts a write on the DC and takes the locks. The caller must call end.
-func (c *DC) begin(ctx context.Context, op string) (*tx, *Error) {
+// state is the part of a node that a step changes.
+type state struct {
+	on     bool     // of stepLink: the link exists; of stepBury: the object is deleted
+	vals   []string // of stepAttr
+	parent *node    // of stepPlace: nil means that the object does not exist
+	name   RDN
+	acl    []ACE
+	secret *secret
+}
+
+// linkStep returns the step that sets or removes a link.
+func linkStep(n *node, def *Attribute, v linkVal, on bool) step {
+	return step{kind: stepLink, n: n, def: def, link: v, before: state{on: !on}, after: state{on: on}}
+}
+
+// setDeleted deletes an object or restores it. Its place and its links are separate steps.
+func (t *tx) setDeleted(n *node, on bool) {
+	t.did(step{kind: stepBury, n: n, before: state{on: !on}, after: state{on: on}})
+}
+
+// transact runs a write on the DC. If f returns an error, the write is rolled back.
+func (c *DC) transact(ctx context.Context, op string, f func(t *tx) *Error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if !c.Alive() {
-		return nil, c.down(op)
+		return c.down(op)
 	}
 	if !c.Writable() {
-		return nil, &Error{Code: CodeNotOnReadOnlyDC, Kind: KindReferral, Op: op, Detail: c.name + " is read-only"}
+		return &Error{Code: CodeNotOnReadOnlyDC, Kind: KindReferral, Op: op, Detail: c.name + " is read-only"}
 	}
 	d := c.domain
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	now := d.tick()
 	d.sweep(now)
 	d.deliver(now)
+	t := &tx{rep: c.rep, dc: c, op: op, now: now, writer: Writer(ctx)}
 	c.rep.lock()
-	return &tx{rep: c.rep, dc: c, op: op, now: now, writer: Writer(ctx)}, nil
-}
-
-// end rolls a write back if err is not nil, otherwise commits it, and releases the
-// locks.
-func (t *tx) end(err *Error) error {
-	d := t.rep.dom
-	defer d.mu.Unlock()
+	err := f(t)
 	if err != nil {
 		t.rollback()
-		t.rep.mu.Unlock()
-		if err.Op == "" {
-			err.Op = t.op
-		}
+	} else {
+		t.stamp()
+	}
+	c.rep.mu.Unlock()
+	if err != nil {
+		err.Op = cmp.Or(err.Op, op)
 		return err
 	}
-	t.stamp()
-	t.rep.mu.Unlock()
 	if len(t.steps) > 0 {
 		d.journal.record(t)
 		d.enqueue(t)
 	}
 	return nil
+}
+
+// write runs a write of one object, see transact.
+func (c *DC) write(ctx context.Context, op, ref string, f func(t *tx, n *node) *Error) error {
+	return c.transact(ctx, op, func(t *tx) *Error {
+		n, err := t.rep.resolve(ref)
+		if err != nil {
+			return err
+		}
+		return f(t, n)
+	})
 }
 
 // stamp updates whenChanged and uSNChanged of the changed objects.
@@ -111,7 +135,7 @@ func (t *tx) touch(n *node) {
 }
 
 func (t *tx) did(s step) {
-	t.rep.do(s)
+	t.rep.do(&s)
 	if t.quiet {
 		return
 	}
@@ -123,97 +147,70 @@ func (t *tx) did(s step) {
 
 func (t *tx) rollback() {
 	for i := len(t.steps) - 1; i >= 0; i-- {
-		t.rep.do(t.steps[i].inverse())
+		s := &t.steps[i]
+		s.before, s.after = s.after, s.before
+		t.rep.do(s)
 	}
 	t.steps = nil
 }
 
-func (s step) inverse() step {
-	s.before, s.after = s.after, s.before
-	s.from, s.to = s.to, s.from
-	s.fromName, s.toName = s.toName, s.fromName
-	s.fromACL, s.toACL = s.toACL, s.fromACL
-	s.fromKey, s.toKey = s.toKey, s.fromKey
-	switch s.kind {
-	case stepLink:
-		s.kind = stepUnlink
-	case stepUnlink:
-		s.kind = stepLink
-	}
-	return s
-}
-
 // do applies a step to the replica.
-func (r *replica) do(s step) {
-	n := s.n
+func (r *replica) do(s *step) {
+	n, before, after := s.n, &s.before, &s.after
+	n.snapped.Store(nil)
 	switch s.kind {
-	case stepInsert:
-		if s.to != nil {
-			s.to.attach(n)
+	case stepPlace:
+		switch {
+		case before.parent == nil:
+			after.parent.attach(n)
 			r.enter(n)
-			return
+		case after.parent == nil:
+			r.leave(n)
+			before.parent.detach(n)
+		default:
+			before.parent.detach(n)
+			r.unpost(r.sch.name, n, before.name.Value)
+			n.setName(after.name)
+			after.parent.attach(n)
+			r.post(r.sch.name, n, n.rdn)
 		}
-		r.leave(n)
-		s.from.detach(n)
 	case stepAttr:
-		for _, v := range s.before {
+		for _, v := range before.vals {
 			r.unpost(s.def, n, v)
 		}
-		n.put(s.def, s.after)
-		for _, v := range s.after {
+		n.put(s.def, after.vals)
+		for _, v := range after.vals {
 			r.post(s.def, n, v)
 		}
 	case stepLink:
-		n.addLink(s.def, s.link, s.hidden)
+		n.setLink(s.def, s.link, s.hidden, after.on)
 		if s.link.n != nil && s.def.other != nil {
-			s.link.n.addLink(s.def.other, linkVal{n: n}, s.hidden)
+			s.link.n.setLink(s.def.other, linkVal{n: n}, s.hidden, after.on)
 		}
-	case stepUnlink:
-		n.removeLink(s.def, s.link, s.hidden)
-		if s.link.n != nil && s.def.other != nil {
-			s.link.n.removeLink(s.def.other, linkVal{n: n}, s.hidden)
-		}
-	case stepPlace:
-		s.from.detach(n)
-		r.unpost(r.sch.name, n, s.fromName.Value)
-		n.setName(s.toName)
-		s.to.attach(n)
-		r.post(r.sch.name, n, n.rdn)
 	case stepBury:
-		// after is set by a deletion, before by a restore and by a rollback
-		if s.after != nil {
+		if after.on {
 			r.leave(n)
-			n.deleted, n.recycled = true, !r.dom.RecycleBin()
-		} else {
-			n.deleted, n.recycled = false, false
 		}
+		n.deleted, n.recycled = after.on, after.on && !r.dom.RecycleBin()
 		r.enter(n)
 	case stepACL:
-		n.acl = s.toACL
+		n.acl = after.acl
 	case stepSecret:
-		n.secret = s.toKey
+		n.secret = after.secret
 	}
 }
 
 // set replaces the stored values of an attribute. Equal values are not a write.
 func (t *tx) set(n *node, def *Attribute, vals ...string) {
 	old := n.get(def)
-	if len(old) == len(vals) {
-		same := true
-		for i := range vals {
-			if old[i].val != vals[i] {
-				same = false
-			}
-		}
-		if same {
-			return
-		}
+	if slices.EqualFunc(old, vals, func(s stored, v string) bool { return s.val == v }) {
+		return
 	}
 	before := make([]string, len(old))
 	for i := range old {
 		before[i] = old[i].val
 	}
-	t.did(step{kind: stepAttr, n: n, def: def, before: before, after: vals})
+	t.did(step{kind: stepAttr, n: n, def: def, before: state{vals: before}, after: state{vals: vals}})
 }
 
 // link adds a reference. It returns false if it already exists.
@@ -221,7 +218,7 @@ func (t *tx) link(n *node, def *Attribute, v linkVal) bool {
 	if s := n.linkSet(def); s != nil && s.find(v) >= 0 {
 		return false
 	}
-	t.did(step{kind: stepLink, n: n, def: def, link: v})
+	t.did(linkStep(n, def, v, true))
 	return true
 }
 
@@ -235,21 +232,21 @@ func (t *tx) unlink(n *node, def *Attribute, v linkVal) bool {
 	if i < 0 {
 		return false
 	}
-	t.did(step{kind: stepUnlink, n: n, def: def, link: s.list[i]})
+	t.did(linkStep(n, def, s.list[i], false))
 	return true
 }
 
 func (t *tx) place(n, parent *node, name RDN) {
-	t.did(step{kind: stepPlace, n: n, from: n.parent, to: parent,
-		fromName: RDN{n.rdnType, n.rdn}, toName: name, fromDN: n.dn()})
+	t.did(step{kind: stepPlace, n: n, before: state{parent: n.parent, name: RDN{n.rdnType, n.rdn}},
+		after: state{parent: parent, name: name}, fromDN: n.dn()})
 }
 
 func (t *tx) setACL(n *node, acl []ACE) {
-	t.did(step{kind: stepACL, n: n, fromACL: n.acl, toACL: acl})
+	t.did(step{kind: stepACL, n: n, before: state{acl: n.acl}, after: state{acl: acl}})
 }
 
 func (t *tx) setSecret(n *node, s *secret) {
-	t.did(step{kind: stepSecret, n: n, fromKey: n.secret, toKey: s})
+	t.did(step{kind: stepSecret, n: n, before: state{secret: n.secret}, after: state{secret: s}})
 }
 
 // tick returns the time of a write. It never decreases, so that times are in the order of the writes.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -128,27 +129,14 @@ func rawBool(b bool) string {
 }
 
 func integer(v any) (int64, bool) {
-	switch n := v.(type) {
-	case int:
-		return int64(n), true
-	case int8:
-		return int64(n), true
-	case int16:
-		return int64(n), true
-	case int32:
-		return int64(n), true
-	case int64:
-		return n, true
-	case uint8:
-		return int64(n), true
-	case uint16:
-		return int64(n), true
-	case uint32:
-		return int64(n), true
-	case uint:
-		return int64(n), n <= math.MaxInt64
-	case uint64:
-		return int64(n), n <= math.MaxInt64
+	r := reflect.ValueOf(v)
+	switch {
+	case v == nil:
+		return 0, false
+	case r.CanInt():
+		return r.Int(), true
+	case r.CanUint():
+		return int64(r.Uint()), r.Uint() <= math.MaxInt64
 	}
 	return 0, false
 }

@@ -121,16 +121,9 @@ func (v *view) copyAll(o *Object, n *node, want *Selection) {
 	}
 }
 
-// always are attributes that every object has without storing them.
-var always = []string{
-	"distinguishedname", "name", "cn", "ou", "dc", "objectclass", "objectcategory", "objectguid", "objectsid",
-	"whencreated", "whenchanged", "usncreated", "usnchanged", "instancetype", "samaccounttype", "isdeleted", "isrecycled",
-	"badpwdcount", "badpasswordtime", "lastlogon", "logoncount", "lastlogoff",
-}
-
 // stored returns all attributes that are not constructed.
 func (v *view) stored(n *node) []objectAttr {
-	out := make([]objectAttr, 0, len(n.attrs)+len(n.links)+len(v.rep.always))
+	out := make([]objectAttr, 0, len(n.attrs)+len(n.links)+len(v.rep.dom.schema.always))
 	for i := 0; i < len(n.attrs); {
 		def := n.attrs[i].def
 		vals := n.get(def)
@@ -151,7 +144,7 @@ func (v *view) stored(n *node) []objectAttr {
 			out = append(out, objectAttr{s.def, v.raw(n, s.def, nil)})
 		}
 	}
-	for _, def := range v.rep.always {
+	for _, def := range v.rep.dom.schema.always {
 		if raw := v.raw(n, def, nil); len(raw) > 0 {
 			out = append(out, objectAttr{def, raw})
 		}

@@ -60,7 +60,6 @@ type invocation struct {
 	hasPipe bool       // receives pipeline input
 
 	values  []any    // by parameter index; includes the common ones once one of them is bound
-	few     [4]any   // backing array of values, for a command with few parameters
 	bound   indexSet // of parameters
 	flags   uint64   // sets that are still possible
 	commons bool     // a common parameter is bound
@@ -181,9 +180,10 @@ func (p *param) begins(key string) bool {
 // bind binds the arguments to the parameters.
 func (inv *invocation) bind() error {
 	sig := inv.sig
-	if inv.values = inv.few[:]; sig.own > len(inv.few) {
+	if cap(inv.values) < sig.own {
 		inv.values = make([]any, sig.own)
 	}
+	inv.values = inv.values[:sig.own]
 	inv.flags = allSets
 	if len(inv.args) > 0 {
 		if err := inv.pairNames(); err != nil {
@@ -196,7 +196,7 @@ func (inv *invocation) bind() error {
 	if err := inv.bindRest(); err != nil {
 		return err
 	}
-	inv.f.s.reuseArguments(inv.argList)
+	inv.f.s.spare.release(inv.argList)
 	inv.args, inv.argList = nil, nil
 	return nil
 }

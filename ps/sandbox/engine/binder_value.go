@@ -137,8 +137,8 @@ func (inv *invocation) coerce(p *param, v any, at *place) (any, error) {
 	case nil, dotnet.TObject:
 		return v, nil
 	case dotnet.TString:
-		if s, ok := v.(string); ok {
-			return s, nil
+		if _, ok := v.(string); ok {
+			return v, nil
 		}
 		switch v.(type) {
 		case *dotnet.Array, *dotnet.Bytes:

@@ -160,11 +160,13 @@ func (c *compiler) value(s syntax.Statement) exprFn {
 	}
 	run := c.statement(s)
 	return func(f *frame) (any, error) {
-		out := collector{f: f}
-		if err := run(f, &out); err != nil {
+		out := f.s.spare.output(f)
+		if err := run(f, out); err != nil {
 			return nil, err
 		}
-		return out.value(), nil
+		v := out.value()
+		f.s.spare.collected(out)
+		return v, nil
 	}
 }
 
@@ -178,15 +180,17 @@ func loneExpr(s syntax.Statement) *syntax.ExprElement {
 	return nil
 }
 
-// items compiles a block used as a list: @(...).
-func (c *compiler) items(b *syntax.Block) func(f *frame) ([]any, error) {
+// output compiles a block to the value that make returns for its collected output.
+func (c *compiler) output(b *syntax.Block, make func(c *collector) any) exprFn {
 	run := c.block(b)
-	return func(f *frame) ([]any, error) {
-		out := collector{f: f}
-		if err := run(f, &out); err != nil {
+	return func(f *frame) (any, error) {
+		out := f.s.spare.output(f)
+		if err := run(f, out); err != nil {
 			return nil, err
 		}
-		return out.items, nil
+		v := make(out)
+		f.s.spare.collected(out)
+		return v, nil
 	}
 }
 

@@ -148,17 +148,7 @@ func (c *compiler) arrayExpr(e *syntax.ArrayExpr) exprFn {
 			return dotnet.NewArray(items...), err
 		}
 	}
-	items := c.items(e.Body)
-	return func(f *frame) (any, error) {
-		list, err := items(f)
-		if err != nil {
-			return nil, err
-		}
-		if len(list) == 1 {
-			return dotnet.OneItem(list[0]), nil
-		}
-		return dotnet.NewArray(list...), nil
-	}
+	return c.output(e.Body, (*collector).array)
 }
 
 // blockValue compiles a block that is a single expression to its value before enumeration. If the statement
@@ -214,14 +204,7 @@ func (c *compiler) subExpr(e *syntax.SubExpr) exprFn {
 			return c.expr(x.Expr)
 		}
 	}
-	items := c.items(e.Body)
-	return func(f *frame) (any, error) {
-		list, err := items(f)
-		if err != nil {
-			return nil, err
-		}
-		return (&collector{items: list}).value(), nil
-	}
+	return c.output(e.Body, (*collector).value)
 }
 
 // simpleScalar reports whether an expression can neither fail nor yield a collection, so

@@ -62,8 +62,7 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 // checkPattern refuses a pattern that matches differently in the culture of the session. In
 // Turkish and Azeri, i and I are different letters even if case is ignored.
 func (f *frame) checkPattern(pattern any) error {
-	culture := lower(f.s.engine.culture())
-	if !strings.HasPrefix(culture, "tr") && !strings.HasPrefix(culture, "az") {
+	if !f.s.engine.dotless {
 		return nil
 	}
 	text := dotnet.ToText(pattern)
@@ -71,7 +70,8 @@ func (f *frame) checkPattern(pattern any) error {
 		text = dotnet.ToText(operands[0]) // for -replace
 	}
 	if strings.ContainsAny(text, "iI\u0130\u0131") || strings.Contains(lower(text), "-z") {
-		return dotnet.Refuse("the pattern '%s', which ignores case, in the culture %s", text, culture)
+		return dotnet.Refuse("the pattern '%s', which ignores case, in the culture %s", text,
+			f.s.engine.culture())
 	}
 	return nil
 }

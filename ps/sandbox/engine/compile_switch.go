@@ -62,7 +62,8 @@ func runClauses(f *frame, v any, clauses []switchClause, out sink) error {
 
 // switchEqual reports whether a clause matches. Texts are compared as with -eq.
 func switchEqual(v, want any) (bool, error) {
-	if _, text := v.(string); text {
+	_, text := v.(string)
+	if _, same := want.(string); text && !same {
 		want = dotnet.ToText(want)
 	}
 	return dotnet.Equal(plain(v), plain(want), false)

@@ -26,10 +26,10 @@ func (c *compiler) variable(v *syntax.Variable) exprFn {
 			return nil, nil
 		}
 	}
-	if refusedVariables[sym.Value()] {
+	if refusedVariables[sym.key()] {
 		c.refuse(v, "the variable $"+name)
 	}
-	if read := automatic(sym.Value()); read != nil {
+	if read := automatic(sym.key()); read != nil {
 		return read
 	}
 	return func(f *frame) (any, error) {
@@ -59,10 +59,10 @@ func (c *compiler) assignVariable(v *syntax.Variable) func(f *frame, v any) erro
 	if scopeName == "env" {
 		c.refuse(v, "an assignment to an environment variable")
 	}
-	if sym.Value() == "null" {
+	if sym.key() == "null" {
 		return func(*frame, any) error { return nil }
 	}
-	if automatic(sym.Value()) != nil || refusedVariables[sym.Value()] {
+	if automatic(sym.key()) != nil || refusedVariables[sym.key()] {
 		c.refuse(v, "an assignment to $"+name)
 	}
 	c.assigns(sym)
@@ -177,6 +177,7 @@ func (c *compiler) assignment(s *syntax.Assignment) exprFn {
 		read = c.ownVariable(t)
 	}
 	apply, _ := dotnet.Operator(op.String())
+	fast := intOperators[op]
 	return func(f *frame) (any, error) {
 		old, err := read(f)
 		if err != nil {
@@ -188,7 +189,7 @@ func (c *compiler) assignment(s *syntax.Assignment) exprFn {
 		}
 		next, done := any(nil), false
 		if a, b, ok := int32s(old, v); ok {
-			next, done = intOperators[op](a, b)
+			next, done = fast(a, b)
 		}
 		if !done {
 			if next, err = apply(old, v); err != nil {

@@ -31,7 +31,8 @@ func (r *lineReader) ReadLine() (string, error) {
 func (r *lineReader) read() (string, error) {
 	var line []byte
 	for {
-		chunk, err := r.in.Peek(max(r.in.Buffered(), 1))
+		_, err := r.in.Peek(1) // reads if nothing is buffered
+		chunk, _ := r.in.Peek(r.in.Buffered())
 		if len(chunk) == 0 {
 			if err == nil || err == io.EOF {
 				err = io.EOF
@@ -57,10 +58,15 @@ func (r *lineReader) read() (string, error) {
 			}
 			continue
 		}
-		line = append(line, chunk[:at]...)
 		r.skipLF = chunk[at] == '\r'
+		if line == nil {
+			line = chunk[:at]
+		} else {
+			line = append(line, chunk[:at]...)
+		}
+		text := dotnet.FromUTF8(line)
 		r.in.Discard(at + 1)
-		return dotnet.FromUTF8(line), nil
+		return text, nil
 	}
 }
 

@@ -251,10 +251,10 @@ func TestSetFunction(t *testing.T) {
 func TestPatternsInTurkish(t *testing.T) {
 	for line, want := range map[string]string{
 		"'file1' -clike 'fi*'; 'abc' -like 'A*'; 'S-1-5' -match '^S-[0-9]'; 'a-b' -replace '^.*-', ''": "True|True|True|b",
-		"'FILE1' -like 'fi*'":      "REFUSED: the pattern 'fi*', which ignores case, in the culture tr-tr.",
-		"'x' -match '^[a-z]$'":     "REFUSED: the pattern '^[a-z]$', which ignores case, in the culture tr-tr.",
-		"'x' -notmatch 'I'":        "REFUSED: the pattern 'I', which ignores case, in the culture tr-tr.",
-		"'x' -replace 'WIN32', ''": "REFUSED: the pattern 'WIN32', which ignores case, in the culture tr-tr.",
+		"'FILE1' -like 'fi*'":      "REFUSED: the pattern 'fi*', which ignores case, in the culture tr-TR.",
+		"'x' -match '^[a-z]$'":     "REFUSED: the pattern '^[a-z]$', which ignores case, in the culture tr-TR.",
+		"'x' -notmatch 'I'":        "REFUSED: the pattern 'I', which ignores case, in the culture tr-TR.",
+		"'x' -replace 'WIN32', ''": "REFUSED: the pattern 'WIN32', which ignores case, in the culture tr-TR.",
 	} {
 		s := NewEngine(Options{Culture: "tr-TR"}).NewSession(Console{})
 		assert.Equal(t, want, strings.Join(lines(t, s, line), "|"), line)

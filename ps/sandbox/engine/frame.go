@@ -249,6 +249,14 @@ func (c *collector) value() any {
 	}
 }
 
+// array returns the collected output as an array.
+func (c *collector) array() any {
+	if len(c.items) == 1 {
+		return dotnet.OneItem(c.items[0])
+	}
+	return dotnet.NewArray(c.items...)
+}
+
 // dropper discards its input.
 type dropper struct{}
 

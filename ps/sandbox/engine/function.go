@@ -42,7 +42,7 @@ func (b *blockCode) underName(name string) *blockCode {
 }
 
 // blockStage runs a function or script block as a stage. It contains the whole state of the
-// call, so that a call needs only one allocation.
+// call.
 type blockStage struct {
 	inv    *invocation
 	code   *blockCode
@@ -53,6 +53,7 @@ type blockStage struct {
 	line   *lineState        // bindings of the command line; nil unless objects arrive from a pipeline
 	bound  *dotnet.Hashtable // $PSBoundParameters, created on first use
 	errors *dotnet.List      // of -ErrorVariable; may be nil
+	kept   bool              // a value of the script may refer to the call
 }
 
 // boundParameters returns $PSBoundParameters of the call that a scope belongs to.
@@ -67,8 +68,7 @@ func (sc *scope) boundParameters() any {
 
 func (st *blockStage) boundParameters() any {
 	if st.bound == nil {
-		st.bound = dotnet.NewHashtable()
-		st.bound.Type = dotnet.Lookup("System.Collections.Generic.Dictionary[string,object]")
+		st.bound = &dotnet.Hashtable{Type: dotnet.TParameters}
 		for _, p := range st.inv.sig.params {
 			if st.inv.bound.has(p.index) {
 				v := st.inv.values[p.index]
@@ -88,7 +88,7 @@ func newBlockStage(inv *invocation, code *blockCode, out sink, dot bool) (*block
 	if err := inv.bind(); err != nil {
 		return nil, err
 	}
-	st, vars := code.newStage()
+	st := inv.f.s.spare.stage(code.vars)
 	st.inv, st.code, st.out, st.dot = inv, code, out, dot
 	if inv.hasPipe {
 		st.line = &lineState{values: slices.Clone(inv.values), bound: inv.bound.clone(), flags: inv.flags}
@@ -97,7 +97,7 @@ func newBlockStage(inv *invocation, code *blockCode, out sink, dot bool) (*block
 	sc := f.scope
 	if !dot {
 		sc = &st.own
-		sc.parent, sc.vars, sc.call = around(f.s, inv.home, f.scope), vars, st
+		sc.parent, sc.call = around(f.s, inv.home, f.scope), st
 	}
 	frame, err := f.child(sc, inv.at)
 	if err != nil {
@@ -105,19 +105,6 @@ func newBlockStage(inv *invocation, code *blockCode, out sink, dot bool) (*block
 	}
 	st.frame = frame
 	return st, st.setParams()
-}
-
-// newStage allocates a stage and capacity for the variables of its scope.
-func (b *blockCode) newStage() (*blockStage, []variable) {
-	const few = 4
-	if b.vars > few {
-		return &blockStage{}, make([]variable, 0, b.vars)
-	}
-	small := &struct {
-		blockStage
-		vars [few]variable
-	}{}
-	return &small.blockStage, small.vars[:0]
 }
 
 // setParams creates the variables of the parameters, including defaults.

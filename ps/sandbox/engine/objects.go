@@ -43,10 +43,21 @@ type cmdletObject struct {
 func (sc *scope) psCmdlet() any {
 	for up := sc; up != nil; up = up.parent {
 		if st := up.call; st != nil && st.inv.sig.advanced {
+			sc.keep()
+			st.inv.f.scope.keep()
 			return &cmdletObject{inv: st.inv, frame: &st.frame}
 		}
 	}
 	return nil
+}
+
+// keep marks all calls around a scope as kept.
+func (sc *scope) keep() {
+	for ; sc != nil; sc = sc.parent {
+		if sc.call != nil {
+			sc.call.kept = true
+		}
+	}
 }
 
 // Type returns PSScriptCmdlet.

@@ -110,6 +110,7 @@ func singleCommand(e *element) stmtFn {
 		if err != nil {
 			return fail(err, e.at)
 		}
+		f.s.spare.completed(inv, st)
 		return nil
 	}
 }
@@ -157,6 +158,9 @@ func runPipeline(f *frame, elements []element, out sink, at *place) error {
 	f.s.ok = err == nil && !slices.ContainsFunc(run.nodes, func(n *stageNode) bool { return n.inv.hadError })
 	if err != nil {
 		return fail(err, at)
+	}
+	for _, n := range run.nodes {
+		f.s.spare.completed(n.inv, n.stage)
 	}
 	return nil
 }
@@ -254,7 +258,8 @@ func (code *commandCode) invocation(f *frame, hasPipe bool) (*invocation, error)
 	if err := f.step(code.at); err != nil {
 		return nil, err
 	}
-	inv := &invocation{f: f, at: code.at, hasPipe: hasPipe, called: code.name}
+	inv := f.s.spare.invocation()
+	inv.f, inv.at, inv.hasPipe, inv.called = f, code.at, hasPipe, code.name
 	if err := code.callee(f, inv); err != nil {
 		return nil, err
 	}
@@ -310,7 +315,7 @@ func (code *commandCode) arguments(f *frame, inv *invocation) error {
 	if len(code.args) == 0 {
 		return nil
 	}
-	args := f.s.argumentList(len(code.args))
+	args := f.s.spare.argumentList(len(code.args))
 	var late []argument
 	for i := range code.args {
 		a := &code.args[i]
@@ -336,17 +341,20 @@ func (code *commandCode) arguments(f *frame, inv *invocation) error {
 			return fail(dotnet.Refuse("splatting of anything but a hashtable"), a.at)
 		}
 		if ok {
+			if late == nil {
+				late = f.s.spare.argumentList(table.Len())
+			}
 			late = appendSplat(late, table, a.at)
 		}
 	}
 	inv.args = append(args, late...)
+	f.s.spare.release(late)
 	inv.argList = inv.args
 	return nil
 }
 
 // appendSplat adds the entries of a splatted dictionary.
 func appendSplat(args []argument, table *dotnet.Hashtable, at *place) []argument {
-	args = slices.Grow(args, table.Len())
 	for i := range table.Len() {
 		key, value := table.At(i)
 		args = append(args, argument{name: dotnet.ToText(key), hasName: true, hasValue: true, splat: true,
@@ -355,25 +363,92 @@ func appendSplat(args []argument, table *dotnet.Hashtable, at *place) []argument
 	return args
 }
 
-// argumentList returns an empty list with capacity for at least n arguments. It reuses a
-// list of an earlier call if possible.
-func (s *Session) argumentList(n int) []argument {
-	if last := len(s.argLists) - 1; last >= 0 {
-		list := s.argLists[last]
-		s.argLists = s.argLists[:last]
-		if cap(list) >= n {
-			return list
+// spare contains the memory of completed calls, which later calls of the session use again. Only a call
+// that has succeeded leaves its memory, because an error may refer to it.
+type spare struct {
+	calls     []*invocation
+	stages    []*blockStage
+	arguments [][]argument
+	outputs   []*collector
+}
+
+// take removes the last item of a list and returns it, or the zero value if the list is empty.
+func take[T any](list *[]T) (item T) {
+	if last := len(*list) - 1; last >= 0 {
+		item = (*list)[last]
+		*list = (*list)[:last]
+	}
+	return item
+}
+
+// invocation returns an empty invocation.
+func (s *spare) invocation() *invocation {
+	if inv := take(&s.calls); inv != nil {
+		return inv
+	}
+	return &invocation{}
+}
+
+// stage returns an empty stage with capacity for n variables.
+func (s *spare) stage(n int) *blockStage {
+	st := take(&s.stages)
+	if st == nil {
+		st = &blockStage{}
+	}
+	if cap(st.own.vars) < n {
+		st.own.vars = make([]variable, 0, n)
+	}
+	return st
+}
+
+// completed takes the memory of a successful call back.
+func (s *spare) completed(inv *invocation, st stage) {
+	if called, ok := st.(*blockStage); ok {
+		if called.kept {
+			return
 		}
+		sc := &called.own
+		clear(sc.vars)
+		clear(sc.index)
+		*called = blockStage{own: scope{vars: sc.vars[:0], index: sc.index}}
+		s.stages = append(s.stages, called)
+	}
+	clear(inv.values)
+	*inv = invocation{values: inv.values[:0], bound: indexSet{more: inv.bound.more[:0]}}
+	s.calls = append(s.calls, inv)
+}
+
+// argumentList returns an empty list with capacity for at least n arguments.
+func (s *spare) argumentList(n int) []argument {
+	if list := take(&s.arguments); cap(list) >= n {
+		return list
 	}
 	return make([]argument, 0, max(n, 8))
 }
 
-// reuseArguments keeps the list of a completed binding for another call.
-func (s *Session) reuseArguments(list []argument) {
+// release takes a list back whose arguments have been bound or copied.
+func (s *spare) release(list []argument) {
 	const most = 64 // longer lists are not kept
 	if cap(list) == 0 || cap(list) > most {
 		return
 	}
 	clear(list)
-	s.argLists = append(s.argLists, list[:0])
+	s.arguments = append(s.arguments, list[:0])
+}
+
+// output returns an empty collector.
+func (s *spare) output(f *frame) *collector {
+	c := take(&s.outputs)
+	if c == nil {
+		c = &collector{}
+	}
+	c.f = f
+	return c
+}
+
+// collected takes a collector back, after its output has become a value. A list of several items is now part
+// of that value.
+func (s *spare) collected(c *collector) {
+	*c = collector{}
+	s.outputs = append(s.outputs, c)
 }

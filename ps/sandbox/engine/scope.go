@@ -7,10 +7,19 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// symbol is a variable name, interned in lower case and compared by identity.
-type symbol = unique.Handle[string]
+// symbol is a variable name, interned in lower case.
+type symbol struct {
+	id  unique.Handle[string]
+	bit uint64 // one bit, by which a scope without the variable is usually recognised
+}
 
-func intern(name string) symbol { return unique.Make(strings.ToLower(name)) }
+func intern(name string) symbol {
+	id := unique.Make(strings.ToLower(name))
+	return symbol{id: id, bit: 1 << (dotnet.Hash(id.Value()) % 64)}
+}
+
+// key returns the name in lower case.
+func (s symbol) key() string { return s.id.Value() }
 
 // Symbols of the variables that the engine itself reads or writes.
 var (
@@ -29,7 +38,7 @@ type constraint struct {
 }
 
 type variable struct {
-	sym      symbol
+	sym      unique.Handle[string]
 	name     string
 	value    any
 	checked  *constraint
@@ -41,7 +50,8 @@ type variable struct {
 type scope struct {
 	parent *scope
 	vars   []variable
-	index  map[symbol]int32 // of vars, once there are more than indexFrom
+	bits   uint64                          // of the symbols of vars
+	index  map[unique.Handle[string]]int32 // of vars, once there are more than indexFrom
 	funcs  map[string]*function
 
 	call *blockStage // the call that the scope belongs to
@@ -57,14 +67,17 @@ const indexFrom = 24
 
 // own returns a variable of this scope itself, or nil. The pointer is valid until a variable is added.
 func (sc *scope) own(sym symbol) *variable {
-	if sc.index != nil {
-		if i, ok := sc.index[sym]; ok {
+	if sc.bits&sym.bit == 0 {
+		return nil
+	}
+	if len(sc.vars) > indexFrom {
+		if i, ok := sc.index[sym.id]; ok {
 			return &sc.vars[i]
 		}
 		return nil
 	}
 	for i := range sc.vars {
-		if sc.vars[i].sym == sym {
+		if sc.vars[i].sym == sym.id {
 			return &sc.vars[i]
 		}
 	}
@@ -83,13 +96,16 @@ func (sc *scope) find(sym symbol) *variable {
 
 // add creates a variable that does not exist yet in this scope.
 func (sc *scope) add(sym symbol, name string, value any) *variable {
-	sc.vars = append(sc.vars, variable{sym: sym, name: name, value: value})
+	sc.vars = append(sc.vars, variable{sym: sym.id, name: name, value: value})
+	sc.bits |= sym.bit
 	at := len(sc.vars) - 1
 	switch {
-	case sc.index != nil:
-		sc.index[sym] = int32(at)
-	case len(sc.vars) > indexFrom:
-		sc.index = make(map[symbol]int32, 2*indexFrom)
+	case at > indexFrom:
+		sc.index[sym.id] = int32(at)
+	case at == indexFrom:
+		if sc.index == nil {
+			sc.index = make(map[unique.Handle[string]]int32, 4*indexFrom)
+		}
 		for i := range sc.vars {
 			sc.index[sc.vars[i].sym] = int32(i)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ type Engine struct {
 	opts    Options
 	modules map[string]*Module // by lower-case name
 	sigs    sync.Map           // *Command -> *signature
+	dotless bool               // i and I are different letters in the culture
 }
 
 // NewEngine returns an engine. The modules must not be modified afterwards.
@@ -26,6 +28,8 @@ func NewEngine(o Options) *Engine {
 		o.Version = "7.4.0"
 	}
 	e := &Engine{opts: o, modules: map[string]*Module{}}
+	culture := lower(e.culture())
+	e.dotless = strings.HasPrefix(culture, "tr") || strings.HasPrefix(culture, "az")
 	for _, m := range o.Modules {
 		e.modules[lower(m.Name)] = m
 	}
@@ -73,7 +77,7 @@ type Session struct {
 	inTry     int
 	running   running
 	catching  []*dotnet.ErrorRecord
-	argLists  [][]argument // for reuse
+	spare     spare
 
 	stdin  *lineReader
 	stdout io.Writer

@@ -22,9 +22,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 func all(t *testing.T) []Module {
-	described, err := scripts.Describe()
-	require.NoError(t, err)
-	modules, err := Modules(described)
+	modules, err := Modules(scripts.Describe())
 	require.NoError(t, err)
 	require.Len(t, modules, 4)
 	return modules
@@ -111,9 +109,7 @@ func TestTypesSpeakToASandbox(t *testing.T) {
 
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
-	own, culture := world.Modules()
-	server, err := remote.NewServer(remote.Options{Modules: own, Declared: sandbox.Declarations(),
-		Culture: culture})
+	server, err := remote.NewServer(world)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, server.Close()) }()
 	cmd := exec.CommandContext(ctx, "mono", program)

@@ -53,7 +53,7 @@ namespace AdGateway.Sandbox
             client.SendTimeout = Wait;
             client.ReceiveTimeout = Wait;
             stream = client.GetStream();
-            Send("{\"f\":\"hello\",\"marked\":true,\"key\":\"" + key + "\"}");
+            Send("{\"f\":\"hello\",\"key\":\"" + key + "\"}");
             Receive();
         }
 

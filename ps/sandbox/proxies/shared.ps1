@@ -161,6 +161,10 @@ function ConvertFrom-SandboxNode {
         'sbyte' { return [sbyte]$Node.v }
         'double' { return [Convert]::ToDouble([string]$Node.v, $SandboxInvariant) }
         'bytes' { return , [Convert]::FromBase64String([string]$Node.v) }
+        'secret' {
+            $text = [System.Text.Encoding]::UTF8.GetString([Convert]::FromBase64String([string]$Node.v))
+            return [System.Net.NetworkCredential]::new('', $text).SecurePassword
+        }
         'units' { return [string]::new([char[]]@(foreach ($unit in $Node.v) { [char][int]$unit })) }
         'exception' {
             $parts = ConvertFrom-SandboxList -Nodes $Node.v
@@ -232,7 +236,7 @@ function Invoke-SandboxCommand {
     if ($frame.f -eq 'defect') { throw ('The sandbox failed: ' + $frame.text) }
 }
 
-# Replaces New-Object for directory entries, because those of the sandbox cannot be reached over LDAP. Other calls
+# Replaces New-Object for directory entries, because the sandbox cannot be reached over LDAP. Other calls
 # are passed on. The module does not export it, because PowerShell would otherwise load the module for a command of
 # that name.
 function New-SandboxObject {

@@ -12,17 +12,16 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// A connection is the server's side of a client. One goroutine reads its frames, and another runs its calls.
+// A connection serves a real PowerShell, whose functions call the sandbox. One goroutine reads its frames,
+// and another runs its calls.
 type connection struct {
 	modules *moduleSet
 	ctx     context.Context
 	wire    *wire
-	marked  bool // the client expects texts to start with '='
 
 	calls   chan *frame // for work
 	answers chan *frame
 	busy    atomic.Bool // a call is running
-	stopped atomic.Bool // the client has stopped the call
 
 	kept map[uint64]any // data and objects by id; only work uses it
 	last uint64
@@ -41,14 +40,11 @@ func (c *connection) read() {
 			if !c.busy.CompareAndSwap(false, true) {
 				return
 			}
-			c.stopped.Store(false)
 			select {
 			case c.calls <- f:
 			case <-c.ctx.Done():
 				return
 			}
-		case "stop":
-			c.stopped.Store(true)
 		case "answer":
 			select {
 			case c.answers <- f:
@@ -87,7 +83,7 @@ func (c *connection) work() {
 // run runs a call and returns its last frame.
 func (c *connection) run(f *frame) *frame {
 	values := make([]any, len(f.Bound))
-	decoder := c.decoder()
+	decoder := &decoder{types: c.modules.types, kept: c.kept}
 	for i, b := range f.Bound {
 		v, err := decoder.decode(b.Value)
 		if err != nil {
@@ -155,7 +151,6 @@ func (c *connection) access(f *frame, args []any) (any, error) {
 	return nil, errors.New("malformed frame")
 }
 
-// errNoMember is recognised by the client by its text.
 var errNoMember = errors.New("no such member")
 
 // failed returns the last frame of a call that failed with err.
@@ -177,7 +172,7 @@ func (c *connection) failed(err error) *frame {
 }
 
 func (c *connection) encoder() *encoder {
-	return &encoder{marked: c.marked, keep: func(v *dotnet.Instance) (uint64, bool) {
+	return &encoder{keep: func(v *dotnet.Instance) (uint64, bool) {
 		whole := c.modules.remote[v.Type]
 		c.last++
 		c.kept[c.last] = v.Data
@@ -188,20 +183,7 @@ func (c *connection) encoder() *encoder {
 	}}
 }
 
-func (c *connection) decoder() *decoder {
-	return &decoder{
-		types: c.modules.types,
-		data:  func(id uint64) any { return c.kept[id] },
-		object: func(_ string, id uint64) (any, error) {
-			if object, ok := c.kept[id].(*dotnet.Instance); ok {
-				return object, nil
-			}
-			return nil, errors.New("the object is gone")
-		},
-	}
-}
-
-// errStopped ends a command whose caller has stopped it.
+// errStopped ends a command whose caller does not continue after an error.
 var errStopped = errors.New("stopped by the caller")
 
 // thrownError is the error that Throw returns and that the command must return.
@@ -240,9 +222,6 @@ func (h *host) Write(v any) error {
 
 // tell writes a frame that needs no answer. It is not flushed.
 func (h *host) tell(f *frame) error {
-	if h.c.stopped.Load() {
-		return errStopped
-	}
 	if err := h.c.ctx.Err(); err != nil {
 		return err
 	}
@@ -251,17 +230,11 @@ func (h *host) tell(f *frame) error {
 
 // ask sends a frame and returns the client's answer.
 func (h *host) ask(f *frame) (bool, error) {
-	if h.c.stopped.Load() {
-		return false, errStopped
-	}
 	if err := h.c.wire.send(f); err != nil {
 		return false, err
 	}
 	select {
 	case a := <-h.c.answers:
-		if h.c.stopped.Load() {
-			return false, errStopped
-		}
 		return a.OK, nil
 	case <-h.c.ctx.Done():
 		return false, h.c.ctx.Err()
@@ -281,11 +254,11 @@ func (h *host) WriteError(rec *dotnet.ErrorRecord) error {
 }
 
 func (h *host) WriteWarning(text string) error {
-	return h.tell(&frame{F: "warning", Text: h.said(text)})
+	return h.tell(&frame{F: "warning", Text: said(text)})
 }
 
 func (h *host) WriteVerbose(text string) error {
-	return h.tell(&frame{F: "verbose", Text: h.said(text)})
+	return h.tell(&frame{F: "verbose", Text: said(text)})
 }
 
 func (h *host) Throw(rec *dotnet.ErrorRecord) error {
@@ -297,10 +270,10 @@ func (h *host) Throw(rec *dotnet.ErrorRecord) error {
 }
 
 func (h *host) ShouldProcess(target string) (bool, error) {
-	return h.ask(&frame{F: "ask", Text: h.said(target)})
+	return h.ask(&frame{F: "ask", Text: said(target)})
 }
 
-// said returns text in the form that frames require: valid UTF-8, and marked if requested.
-func (h *host) said(text string) string {
-	return h.c.encoder().mark(strings.ToValidUTF8(text, "\uFFFD"))
+// said returns text in the form that frames require: valid UTF-8, and marked.
+func said(text string) string {
+	return mark(strings.ToValidUTF8(text, "\uFFFD"))
 }

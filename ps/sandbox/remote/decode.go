@@ -4,19 +4,19 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// A decoder decodes values from JSON.
+// A decoder decodes the values of parameters from JSON.
 type decoder struct {
 	types map[string]*dotnet.Type // types of the modules, by lower-case name
-	// data returns the data of the instance with the given id, and object the object with the given id.
-	data   func(id uint64) any
-	object func(t string, id uint64) (any, error)
+	kept  map[uint64]any          // data of instances, by id
 }
 
 // rawNode is a node before its members are decoded.
@@ -30,32 +30,16 @@ type rawNode struct {
 
 func (d *decoder) decode(raw json.RawMessage) (any, error) { return d.value(raw, 0) }
 
-// typeNamed returns a type. An undeclared type has only a name.
+// typeNamed returns a type. An unknown type has only a name.
 func (d *decoder) typeNamed(name string) *dotnet.Type {
-	if name == "" {
-		return nil
-	}
-	if inner, ok := strings.CutSuffix(name, "[]"); ok {
-		if t := d.typeNamed(inner); t != nil {
-			return t.Array()
-		}
-		return nil
-	}
 	if t := d.types[strings.ToLower(name)]; t != nil {
 		return t
 	}
 	if t := dotnet.Lookup(name); t != nil {
 		return t
 	}
-	t := dotnet.Define(dotnet.Class{Name: name})
-	if len(d.types) < maxTypes {
-		d.types[strings.ToLower(name)] = t
-	}
-	return t
+	return dotnet.Define(dotnet.Class{Name: name})
 }
-
-// maxTypes limits the number of undeclared types that a decoder keeps.
-const maxTypes = 4096
 
 func (d *decoder) value(raw json.RawMessage, depth int) (any, error) {
 	if depth > maxDepth {
@@ -73,57 +57,34 @@ func (d *decoder) value(raw json.RawMessage, depth int) (any, error) {
 		return nil, err
 	}
 	switch n.T {
-	case "array", "list", "set", "table", "object", "instance", "exception", "record", "credential":
+	case "array", "table", "instance", "credential":
 		return d.composite(&n, depth)
-	case "remote":
-		if d.object == nil {
-			return nil, fmt.Errorf("there are no objects here")
-		}
-		return d.object(n.N, n.ID)
-	case "type", "parsed", "enum":
-		return d.typed(&n)
-	}
-	var text string
-	switch n.T {
 	case "datetime":
 		return dateTime(n.V)
 	case "units":
-		return units(n.V)
-	}
-	if err := json.Unmarshal(n.V, &text); err != nil {
-		return nil, fmt.Errorf("%s: %w", n.T, err)
-	}
-	switch n.T {
-	case "text", "bytes", "secret":
-		return octets(n.T, text)
-	}
-	return number(n.T, text)
-}
-
-// typed decodes nodes that contain their type.
-func (d *decoder) typed(n *rawNode) (any, error) {
-	t := d.typeNamed(n.N)
-	if t == nil {
-		return nil, fmt.Errorf("%s: without a type", n.T)
-	}
-	if n.T == "type" {
-		return t, nil
+		var list []uint16
+		err := json.Unmarshal(n.V, &list)
+		return dotnet.FromUnits(list), err
 	}
 	var text string
 	if err := json.Unmarshal(n.V, &text); err != nil {
 		return nil, fmt.Errorf("%s: %w", n.T, err)
 	}
-	if n.T == "parsed" && t == dotnet.TIPAddress { // the type has no constructor that takes text
-		return dotnet.Convert(text, t)
-	}
-	if n.T == "parsed" {
+	switch n.T {
+	case "parsed":
+		t := d.typeNamed(n.N)
+		if t == dotnet.TIPAddress { // the type has no constructor that takes text
+			return dotnet.Convert(text, t)
+		}
 		return dotnet.New(t, []any{text})
+	case "bytes":
+		b, err := base64.StdEncoding.DecodeString(text)
+		return &dotnet.Bytes{B: b}, err
+	case "secret":
+		b, err := base64.StdEncoding.DecodeString(text)
+		return dotnet.NewSecureString(string(b)), err
 	}
-	if t.Kind != dotnet.KindEnum {
-		return nil, fmt.Errorf("%q is no enumeration", n.N)
-	}
-	number, err := strconv.ParseInt(text, 10, 64)
-	return dotnet.Enum{Type: t, Value: number}, err
+	return number(n.T, text)
 }
 
 // plain decodes JSON values that are not nodes.
@@ -136,34 +97,11 @@ func plain(raw json.RawMessage) (any, error) {
 	case nil, bool, string:
 		return v, nil
 	case float64:
-		if isWhole(v) {
+		if v == math.Trunc(v) && v >= math.MinInt32 && v <= math.MaxInt32 {
 			return int32(v), nil
 		}
 	}
 	return nil, fmt.Errorf("%.40s is no value", raw)
-}
-
-func octets(kind, text string) (any, error) {
-	b, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return nil, err
-	}
-	switch kind {
-	case "bytes":
-		return &dotnet.Bytes{B: b}, nil
-	case "secret":
-		return dotnet.NewSecureString(string(b)), nil
-	}
-	return string(b), nil
-}
-
-// units decodes a text that is given as UTF-16 units.
-func units(raw json.RawMessage) (any, error) {
-	var list []uint16
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, err
-	}
-	return dotnet.FromUnits(list), nil
 }
 
 func dateTime(raw json.RawMessage) (any, error) {
@@ -210,16 +148,12 @@ func number(kind, text string) (v any, err error) {
 		v = uint32(natural(32))
 	case "ulong":
 		v = natural(64)
-	case "char":
-		v = dotnet.Char(natural(16))
 	case "timespan":
 		v = dotnet.TimeSpan(integer(64))
 	case "double":
 		v, err = strconv.ParseFloat(text, 64)
 	case "guid":
 		v, err = dotnet.Convert(text, dotnet.TGuid)
-	case "version":
-		v, err = dotnet.Convert(text, dotnet.TVersion)
 	default:
 		err = fmt.Errorf("a value of the unknown kind %.20q", kind)
 	}
@@ -232,73 +166,34 @@ func (d *decoder) composite(n *rawNode, depth int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	pairs := func(p *dotnet.Props, items []any) error {
-		for i := 0; i+1 < len(items); i += 2 {
-			name, ok := items[i].(string)
-			if !ok {
-				return fmt.Errorf("%s: a name that is no text", n.T)
-			}
-			p.Set(name, items[i+1])
-		}
-		return nil
-	}
-	t := d.typeNamed(n.N)
-	if t == nil && (n.T == "list" || n.T == "instance" || n.T == "exception") {
-		return nil, fmt.Errorf("%s: without a type", n.T)
-	}
 	switch n.T {
 	case "array":
-		return &dotnet.Array{Elem: t, Items: items}, nil
-	case "list":
-		return &dotnet.List{Type: t, Items: items}, nil
+		return &dotnet.Array{Elem: d.typeNamed(n.N), Items: items}, nil
 	case "table":
-		h := &dotnet.Hashtable{Type: t}
+		h := &dotnet.Hashtable{Type: d.typeNamed(n.N)}
 		for i := 0; i+1 < len(items); i += 2 {
 			if items[i] == nil {
-				return nil, fmt.Errorf("table: a key that is null")
+				return nil, errors.New("table: a key that is null")
 			}
 			h.Set(items[i], items[i+1])
 		}
 		return h, nil
-	case "object":
-		o := &dotnet.PSObject{}
-		if n.N != "" {
-			o.TypeNames = strings.Split(n.N, "\n")
-		}
-		return o, pairs(&o.Props, items)
 	case "instance":
-		o := &dotnet.Instance{Type: t, Text: n.X}
-		if n.ID != 0 && d.data != nil {
-			o.Data = d.data(n.ID)
+		o := &dotnet.Instance{Type: d.typeNamed(n.N), Text: n.X, Data: d.kept[n.ID]}
+		for i := 0; i+1 < len(items); i += 2 {
+			name, ok := items[i].(string)
+			if !ok {
+				return nil, errors.New("instance: a name that is no text")
+			}
+			o.Props.Set(name, items[i+1])
 		}
-		return o, pairs(&o.Props, items)
-	case "credential":
-		if len(items) == 2 {
-			password, _ := items[1].(*dotnet.SecureString)
-			return &dotnet.PSCredential{UserName: dotnet.ToText(items[0]), Password: password}, nil
-		}
-	case "exception":
-		if len(items) >= 3 {
-			e := &dotnet.Exception{Type: t, Message: dotnet.ToText(items[0])}
-			e.HResult, _ = items[1].(int32)
-			e.Inner, _ = items[2].(*dotnet.Exception)
-			return e, pairs(&e.Props, items[3:])
-		}
-	case "record":
-		return record(items)
+		return o, nil
 	}
-	return nil, fmt.Errorf("%s: malformed", n.T)
-}
-
-func record(items []any) (any, error) {
-	if len(items) != 6 {
-		return nil, fmt.Errorf("record: malformed")
+	if len(items) != 2 {
+		return nil, errors.New("credential: malformed")
 	}
-	thrown, _ := items[0].(*dotnet.Exception)
-	category, _ := items[2].(int32)
-	r := dotnet.NewError(thrown, dotnet.ToText(items[1]), dotnet.Category(category), items[3])
-	r.Reason, r.Details = dotnet.ToText(items[4]), dotnet.ToText(items[5])
-	return r, nil
+	password, _ := items[1].(*dotnet.SecureString)
+	return &dotnet.PSCredential{UserName: dotnet.ToText(items[0]), Password: password}, nil
 }
 
 func (d *decoder) list(raw json.RawMessage, depth int) ([]any, error) {

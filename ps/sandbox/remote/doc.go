@@ -1,26 +1,38 @@
-// Package remote runs scripts and the commands that they call in different processes: the script's process
-// binds the parameters, and the process with the stores runs the commands.
+// Package remote runs sessions for other processes, in the process with the stores: a process is a pipe to
+// its session. It also runs the commands of a real PowerShell, whose process runs the scripts itself.
 //
 // # Tour
 //
-//   - [Server] listens on loopback and runs calls over the modules it is given
-//   - [Client] is the other end: its Modules have the same commands, which forward
-//     their calls
-//   - [Engine] is the main function of a stand-in process: the sandbox's console
-//     host on real standard streams, with the modules of a Client
+//   - [Server] listens on loopback and serves a world
+//   - [Engine] is the main function of a stand-in process, a pipe between its standard
+//     streams and a session (session.go)
 //   - [Starter] starts such processes, each with its own key
+//   - call.go runs the commands of a real PowerShell; value.go and decode.go convert
+//     their values to and from JSON
 //   - [Domain] is a server that holds one world for the gateways of several processes,
-//     [Link] a gateway's end of it, [Orders] that of a test
-//   - value.go and decode.go convert values of the engine to and from JSON
+//     [Link] a gateway's end of it; [Orders] are for tests
 //
 // # The protocol
 //
 // A client connects to the TCP address of the server and sends frames: four bytes, big-endian, with the
 // length of what follows, then a JSON object whose member "f" is the kind of frame. A frame has at most
-// [MaxFrame] bytes. A connection runs one call at a time.
+// [MaxFrame] bytes. The first frame has a key, which is valid for one connection. The server answers with
+// welcome {}, or closes the connection. A pipe begins with session:
 //
-//	client  hello    {key, marked}                first and only once; a key is valid for one connection
-//	server  welcome  {culture, now, modules: [{name, version, types: [name]}]}
+//	client  session  {key, args, pid}             PowerShell's arguments and the ID of the process
+//	server  read     {}                           the session reads its input
+//	client  in       {data}                       input; no data is its end
+//	server  out      {data}, err {data}           output
+//	server  alive    {}                           a command is about to reach a controller
+//	client  alive    {}                           the process still runs: the command goes on
+//	server  exit     {code}                       the session has ended
+//
+// So a process that is suspended or killed stops its session at the same places as PowerShell: at its next
+// command, output or input. When the connection closes, the server cancels the session and the process exits.
+//
+// A real PowerShell begins with hello. Its connection runs one call at a time:
+//
+//	client  hello    {key}
 //	client  call     {cmdlet, set, bound: [{name, value}], release: [id]}
 //	client  new      {type, bound: values, release}      creates an object that stays at the server
 //	client  get      {id, name}, set {id, name, value}, invoke {id, name, bound: values}
@@ -29,53 +41,54 @@
 //	server  error    {record}                     non-terminating error; waits for an answer
 //	server  ask      {text}                       ShouldProcess for a target; waits for an answer
 //	client  answer   {ok}                         to error: continue; to ask: proceed
-//	client  stop     {}                           ends the call: its output is no longer needed
 //	server  throw    {record}                     the call ended with a terminating error
 //	server  defect   {text}                       the call ended with an error other than a PowerShell error
 //	server  end      {values}                     the call succeeded; after get, new and invoke with the result
 //
 // The server closes the connection after a wrong key, an unknown frame or a frame out of turn. When the
-// connection closes, the server cancels its running call and the client's process exits.
+// connection closes, the server cancels its running call.
 //
 // # A domain for several gateways
 //
-// A [Domain] accepts two more kinds of connections. The control connection of a gateway stays open as long as
-// the gateway runs, and carries one question at a time. An answer has the id of its question.
+// A [Domain] also accepts connections that begin with a question {question: {secret, protocol, version,
+// gateway, account, clock, op, ...}}. It answers with reply {reply}, or with reply {reply: {refused, text}}.
+// The ops of a gateway are:
 //
-//	gateway  ticket   {ticket: {secret, protocol, version, gateway, account, clock}}
-//	domain   granted  {key: id of the world, text: version}, or refused {name, text}
-//	gateway  issue    {id}                 domain  key {id, key}     for one session of this gateway
-//	gateway  reach    {id, name: address}  domain  answer {id, ok}   whether a controller answers there
-//	gateway  example  {id}                 domain  example {id, name: user, text: zone}
-//	gateway  logon    {id, name, text: password}, lookup {id, name}, account {id, name: SID}
-//	domain   person   {id, person}, or refused {id, name: logon, change or expired, text}
+//	join      -> world, guest           the connection stays open as long as the gateway runs
+//	key       guest -> key              for one session of this gateway
+//	reach     name: address -> ok       whether a controller answers there
+//	example   -> example                a user and a zone
+//	logon     name, password -> person; refused: logon, change or expired
+//	lookup    name -> person
+//	account   name: SID -> person
 //
-// Unused keys become invalid when the connection ends. The commands of a session run with the modules of its
-// gateway, because ADWS counts connections per account (facts D19), and times are relative to the clock in
-// the ticket.
+// Unused keys become invalid when the connection of the gateway ends. The commands of a session run with the
+// modules of its gateway, because ADWS counts connections per account (facts D19), and times are relative to
+// the clock in the question.
 //
-// The connection of a test begins with orders {ticket: {secret, protocol}}, with a different secret. Then the
-// test sends order {id, order}, and the domain answers done {id, outcome} or refused {id, text}. See [Order]
-// for the orders. Every write is in the log.
+// A test has a different secret and only one op, order, with the words of an [Order] and its result. Every
+// write is in the log.
 //
 // # Values
 //
-// null, booleans and valid UTF-8 texts are JSON values; an integer is an Int32. Everything else is an
-// object {"t": kind, "n": name of a type, "v": ...}:
+// null, booleans and texts are JSON values; an integer is an Int32. Everything else is an object
+// {"t": kind, "n": name of a type, "v": ...}:
 //
-//	long byte sbyte short ushort uint ulong double single decimal bigint   v: the number as text
-//	text      v: base64 of a text that is not valid UTF-8 (lone surrogates as in WTF-8)
-//	units     v: the UTF-16 units of a text
-//	char      v: the UTF-16 unit       version   v: "1.2.3.4"       type   n: its name
-//	datetime  v: [ticks as text, kind] timespan  v: ticks as text   guid   v: "xxxxxxxx-xxxx-..."
-//	bytes     v: base64                enum      n: type, v: the number as text
-//	array     n: element type, v: [values]; list, set: n: type, v: [values]
+//	long byte sbyte short ushort uint ulong double    v: the number as text
+//	units     v: the UTF-16 units of a text that is not valid UTF-8
+//	datetime  v: [ticks as text, kind]     timespan  v: ticks as text
+//	guid      v: "xxxxxxxx-xxxx-..."       bytes     v: base64
+//	array     n: element type, v: [values]
 //	table     n: type, v: [key, value, key, value ...]
-//	object    n: names of types joined by line feeds, v: [name, value, name, value ...]
 //	instance  n: type, x: its text, v: [name, value ...], id: what the server keeps for it
 //	parsed    n: type, v: the text to pass to the type's constructor
+//	secret    v: base64 of the UTF-8 of a SecureString
+//
+// Only parameters have credential, v: [user name, secret]. Only results have these:
+//
+//	version   v: "1.2.3.4"                 enum      n: type, v: the number as text
+//	list      n: type, v: [values]
 //	remote    n: type, id: an object at the server
-//	secret    v: base64 of the UTF-8 of a SecureString; credential v: [user name, secret]
 //	exception n: type, v: [message, HResult, inner exception, name, value, ...]
 //	record    v: [exception, error id, category, target, reason, details]
 //
@@ -83,8 +96,8 @@
 // which it was read. The client returns the id together with the instance. Ids that the client no longer uses
 // are in the release of its next call.
 //
-// The proxies of a real PowerShell (package ps/sandbox/proxies) use the same frames; they convert instances
-// to objects and return them with their id. Their JSON parser converts texts that look like dates (facts
-// B31). Therefore, if hello has marked, every text that the server sends begins with '='. This applies to
-// values, x, v of parsed and the text of frames. A text that is not valid UTF-8 is sent as units.
+// The functions of a real PowerShell (package ps/sandbox/proxies) convert instances to objects and return
+// them with their id. PowerShell's JSON parser converts texts that look like dates (facts B31). Therefore
+// every text that the server sends begins with '='. This applies to values, x, v of parsed and the text of
+// frames.
 package remote

@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"adgateway/ps/sandbox"
@@ -37,9 +37,9 @@ type Domain struct {
 	options DomainOptions
 	id      string // id of this world
 
-	mu      sync.Mutex
+	// Guarded by the mutex of the server.
 	modules map[moduleKey]*moduleSet
-	guests  map[*guest]bool
+	guests  map[string]*guest // by id
 }
 
 type moduleKey struct {
@@ -47,7 +47,7 @@ type moduleKey struct {
 	clock   time.Duration
 }
 
-// guest is a connected gateway with a ticket.
+// guest is a connected gateway.
 type guest struct {
 	ticket  ticket
 	modules *moduleSet
@@ -56,7 +56,7 @@ type guest struct {
 
 // protocol is the version of the protocol between gateways, tests and a domain. It must change whenever
 // programs of different versions could misunderstand each other.
-const protocol = 1
+const protocol = 2
 
 // ticket is the proof that a gateway or a test presents.
 type ticket struct {
@@ -68,7 +68,30 @@ type ticket struct {
 	Clock    time.Duration `json:"clock,omitempty"` // how far the domain's clock is ahead of this gateway's
 }
 
-const controlBytes = 64 << 10
+// question is what a gateway or a test asks a domain. Op determines which members are set.
+type question struct {
+	ticket
+	Op       string   `json:"op"`
+	Guest    string   `json:"guest,omitempty"` // id that the gateway got when it joined
+	Name     string   `json:"name,omitempty"`
+	Password string   `json:"password,omitempty"`
+	Words    []string `json:"words,omitempty"` // of an order
+}
+
+// reply is the answer to a question.
+type reply struct {
+	Refused string           `json:"refused,omitempty"` // reason of a refusal, see refusals and logonErrors
+	Text    string           `json:"text,omitempty"`    // of a refusal
+	World   string           `json:"world,omitempty"`
+	Guest   string           `json:"guest,omitempty"`
+	Key     string           `json:"key,omitempty"`
+	OK      bool             `json:"ok,omitempty"`
+	Example *sandbox.Example `json:"example,omitempty"`
+	Person  *sandbox.Account `json:"person,omitempty"`
+	Result  json.RawMessage  `json:"result,omitempty"` // of an order
+}
+
+const questionBytes = 64 << 10
 
 // errNotLoopback keeps other computers from connecting, because frames are not encrypted.
 var errNotLoopback = errors.New(
@@ -91,7 +114,7 @@ func NewDomain(o DomainOptions) (*Domain, error) {
 		o.Log = func(string, map[string]any) {}
 	}
 	d := &Domain{Server: &Server{}, options: o, id: rand.Text(), modules: map[moduleKey]*moduleSet{},
-		guests: map[*guest]bool{}}
+		guests: map[string]*guest{}}
 	d.first = d.enter
 	if err := d.open(o.Listen); err != nil {
 		return nil, err
@@ -102,34 +125,31 @@ func NewDomain(o DomainOptions) (*Domain, error) {
 // Address returns the address that the domain listens on.
 func (d *Domain) Address() string { return d.listener.Addr().String() }
 
-// enter serves a connection that starts with a ticket.
-func (d *Domain) enter(ctx context.Context, w *wire, f *frame) {
-	secret := ""
-	switch f.F {
-	case "ticket":
-		secret = d.options.Ticket
-	case "orders":
-		secret = d.options.Orders
-	default:
+// enter serves a connection that starts with a question. end closes the connection.
+func (d *Domain) enter(ctx context.Context, end context.CancelFunc, w *wire, f *frame) {
+	if f.F != "question" || f.Question == nil {
 		return
 	}
-	if f.Ticket == nil {
+	q := f.Question
+	if r := d.refusal(q); r != nil {
+		d.options.Log("a ticket was refused", map[string]any{"gateway": shown(q.Gateway), "reason": r.Refused})
+		_ = w.send(&frame{F: "reply", Reply: r}) // the client may have disconnected
 		return
 	}
-	t := *f.Ticket
-	if code, text := d.refusal(f.F, t, secret); code != "" {
-		d.options.Log("a ticket was refused", map[string]any{"gateway": shown(t.Gateway), "reason": code})
-		_ = w.send(&frame{F: "refused", Name: code, Text: text}) // the client may have disconnected
+	if q.Op == "join" {
+		d.host(end, w, q.ticket)
 		return
 	}
-	if err := w.send(&frame{F: "granted", Key: d.id, Text: d.options.Version}); err != nil {
-		return
+	r, err := d.answer(ctx, q)
+	if err != nil {
+		r = &reply{Refused: refusedOther, Text: strings.ToValidUTF8(err.Error(), "")}
+		for code, known := range logonErrors {
+			if errors.Is(err, known) {
+				r.Refused = code
+			}
+		}
 	}
-	if f.F == "orders" {
-		d.obey(ctx, w)
-		return
-	}
-	d.host(ctx, w, t)
+	_ = w.send(&frame{F: "reply", Reply: r})
 }
 
 // Reasons of a refusal.
@@ -137,89 +157,66 @@ const (
 	refusedSecret   = "secret"
 	refusedProtocol = "protocol"
 	refusedName     = "name"
-	refusedOrder    = "order"
+	refusedOther    = "other"
 )
+
+// logonErrors are the errors about accounts that a gateway distinguishes, by reason of the refusal.
+var logonErrors = map[string]error{"logon": sandbox.ErrLogon, "change": sandbox.ErrMustChange,
+	"expired": sandbox.ErrPasswordExpiry}
 
 var gatewayName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
 const maxAccount = 256
 
-// refusal returns the reason why a ticket is refused, or "" if it is accepted.
-func (d *Domain) refusal(kind string, t ticket, secret string) (code, text string) {
-	switch {
-	case secret == "" || subtle.ConstantTimeCompare([]byte(t.Secret), []byte(secret)) != 1:
-		return refusedSecret, "the secret is not that of this domain"
-	case t.Protocol != protocol:
-		return refusedProtocol, fmt.Sprintf(
-			"this domain, of version %s, speaks protocol %d, and version %s speaks %d", d.options.Version, protocol,
-			shown(t.Version), t.Protocol)
-	case kind == "ticket" && !gatewayName.MatchString(t.Gateway):
-		return refusedName, fmt.Sprintf(
-			"%q cannot be the name of a gateway: letters, digits, dots, hyphens and underscores can, 63 at most",
-			shown(t.Gateway))
-	case kind == "ticket" && (t.Account == "" || len(t.Account) > maxAccount):
-		return refusedName, fmt.Sprintf("the account of a gateway has 1 to %d bytes", maxAccount)
+// refusal returns the reason why a question is refused, or nil if its ticket is accepted.
+func (d *Domain) refusal(q *question) *reply {
+	secret, isGateway := d.options.Ticket, true
+	if q.Op == "order" {
+		secret, isGateway = d.options.Orders, false
 	}
-	return "", ""
+	switch {
+	case secret == "" || subtle.ConstantTimeCompare([]byte(q.Secret), []byte(secret)) != 1:
+		return &reply{Refused: refusedSecret, Text: "the secret is not that of this domain"}
+	case q.Protocol != protocol:
+		return &reply{Refused: refusedProtocol, Text: fmt.Sprintf(
+			"this domain, of version %s, speaks protocol %d, and version %s speaks %d", d.options.Version, protocol,
+			shown(q.Version), q.Protocol)}
+	case isGateway && !gatewayName.MatchString(q.Gateway):
+		return &reply{Refused: refusedName, Text: fmt.Sprintf(
+			"%q cannot be the name of a gateway: letters, digits, dots, hyphens and underscores can, 63 at most",
+			shown(q.Gateway))}
+	case isGateway && (q.Account == "" || len(q.Account) > maxAccount):
+		return &reply{Refused: refusedName,
+			Text: fmt.Sprintf("the account of a gateway has 1 to %d bytes", maxAccount)}
+	}
+	return nil
 }
 
 // shown returns an untrusted text, shortened for a log.
 func shown(text string) string { return strings.ToValidUTF8(text[:min(len(text), 100)], "") }
 
-// host serves the control connection of a gateway until it ends. The gateway's unused keys
+// host keeps a gateway as a guest until its connection ends. The gateway's unused keys
 // then become invalid.
-func (d *Domain) host(ctx context.Context, w *wire, t ticket) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	g := &guest{ticket: t, modules: d.modulesOf(t), end: cancel}
+func (d *Domain) host(end context.CancelFunc, w *wire, t ticket) {
+	id := rand.Text()
+	g := &guest{ticket: t, modules: d.modulesOf(t), end: end}
 	d.mu.Lock()
-	d.guests[g] = true
+	d.guests[id] = g
 	d.mu.Unlock()
 	d.options.Log("a gateway has come",
 		map[string]any{"gateway": t.Gateway, "account": t.Account, "clock": t.Clock.String()})
-	frames := make(chan *frame)
-	d.work.Go(func() {
-		defer close(frames)
-		for {
-			f, err := w.read(controlBytes)
-			if err != nil {
-				return
-			}
-			select {
-			case frames <- f:
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	for open := true; open; {
-		select {
-		case f, ok := <-frames:
-			if open = ok; ok {
-				answer := d.answer(ctx, g, f)
-				answer.ID = f.ID
-				open = w.send(answer) == nil
-			}
-		case <-ctx.Done():
-			open = false
-		}
+	if err := w.send(&frame{F: "reply", Reply: &reply{World: d.id, Guest: id}}); err == nil {
+		_, _ = w.read(0) // until the connection ends, because the gateway sends nothing more
 	}
 	d.mu.Lock()
-	delete(d.guests, g)
-	d.mu.Unlock()
-	d.revoke(g)
-	d.options.Log("a gateway has gone", map[string]any{"gateway": t.Gateway})
-}
-
-// revoke invalidates the unused keys of a guest.
-func (s *Server) revoke(g *guest) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key, unused := range s.keys {
+	delete(d.guests, id)
+	for key, unused := range d.keys {
 		if unused.guest == g {
-			delete(s.keys, key)
+			delete(d.keys, key)
 		}
 	}
+	d.mu.Unlock()
+	d.options.Log("a gateway has gone", map[string]any{"gateway": t.Gateway})
 }
 
 // modulesOf returns the modules for a ticket's account and clock. Gateways with the same
@@ -231,55 +228,49 @@ func (d *Domain) modulesOf(t ticket) *moduleSet {
 	set := d.modules[key]
 	if set == nil {
 		_, culture := d.options.World.Modules()
-		set = newModuleSet(Options{Modules: d.options.World.ModulesOf(t.Account, t.Clock),
-			Declared: sandbox.Declarations(), Culture: culture})
+		set = newModuleSet(d.options.World.ModulesOf(t.Account, t.Clock), culture)
 		d.modules[key] = set
 	}
 	return set
 }
 
-// answer answers a frame of a gateway.
-func (d *Domain) answer(ctx context.Context, g *guest, f *frame) *frame {
+// answer answers a question whose ticket is accepted.
+func (d *Domain) answer(ctx context.Context, q *question) (*reply, error) {
 	world := d.options.World
-	switch f.F {
-	case "issue":
-		return &frame{F: "key", Key: d.grant(grant{modules: g.modules, guest: g})}
-	case "reach":
-		host, _, err := net.SplitHostPort(f.Name)
-		if err != nil || !world.Network.Reached(g.ticket.Gateway, host) {
-			return &frame{F: "answer"}
+	var person *sandbox.Account
+	var err error
+	switch q.Op {
+	case "order":
+		return d.obey(ctx, q.Words)
+	case "key":
+		d.mu.Lock()
+		g := d.guests[q.Guest]
+		d.mu.Unlock()
+		if g == nil {
+			return nil, errors.New("the gateway has gone")
 		}
-		conn, err := world.Dial(ctx, "tcp", f.Name)
+		return &reply{Key: d.grant(grant{modules: g.modules, guest: g})}, nil
+	case "reach":
+		host, _, err := net.SplitHostPort(q.Name)
+		if err != nil || !world.Network.Reached(q.Gateway, host) {
+			return &reply{}, nil
+		}
+		conn, err := world.Dial(ctx, "tcp", q.Name)
 		if err == nil {
 			err = conn.Close()
 		}
-		return &frame{F: "answer", OK: err == nil}
+		return &reply{OK: err == nil}, nil
 	case "example":
 		example := world.Example(ctx)
-		return &frame{F: "example", Name: example.User, Text: example.Zone}
+		return &reply{Example: &example}, nil
 	case "logon":
-		return person(world.LogOn(ctx, f.Name, f.Text))
+		person, err = world.LogOn(ctx, q.Name, q.Password)
 	case "lookup":
-		return person(world.Lookup(ctx, f.Name))
+		person, err = world.Lookup(ctx, q.Name)
 	case "account":
-		return person(world.Account(ctx, f.Name))
+		person, err = world.Account(ctx, q.Name)
+	default:
+		err = errors.New("unknown question")
 	}
-	return &frame{F: "refused", Name: refusedOrder, Text: "unknown frame"}
-}
-
-// logonErrors are the errors about accounts that a gateway distinguishes.
-var logonErrors = map[string]error{"logon": sandbox.ErrLogon, "change": sandbox.ErrMustChange,
-	"expired": sandbox.ErrPasswordExpiry}
-
-func person(a *sandbox.Account, err error) *frame {
-	if err == nil {
-		return &frame{F: "person", Person: a}
-	}
-	answer := &frame{F: "refused", Text: strings.ToValidUTF8(err.Error(), "")}
-	for name, known := range logonErrors {
-		if errors.Is(err, known) {
-			answer.Name = name
-		}
-	}
-	return answer
+	return &reply{Person: person}, err
 }

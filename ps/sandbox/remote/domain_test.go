@@ -14,6 +14,7 @@ import (
 
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/engine"
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/test/freeport"
 
@@ -94,12 +95,25 @@ func say(t testing.TB, l *Link, input string) (stdout, stderr string) {
 	return strings.TrimSpace(string(text)), string(problems)
 }
 
-func ordersOf(t testing.TB, d *Domain) *Orders {
-	t.Helper()
-	o, err := DialOrders(t.Context(), d.Address(), testOrders)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, o.Close()) })
-	return o
+// giver gives orders to a domain.
+type giver struct {
+	t testing.TB
+	d *Domain
+}
+
+func (g giver) give(words ...string) {
+	g.t.Helper()
+	_, err := Give(g.t.Context(), g.d.Address(), testOrders, words...)
+	require.NoError(g.t, err)
+}
+
+// found gives an order and returns its result.
+func found[T any](g giver, words ...string) (result T) {
+	g.t.Helper()
+	text, err := Give(g.t.Context(), g.d.Address(), testOrders, words...)
+	require.NoError(g.t, err)
+	require.NoError(g.t, json.Unmarshal(text, &result))
+	return result
 }
 
 func TestGatewaysOfSeveralProcessesHaveOneDomain(t *testing.T) {
@@ -189,19 +203,17 @@ func TestTicketsThatAreRefused(t *testing.T) {
 	}),
 		io.ErrUnexpectedEOF)
 
-	_, err := DialOrders(t.Context(), d.Address(), testTicket)
+	_, err := Give(t.Context(), d.Address(), testTicket, "digest")
 	require.ErrorIs(t, err, ErrTicket)
 
 	conn, err := net.Dial("tcp", d.Address())
 	require.NoError(t, err)
 	defer conn.Close()
-	w := newWire(conn)
-	require.NoError(t, w.send(&frame{F: "ticket",
-		Ticket: &ticket{Secret: testTicket, Protocol: protocol + 1, Version: "v9", Gateway: "gw1", Account: "a"}}))
-	answer, err := w.read(controlBytes)
+	answer, err := newWire(conn).first(conn, &frame{F: "question", Question: &question{Op: "join",
+		ticket: ticket{Secret: testTicket, Protocol: protocol + 1, Version: "v9", Gateway: "gw1", Account: "a"}}})
 	require.NoError(t, err)
-	assert.Equal(t, refusedProtocol, answer.Name)
-	assert.Contains(t, answer.Text, "version v1, speaks protocol")
+	assert.Equal(t, refusedProtocol, answer.Reply.Refused)
+	assert.Contains(t, answer.Reply.Text, "version v1, speaks protocol")
 
 	address := freeport.Addresses(t, 1)[0]
 	require.ErrorIs(t, connect(func(o *LinkOptions) { o.Address = address }), ErrNoDomain)
@@ -233,16 +245,11 @@ func TestKeysEndWithTheirGateway(t *testing.T) {
 	require.Eventually(t, func() bool {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		return len(d.guests) == 0
+		return len(d.guests) == 0 && len(d.keys) == 0
 	}, patience, time.Millisecond)
-	require.Eventually(t, func() bool {
-		d.Server.mu.Lock()
-		defer d.Server.mu.Unlock()
-		return len(
-			d.keys) == 0
-	}, patience, time.Millisecond)
-	_, err = Dial(t.Context(), d.Address(), key, nil)
-	require.ErrorContains(t, err, "did not accept the key")
+	code, err := relay(t.Context(), d.Address(), &frame{F: "session", Key: key}, engine.Console{})
+	require.ErrorIs(t, err, errRefused)
+	assert.Equal(t, exitLost, code)
 	_, err = l.key()
 	require.ErrorIs(t, err, ErrNoDomain)
 }
@@ -276,84 +283,74 @@ func TestALinkComesBack(t *testing.T) {
 
 func TestOrders(t *testing.T) {
 	d, _ := openDomain(t, "127.0.0.1:0")
-	o := ordersOf(t, d)
+	o := giver{t, d}
 	l, log := openLink(t, d.Address(), "gw1", "", 0)
 	reached := func(host string) bool {
 		conn, err := l.Dial(t.Context(), "tcp", host+".corp.example:9389")
 		return err == nil && conn.Close() == nil
 	}
 	description := func(controller string) any {
-		found, err := o.Find(t.Context(), controller, "(sAMAccountName=aschmidt)", "description")
-		require.NoError(t, err)
-		require.Len(t, found, 1)
-		return found[0].Attributes["description"]
+		objects := found[[]Found](o, "find", controller, "(sAMAccountName=aschmidt)", "description")
+		require.Len(t, objects, 1)
+		return objects[0].Attributes["description"]
 	}
-	first, err := o.Digest(t.Context())
-	require.NoError(t, err)
+	first := found[sandbox.Digest](o, "digest")
 	assert.Equal(t, first.Controllers["dc1.corp.example"], first.Controllers["dc2.corp.example"])
 
-	require.NoError(t, o.Stop(t.Context(), "dc1"))
+	o.give("stop", "dc1")
 	assert.False(t, reached("dc1"))
-	require.NoError(t, o.Start(t.Context(), "DC1.corp.example"))
+	o.give("start", "DC1.corp.example")
 	assert.True(t, reached("dc1"))
 
-	require.NoError(t, o.Separate(t.Context(), "gw1", "dc1", true))
+	o.give("separate", "gw1", "dc1")
 	assert.False(t, reached("dc1"))
 	_, problems := say(t, l, "Get-ADUser aschmidt -Server dc1; Get-DnsServerZone -ComputerName dc1")
 	assert.Contains(t, problems, "Unable to contact the server")
 	assert.Contains(t, problems, "The RPC server is unavailable")
 	assert.True(t, reached("dc2"))
-	require.NoError(t, o.Separate(t.Context(), "gw1", "dc1", false))
+	o.give("join", "gw1", "dc1")
 	assert.True(t, reached("dc1"))
 
-	require.NoError(t, o.Cut(t.Context(), "dc1", "dc2", true))
+	o.give("cut", "dc1", "dc2")
 	_, problems = say(t, l, "Set-ADUser aschmidt -Description 'first' -Server dc1")
 	require.Empty(t, problems)
 	assert.Equal(t, []string{"first"}, description("dc1"))
 	assert.NotEqual(t, []string{"first"}, description("dc2"))
-	apart, err := o.Digest(t.Context())
-	require.NoError(t, err)
+	apart := found[sandbox.Digest](o, "digest")
 	assert.NotEqual(t, apart.Controllers["dc1.corp.example"], apart.Controllers["dc2.corp.example"])
-	require.NoError(t, o.Cut(t.Context(), "dc2", "dc1", false))
+	o.give("heal", "dc2", "dc1")
 	assert.Equal(t, []string{"first"}, description("dc2"))
 
-	require.NoError(t, o.Lag(t.Context(), time.Hour))
+	o.give("lag", "1h")
 	_, problems = say(t, l, "Set-ADUser aschmidt -Description 'second' -Server dc1")
 	require.Empty(t, problems)
 	assert.Equal(t, []string{"first"}, description("dc2"))
-	require.NoError(t, o.Slow(t.Context(), "dc1", time.Millisecond))
+	o.give("slow", "dc1", "1ms")
 	name, _ := say(t, l, "(Get-ADUser aschmidt -Server dc1).SamAccountName")
 	assert.Equal(t, "aschmidt", name)
 
 	require.Eventually(t, func() bool { return d.Connections() == 0 }, patience, time.Millisecond)
-	dropped, err := o.Drop(t.Context(), "gw1")
-	require.NoError(t, err)
-	assert.Equal(t, 1, dropped)
+	assert.Equal(t, map[string]int{"dropped": 1}, found[map[string]int](o, "drop", "gw1"))
 	require.Eventually(t, func() bool {
 		return strings.Contains(log.String(),
 			"with all that was written to it")
 	}, patience, time.Millisecond)
 	require.EventuallyWithT(t, func(c *assert.CollectT) { // the domain notices when it serves the new connection
-		there, err := o.Gateways(t.Context())
-		require.NoError(c, err)
-		assert.Equal(c, []Guest{{Gateway: "gw1", Account: sandbox.ServiceAccount}}, there)
+		assert.Equal(c, []Guest{{Gateway: "gw1", Account: sandbox.ServiceAccount}}, found[[]Guest](o, "gateways"))
 	}, patience, time.Millisecond)
 }
 
 func TestTheWriteLogSaysWhoWroteWhat(t *testing.T) {
 	d, _ := openDomain(t, "127.0.0.1:0")
-	o := ordersOf(t, d)
+	o := giver{t, d}
 	a, _ := openLink(t, d.Address(), "gw1", "", 0)
 	b, _ := openLink(t, d.Address(), "gw2", "", 0)
-	before, err := o.Writes(t.Context(), 0)
-	require.NoError(t, err)
-	require.Empty(t, before)
+	require.Empty(t, found[[]sandbox.Write](o, "writes"))
 	say(t, a, "Set-ADUser aschmidt -City Rome")
 	say(t, b, "Set-ADUser aschmidt -City Oslo; Rename-ADObject (Get-ADUser aschmidt) -NewName 'Anna New'")
 	say(t, b, "Add-DnsServerResourceRecordCName -ZoneName corp.example -Name many -HostNameAlias "+
 		"dc1.corp.example.")
-	writes, err := o.Writes(t.Context(), 0)
-	require.NoError(t, err)
+	writes := found[[]sandbox.Write](o, "writes", "0")
 	require.Len(t, writes, 4)
 	for i, w := range writes {
 		assert.Equal(t, int64(i+1), w.Position)
@@ -370,30 +367,26 @@ func TestTheWriteLogSaysWhoWroteWhat(t *testing.T) {
 	assert.Equal(t, "add record", writes[3].Op)
 	assert.Regexp(t, `^gw2#\d+$`, writes[3].Writer)
 	assert.Contains(t, writes[3].After[0], "many")
-	rest, err := o.Writes(t.Context(), writes[2].Position)
-	require.NoError(t, err)
-	assert.Equal(t, writes[3:], rest)
+	assert.Equal(t, writes[3:], found[[]sandbox.Write](o, "writes", "3"))
 }
 
 func TestOrdersThatAreWrong(t *testing.T) {
 	d, _ := openDomain(t, "127.0.0.1:0")
-	o := ordersOf(t, d)
-	for text, order := range map[string]Order{
-		"there is no order \"explode\"; there are cut":  {Op: "explode"},
-		"there is no controller \"dc9\"; there are dc1": {Op: "stop", Server: "dc9"},
-		"there is no controller \"\"":                   {Op: "cut", Other: "dc1"},
-		"a lag of -1s":                                  {Op: "lag", For: -time.Second},
-		"find":                                          {Op: "find", Server: "dc1", Filter: "(("},
+	for words, says := range map[string]string{
+		"explode":          `"explode" is no order with all that it needs`,
+		"":                 `is no order with all that it needs`,
+		"slow dc1":         `"slow dc1" is no order with all that it needs`,
+		"stop dc9":         `there is no controller "dc9"; there are dc1, dc2`,
+		"cut dc1 dc9":      `there is no controller "dc9"; there are dc1, dc2`,
+		"separate gw1 dc9": `there is no controller "dc9"; there are dc1, dc2`,
+		"lag -1s":          `"-1s" is no time such as 500ms or 30s`,
+		"slow dc1 soon":    `"soon" is no time such as 500ms or 30s`,
+		"writes -1":        `"-1" is no position`,
+		"find dc1 ((":      ``,
 	} {
-		_, err := o.Do(t.Context(), order)
-		if text == "find" {
-			require.Error(t, err)
-			continue
-		}
-		require.ErrorContains(t, err, text)
+		_, err := Give(t.Context(), d.Address(), testOrders, strings.Fields(words)...)
+		require.ErrorContains(t, err, says, words)
 	}
-	_, err := o.Digest(t.Context())
-	require.NoError(t, err, "the connection is as good as before")
 }
 
 // The digest depends neither on the time nor on the GUIDs.
@@ -440,33 +433,35 @@ func fuzzed(conn net.Conn, text string) *frame {
 // FuzzTicket presents any text as the first frame. Without the secret, the domain does not accept it.
 func FuzzTicket(f *testing.F) {
 	for _, text := range []string{
-		`{"f":"ticket"}`, `{"f":"ticket","ticket":{"secret":"x"}}`, `{"f":"orders","ticket":{"secret":"","protocol":1}}`,
-		`{"f":"ticket","ticket":{"secret":"` + testTicket + `","protocol":2,"gateway":"g","account":"a"}}`,
-		`{"f":"ticket","ticket":{"secret":"` + testTicket + `","protocol":1,"gateway":"g","account":"a","clock":-5}}`,
-		`{"f":"orders","ticket":{"secret":"` + testTicket + `","protocol":1}}`, `{"f":"hello","key":""}`, `{"f":"order","order":{"op":"digest"}}`, `{}`,
+		`{"f":"question"}`, `{"f":"question","question":{"op":"join","secret":"x"}}`, `{"f":"question","question":{"op":"order","secret":"","protocol":2}}`,
+		`{"f":"question","question":{"op":"join","secret":"` + testTicket + `","protocol":1,"gateway":"g","account":"a"}}`,
+		`{"f":"question","question":{"op":"key","secret":"` + testTicket + `","protocol":2,"gateway":"g","account":"a","clock":-5,"guest":"x"}}`,
+		`{"f":"question","question":{"op":"order","secret":"` + testOrders + `","protocol":2,"words":["digest"]}}`, `{"f":"hello","key":""}`, `{}`,
 	} {
 		f.Add(text)
 	}
 	d, _ := openDomain(f, "127.0.0.1:0")
 	f.Fuzz(func(t *testing.T, text string) {
 		conn, server := net.Pipe()
+		ctx, end := context.WithCancel(t.Context())
+		context.AfterFunc(ctx, func() { _ = server.Close() })
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
+			defer end()
 			w := newWire(server)
 			if first, err := w.read(MaxFrame); err == nil {
-				d.enter(t.Context(), w, first)
+				d.enter(ctx, end, w, first)
 			}
-			_ = server.Close()
 		}()
 		answer := fuzzed(conn, text)
 		_ = conn.Close()
 		<-done
 		known := strings.Contains(text, testTicket) || strings.Contains(text, testOrders)
-		if answer != nil && answer.F != "refused" && !known {
+		if answer != nil && answer.Reply.Refused == "" && !known {
 			var given frame
-			if err := json.Unmarshal([]byte(text), &given); err != nil || given.Ticket == nil ||
-				given.Ticket.Secret != testTicket && given.Ticket.Secret != testOrders {
+			if err := json.Unmarshal([]byte(text), &given); err != nil || given.Question == nil ||
+				given.Question.Secret != testTicket && given.Question.Secret != testOrders {
 				t.Errorf("%s: let in without the secret", text)
 			}
 		}
@@ -476,24 +471,19 @@ func FuzzTicket(f *testing.F) {
 // FuzzOrder sends any order. The domain answers and still works afterwards.
 func FuzzOrder(f *testing.F) {
 	for _, text := range []string{
-		`{"op":"stop","server":"dc2"}`, `{"op":"start","server":"dc2"}`, `{"op":"cut","server":"dc1","other":"dc2"}`, `{"op":"heal","gateway":"g","other":"dc2"}`,
-		`{"op":"lag","for":-1}`, `{"op":"lag","for":9223372036854775807}`, `{"op":"slow","server":"dc2","for":1}`, `{"op":"writes","after":-9,"limit":-1}`,
-		`{"op":"find","server":"dc1","filter":"(&(a=b)","attributes":["x","*"]}`, `{"op":"digest"}`, `{"op":"drop"}`, `{"op":"gateways"}`, `{"op":""}`,
+		"stop dc2", "start dc2", "cut dc1 dc2", "join g dc2", "lag -1s", "lag 9223372036854775807ns", "slow dc2 1ns",
+		"writes -9", "find dc1 (&(a=b) x *", "digest", "drop g", "gateways", "",
 	} {
 		f.Add(text)
 	}
 	d, world := openDomain(f, "127.0.0.1:0")
 	f.Fuzz(func(t *testing.T, text string) {
-		var order Order
-		if json.Unmarshal([]byte(text), &order) != nil {
-			return
-		}
-		outcome, err := d.do(t.Context(), &order)
-		if (outcome == nil) == (err == nil) && err == nil {
-			t.Errorf("%s: neither an outcome nor an error", text)
+		r, err := d.obey(t.Context(), strings.Split(text, " "))
+		if err == nil && r == nil {
+			t.Errorf("%s: neither a reply nor an error", text)
 		}
 		if err == nil {
-			if _, err := json.Marshal(frame{F: "done", Outcome: outcome}); err != nil {
+			if _, err := json.Marshal(frame{F: "reply", Reply: r}); err != nil {
 				t.Errorf("%s: %v", text, err)
 			}
 		}

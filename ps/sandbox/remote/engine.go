@@ -14,39 +14,22 @@ import (
 // lost the connection to it.
 const exitLost = 70
 
-// Engine is the main function of a stand-in process: it runs the sandbox's PowerShell on the given streams,
-// with the modules of the server that the environment names, if any, and returns the exit code. args are
-// PowerShell's own and must end in -Command -. Engine removes its variables from the environment. The
-// process must exit when Engine returns, because a goroutine still reads the input if that has not ended.
+// Engine is the main function of a stand-in process: it passes the given streams to a session at the server
+// that the environment names, and returns the session's exit code. If the environment names no server, the
+// session runs here, without modules. args are PowerShell's own and must end in -Command -. Engine removes
+// its variables from the environment. The process must exit when Engine returns, because a goroutine still
+// reads the input if that has not ended.
 func Engine(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	address, key := take(AddressVariable), take(KeyVariable)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var modules []*engine.Module
-	var lost <-chan struct{}
-	culture := ""
-	if key != "" {
-		client, err := Dial(ctx, address, key, sandbox.Declarations())
-		if err != nil {
-			_, _ = fmt.Fprintln(stderr, err)
-			return exitLost
-		}
-		defer client.Close()
-		modules, culture, lost = client.Modules(), client.Culture(), client.Done()
+	console := engine.Console{Stdin: stdin, Stdout: stdout, Stderr: stderr}
+	if key == "" {
+		return sandbox.Serve(ctx, args, os.Getpid(), console, "")
 	}
-	ended := make(chan int, 1)
-	go func() {
-		ended <- sandbox.Serve(ctx, args, engine.Console{Stdin: stdin, Stdout: stdout, Stderr: stderr}, culture,
-			modules...)
-	}()
-	select {
-	case code := <-ended:
-		return code
-	case <-lost:
-		return exitLost
-	case <-ctx.Done():
-		return exitLost
+	code, err := relay(ctx, address, &frame{F: "session", Key: key, PID: os.Getpid(), Args: args}, console)
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, err) // a failure could not be reported anywhere
 	}
+	return code
 }
 
 // take returns the value of a variable and removes it, so that child processes do not inherit it.

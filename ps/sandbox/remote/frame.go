@@ -2,12 +2,13 @@ package remote
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
-
-	"adgateway/ps/sandbox"
+	"net"
+	"time"
 )
 
 // MaxFrame is the maximum size of a frame in bytes.
@@ -17,9 +18,10 @@ const MaxFrame = 64 << 20
 type frame struct {
 	F       string            `json:"f"`
 	Key     string            `json:"key,omitempty"`
-	Marked  bool              `json:"marked,omitempty"`
-	Culture string            `json:"culture,omitempty"`
-	Modules []moduleInfo      `json:"modules,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	PID     int               `json:"pid,omitempty"`
+	Data    []byte            `json:"data,omitempty"`
+	Code    int               `json:"code,omitempty"`
 	Cmdlet  string            `json:"cmdlet,omitempty"`
 	Set     string            `json:"set,omitempty"`
 	Type    string            `json:"type,omitempty"`
@@ -31,17 +33,9 @@ type frame struct {
 	Record  json.RawMessage   `json:"record,omitempty"`
 	Text    string            `json:"text,omitempty"`
 	OK      bool              `json:"ok,omitempty"`
-	Ticket  *ticket           `json:"ticket,omitempty"`
-	Person  *sandbox.Account  `json:"person,omitempty"`
-	Order   *Order            `json:"order,omitempty"`
-	Outcome *Outcome          `json:"outcome,omitempty"`
-}
 
-// moduleInfo describes a module to clients.
-type moduleInfo struct {
-	Name    string   `json:"name"`
-	Version string   `json:"version"`
-	Types   []string `json:"types"` // types whose objects stay on the server
+	Question *question `json:"question,omitempty"`
+	Reply    *reply    `json:"reply,omitempty"`
 }
 
 type boundValue struct {
@@ -81,6 +75,29 @@ func (w *wire) send(f *frame) error {
 		return err
 	}
 	return w.out.Flush()
+}
+
+// first sends the first frame of a connection and returns the answer.
+func (w *wire) first(conn net.Conn, f *frame) (*frame, error) {
+	if err := conn.SetDeadline(time.Now().Add(dialWait)); err != nil {
+		return nil, err
+	}
+	if err := w.send(f); err != nil {
+		return nil, err
+	}
+	answer, err := w.read(MaxFrame)
+	if err != nil {
+		return nil, err
+	}
+	return answer, conn.SetDeadline(time.Time{})
+}
+
+// dialWait is the time limit for connecting, and for the answer to the first frame.
+const dialWait = 10 * time.Second
+
+func dial(ctx context.Context, address string) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: dialWait}
+	return dialer.DialContext(ctx, "tcp", address)
 }
 
 // read reads a frame of at most limit bytes.

@@ -8,10 +8,10 @@ import (
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/engine"
 	"adgateway/ps/session"
 )
 
@@ -33,22 +33,18 @@ type LinkOptions struct {
 type Link struct {
 	options LinkOptions
 
-	mu      sync.Mutex
-	control *control // nil while there is no connection
-	world   string   // id of the world
-	fault   error    // reason why there is no connection
+	mu     sync.Mutex
+	joined *joined // nil while there is no connection
+	world  string  // id of the world
+	fault  error   // reason why there is no connection
 }
 
-// control is one control connection.
-type control struct {
-	conn    net.Conn
-	wire    *wire
-	world   string
-	answers chan *frame
-	done    chan struct{} // closed when the connection has ended
-
-	asking sync.Mutex    // held from a question until its answer
-	wanted atomic.Uint64 // id of the current question; answers to earlier ones are dropped
+// joined is the connection that shows the domain that the gateway runs.
+type joined struct {
+	conn   net.Conn
+	ticket ticket
+	guest  string        // id of the gateway
+	done   chan struct{} // closed when the connection has ended
 }
 
 // Errors of Connect and of every call that needs the domain.
@@ -61,10 +57,7 @@ var (
 	ErrProtocol = errors.New("the simulated domain is of another version")
 )
 
-const (
-	askWait   = 10 * time.Second       // time limit for an answer
-	linkPause = 200 * time.Millisecond // between two attempts to connect
-)
+const linkPause = 200 * time.Millisecond // between two attempts to connect
 
 // Connect connects to a domain. The caller must call Run, and Close.
 func Connect(ctx context.Context, o LinkOptions) (*Link, error) {
@@ -81,132 +74,92 @@ func Connect(ctx context.Context, o LinkOptions) (*Link, error) {
 	return l, nil
 }
 
-// connect opens a control connection.
+// connect joins the domain.
 func (l *Link) connect(ctx context.Context) error {
-	o := l.options
-	c, err := openControl(ctx, o.Address, "ticket", o.Secret,
-		ticket{Version: o.Version, Gateway: o.Gateway, Account: o.Account, Clock: o.Clock})
+	j, world, err := l.join(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fault = err
 	if err == nil {
-		l.control, l.world = c, c.world
+		l.joined, l.world = j, world
 	}
 	return err
 }
 
-// openControl connects and presents a ticket.
-func openControl(
-	ctx context.Context, address, kind string, secret func() (string, error), t ticket,
-) (*control, error) {
-	var err error
-	if t.Secret, err = secret(); err != nil {
-		return nil, err
+func (l *Link) join(ctx context.Context) (j *joined, world string, err error) {
+	o := l.options
+	t := ticket{Version: o.Version, Gateway: o.Gateway, Account: o.Account, Clock: o.Clock}
+	if t.Secret, err = o.Secret(); err != nil {
+		return nil, "", err
 	}
-	t.Protocol = protocol
-	dialer := net.Dialer{Timeout: dialWait}
-	conn, err := dialer.DialContext(ctx, "tcp", address)
+	conn, r, err := present(ctx, o.Address, question{ticket: t, Op: "join"})
 	if err != nil {
-		return nil, fmt.Errorf("%w at %s (%w)", ErrNoDomain, address, err)
+		return nil, "", err
 	}
-	c := &control{conn: conn, wire: newWire(conn), answers: make(chan *frame, 1), done: make(chan struct{})}
-	answer, err := c.present(kind, t)
-	if err == nil && answer.F != "granted" {
-		switch answer.Name {
-		case refusedSecret:
-			err = fmt.Errorf("%w: %s", ErrTicket, answer.Text)
-		case refusedProtocol:
-			err = fmt.Errorf("%w: %s; start both from the same executable", ErrProtocol, answer.Text)
-		default:
-			err = errors.New(answer.Text)
-		}
-	}
-	if err != nil {
-		_ = conn.Close() // the failure has already been reported
-		return nil, err
-	}
-	c.world = answer.Key
-	go c.read()
-	return c, nil
+	j = &joined{conn: conn, ticket: t, guest: r.Guest, done: make(chan struct{})}
+	go func() {
+		defer close(j.done)
+		_, _ = io.Copy(io.Discard, conn) // until the connection ends, because the domain sends nothing more
+		_ = conn.Close()
+	}()
+	return j, r.World, nil
 }
 
-// present sends the ticket and returns the first answer.
-func (c *control) present(kind string, t ticket) (*frame, error) {
-	if err := c.conn.SetDeadline(time.Now().Add(dialWait)); err != nil {
-		return nil, err
-	}
-	err := c.wire.send(&frame{F: kind, Ticket: &t})
-	var answer *frame
-	if err == nil {
-		answer, err = c.wire.read(controlBytes)
-	}
+// present opens a connection with a question, and returns the answer. The caller must close the connection.
+func present(ctx context.Context, address string, q question) (net.Conn, *reply, error) {
+	q.Protocol = protocol
+	conn, err := dial(ctx, address)
 	if err != nil {
-		return nil, fmt.Errorf("%w at %s: what listens there does not speak its protocol (%w)", ErrNoDomain,
-			c.conn.RemoteAddr(), err)
+		return nil, nil, fmt.Errorf("%w at %s (%w)", ErrNoDomain, address, err)
 	}
-	return answer, c.conn.SetDeadline(time.Time{})
-}
-
-// read passes answers on until the connection ends.
-func (c *control) read() {
-	defer close(c.done)
-	defer c.conn.Close()
-	for {
-		f, err := c.wire.read(MaxFrame)
-		if err != nil {
-			return
-		}
-		if f.ID != c.wanted.Load() {
-			continue // the sender did not wait
-		}
-		select {
-		case c.answers <- f:
-		default: // an answer has already arrived
-			return
-		}
-	}
-}
-
-// ask sends a frame and returns the answer.
-func (c *control) ask(ctx context.Context, f *frame) (*frame, error) {
-	c.asking.Lock()
-	defer c.asking.Unlock()
-	silence := time.AfterFunc(askWait, func() { _ = c.conn.Close() })
-	defer silence.Stop()
-	f.ID = c.wanted.Add(1)
-	select {
-	case <-c.answers: // an answer to a question whose sender has left
+	detach := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer detach()
+	f, err := newWire(conn).first(conn, &frame{F: "question", Question: &q})
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case err != nil || f.Reply == nil:
+		err = fmt.Errorf("%w at %s: what listens there does not speak its protocol (%w)", ErrNoDomain, address, err)
+	case f.Reply.Refused == refusedSecret:
+		err = fmt.Errorf("%w: %s", ErrTicket, f.Reply.Text)
+	case f.Reply.Refused == refusedProtocol:
+		err = fmt.Errorf("%w: %s; start both from the same executable", ErrProtocol, f.Reply.Text)
+	case logonErrors[f.Reply.Refused] != nil:
+		err = logonErrors[f.Reply.Refused]
+	case f.Reply.Refused != "":
+		err = errors.New(f.Reply.Text)
 	default:
+		return conn, f.Reply, nil
 	}
-	if err := c.wire.send(f); err != nil {
-		return nil, fmt.Errorf("%w any more (%w)", ErrNoDomain, err)
+	_ = conn.Close() // the failure has already been reported
+	return nil, nil, err
+}
+
+// ask asks a question over a connection of its own.
+func ask(ctx context.Context, address string, q question) (*reply, error) {
+	conn, r, err := present(ctx, address, q)
+	if err != nil {
+		return nil, err
 	}
-	select {
-	case answer := <-c.answers:
-		return answer, nil
-	case <-c.done:
-		return nil, fmt.Errorf("%w any more", ErrNoDomain)
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return r, conn.Close()
 }
 
 // Run reconnects whenever the connection is lost, until ctx ends.
 func (l *Link) Run(ctx context.Context) {
 	for {
 		l.mu.Lock()
-		c, world := l.control, l.world
+		j, world := l.joined, l.world
 		l.mu.Unlock()
-		if c != nil {
+		if j != nil {
 			select {
 			case <-ctx.Done():
 				return
-			case <-c.done:
+			case <-j.done:
 			}
 			l.options.Log(true, "the connection to the simulated domain at "+l.options.Address+
 				" was lost; the gateway is not ready until there is one again")
 			l.mu.Lock()
-			l.control, l.fault = nil, fmt.Errorf("%w at %s any more", ErrNoDomain, l.options.Address)
+			l.joined, l.fault = nil, fmt.Errorf("%w at %s any more", ErrNoDomain, l.options.Address)
 			l.mu.Unlock()
 		}
 		for l.connect(ctx) != nil {
@@ -235,31 +188,37 @@ func (l *Link) Fault() error {
 	return l.fault
 }
 
-// Close closes the control connection. It must be called after Run has returned.
+// Close leaves the domain. It must be called after Run has returned.
 func (l *Link) Close() error {
 	l.mu.Lock()
-	c := l.control
+	j := l.joined
 	l.mu.Unlock()
-	if c == nil {
+	if j == nil {
 		return nil
 	}
-	err := c.conn.Close()
-	<-c.done
+	err := j.conn.Close()
+	<-j.done
 	if errors.Is(err, net.ErrClosed) {
 		return nil
 	}
 	return err
 }
 
-// ask sends a frame to the domain and returns its answer.
-func (l *Link) ask(ctx context.Context, f *frame) (*frame, error) {
+// ask asks the domain.
+func (l *Link) ask(ctx context.Context, q question) (*reply, error) {
 	l.mu.Lock()
-	c, fault := l.control, l.fault
+	j, fault := l.joined, l.fault
 	l.mu.Unlock()
-	if c == nil {
+	if j == nil {
 		return nil, fault
 	}
-	return c.ask(ctx, f)
+	select {
+	case <-j.done:
+		return nil, fmt.Errorf("%w at %s any more", ErrNoDomain, l.options.Address)
+	default:
+	}
+	q.ticket, q.Guest = j.ticket, j.guest
+	return ask(ctx, l.options.Address, q)
 }
 
 var _ Issuer = (*Link)(nil)
@@ -271,20 +230,20 @@ func (l *Link) IssueKey() ([]string, error) {
 }
 
 func (l *Link) key() (string, error) {
-	answer, err := l.ask(context.Background(), &frame{F: "issue"})
+	r, err := l.ask(context.Background(), question{Op: "key"})
 	if err != nil {
 		return "", err
 	}
-	return answer.Key, nil
+	return r.Key, nil
 }
 
 // Dial is [sandbox.World.Dial] over the link.
 func (l *Link) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	answer, err := l.ask(ctx, &frame{F: "reach", Name: address})
+	r, err := l.ask(ctx, question{Op: "reach", Name: address})
 	if err != nil {
 		return nil, err
 	}
-	if !answer.OK {
+	if !r.OK {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrDeadlineExceeded}
 	}
 	client, server := net.Pipe()
@@ -293,90 +252,57 @@ func (l *Link) Dial(ctx context.Context, network, address string) (net.Conn, err
 
 // Example is [sandbox.World.Example] over the link. It is empty if the domain does not answer.
 func (l *Link) Example(ctx context.Context) sandbox.Example {
-	answer, err := l.ask(ctx, &frame{F: "example"})
-	if err != nil {
+	r, err := l.ask(ctx, question{Op: "example"})
+	if err != nil || r.Example == nil {
 		return sandbox.Example{}
 	}
-	return sandbox.Example{User: answer.Name, Zone: answer.Text}
+	return *r.Example
 }
 
 // LogOn is [sandbox.World.LogOn] over the link.
 func (l *Link) LogOn(ctx context.Context, name, password string) (*sandbox.Account, error) {
-	return l.person(ctx, &frame{F: "logon", Name: name, Text: password})
+	return l.person(ctx, question{Op: "logon", Name: name, Password: password})
 }
 
 // Lookup is [sandbox.World.Lookup] over the link.
 func (l *Link) Lookup(ctx context.Context, name string) (*sandbox.Account, error) {
-	return l.person(ctx, &frame{F: "lookup", Name: name})
+	return l.person(ctx, question{Op: "lookup", Name: name})
 }
 
 // Account is [sandbox.World.Account] over the link.
 func (l *Link) Account(ctx context.Context, sid string) (*sandbox.Account, error) {
-	return l.person(ctx, &frame{F: "account", Name: sid})
+	return l.person(ctx, question{Op: "account", Name: sid})
 }
 
-func (l *Link) person(ctx context.Context, f *frame) (*sandbox.Account, error) {
-	answer, err := l.ask(ctx, f)
-	switch {
-	case err != nil:
+func (l *Link) person(ctx context.Context, q question) (*sandbox.Account, error) {
+	r, err := l.ask(ctx, q)
+	if err != nil {
 		return nil, err
-	case answer.Person != nil:
-		return answer.Person, nil
 	}
-	if known := logonErrors[answer.Name]; known != nil {
-		return nil, known
-	}
-	return nil, errors.New(answer.Text)
+	return r.Person, nil
 }
 
 // Starter returns a Starter of simulated PowerShell processes inside this process. Their
-// commands run in the domain.
+// sessions run in the domain.
 func (l *Link) Starter() session.Starter { return linkStarter{l} }
 
 type linkStarter struct{ l *Link }
 
 // StartProcess starts a process that ends with its connection to the domain.
 func (s linkStarter) StartProcess(
-	command string, args ...string,
+	_ string, args ...string,
 ) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	key, err := s.l.key()
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
-	client, err := Dial(context.Background(), s.l.options.Address, key, sandbox.Declarations())
-	if err != nil {
-		return nil, nil, nil, nil, err
-	}
-	waiter, stdin, stdout, stderr, err := sandbox.StarterOn(client.Culture(),
-		client.Modules()...).StartProcess(command, args...)
-	if err != nil {
-		return nil, nil, nil, nil, errors.Join(err, client.Close())
-	}
-	p := linkedProcess{waiter.(killer), client}
-	go func() {
-		<-client.Done()
-		_ = p.killer.Kill() // never fails
-	}()
-	go func() {
-		_ = p.Wait() // the session itself asks how the process ended
-		_ = client.Close()
-	}()
-	return p, stdin, stdout, stderr, nil
-}
-
-type killer interface {
-	session.Waiter
-	Kill() error
-}
-
-// linkedProcess is a simulated process with a connection.
-type linkedProcess struct {
-	killer
-	client *Client
-}
-
-// Kill also ends the connection, and with it a command that waits for an answer.
-func (p linkedProcess) Kill() error {
-	p.client.cancel()
-	return p.killer.Kill()
+	start := &frame{F: "session", Key: key, PID: os.Getpid(), Args: args}
+	waiter, stdin, stdout, stderr := sandbox.StartFunc(func(ctx context.Context, c engine.Console) int {
+		code, err := relay(ctx, s.l.options.Address, start, c)
+		if err != nil {
+			_, _ = fmt.Fprintln(c.Stderr, err) // the process may have been killed
+		}
+		return code
+	})
+	return waiter, stdin, stdout, stderr, nil
 }

@@ -22,64 +22,48 @@ const (
 )
 
 const (
-	helloWait  = 10 * time.Second // time limit for a new connection to send its key
-	keyLife    = 10 * time.Minute // lifetime of an unused key
-	helloBytes = 4 << 10
+	helloWait = 10 * time.Second // time limit for a new connection to send its key
+	keyLife   = 10 * time.Minute // lifetime of an unused key
 )
 
-// Options configure a [Server].
-type Options struct {
-	// Modules contain the commands that run on this server. Commands with an End are rejected, because they
-	// cannot be forwarded.
-	Modules []*engine.Module
-	// Declared are the same modules in the form known to clients. Objects of types that only
-	// Modules contain stay on the server, and clients access them over the connection.
-	Declared []*engine.Module
-	Culture  string // culture of the clients' engines
-}
-
-// moduleSet are the modules that a connection may call.
+// moduleSet are the modules of a connection.
 type moduleSet struct {
-	welcome  frame
+	all      []*engine.Module
+	culture  string                     // of messages
 	commands map[string]*engine.Command // by lower-case name
 	types    map[string]*dotnet.Type    // by lower-case name
-	remote   map[*dotnet.Type]bool      // types whose objects stay here
+	remote   map[*dotnet.Type]bool      // types that need a directory, so that their objects stay here
 }
 
-func newModuleSet(o Options) *moduleSet {
-	s := &moduleSet{
-		commands: map[string]*engine.Command{}, types: map[string]*dotnet.Type{}, remote: map[*dotnet.Type]bool{},
-		welcome: frame{F: "welcome", Culture: o.Culture},
-	}
-	known := map[string]bool{}
-	for _, m := range o.Declared {
+func newModuleSet(modules []*engine.Module, culture string) *moduleSet {
+	s := &moduleSet{all: modules, culture: culture,
+		commands: map[string]*engine.Command{}, types: map[string]*dotnet.Type{}, remote: map[*dotnet.Type]bool{}}
+	declared := map[string]bool{}
+	for _, m := range sandbox.Declarations() {
 		for _, t := range m.Types {
-			known[t.Name] = true
+			declared[t.Name] = true
 		}
 	}
-	for _, m := range o.Modules {
-		info := moduleInfo{Name: m.Name, Version: m.Version}
+	for _, m := range modules {
 		for _, c := range m.Commands {
 			s.commands[strings.ToLower(c.Decl.Name)] = c
 		}
 		for _, t := range m.Types {
 			s.types[strings.ToLower(t.Name)] = t
-			if !known[t.Name] {
-				s.remote[t] = true
-				info.Types = append(info.Types, t.Name)
-			}
+			s.remote[t] = !declared[t.Name]
 		}
-		s.welcome.Modules = append(s.welcome.Modules, info)
 	}
 	return s
 }
 
-// Server runs calls from other processes. It is safe for concurrent use.
+// Server runs the sessions of other processes, and the calls of a real PowerShell. It is safe for concurrent
+// use.
 type Server struct {
 	listener net.Listener
 	modules  *moduleSet // for the keys of Issue; nil in a Domain
-	// first serves a connection that does not start with a hello. If it is nil, such a connection is closed.
-	first func(ctx context.Context, w *wire, f *frame)
+	// first serves a connection that starts with another frame than hello and session. If it is nil, such a
+	// connection is closed.
+	first func(ctx context.Context, end context.CancelFunc, w *wire, f *frame)
 
 	ctx    context.Context // ends with the server
 	cancel context.CancelFunc
@@ -100,9 +84,9 @@ type grant struct {
 	end     context.CancelFunc
 }
 
-// NewServer listens on a loopback port and serves in the background until Close.
-func NewServer(o Options) (*Server, error) {
-	s := &Server{modules: newModuleSet(o)}
+// NewServer serves a world on a loopback port in the background until Close.
+func NewServer(world *sandbox.World) (*Server, error) {
+	s := &Server{modules: newModuleSet(world.Modules())}
 	if err := s.open("127.0.0.1:0"); err != nil {
 		return nil, err
 	}
@@ -225,17 +209,17 @@ func (s *Server) serve(conn net.Conn) {
 	if err := conn.SetDeadline(time.Now().Add(helloWait)); err != nil {
 		return
 	}
-	hello, err := w.read(helloBytes)
+	first, err := w.read(questionBytes)
 	if err != nil {
 		return
 	}
-	if hello.F != "hello" {
+	if first.F != "hello" && first.F != "session" {
 		if err := conn.SetDeadline(time.Time{}); err == nil && s.first != nil {
-			s.first(ctx, w, hello)
+			s.first(ctx, cancel, w, first)
 		}
 		return
 	}
-	g := s.use(hello.Key, cancel)
+	g := s.use(first.Key, cancel)
 	if g == nil {
 		return
 	}
@@ -247,14 +231,17 @@ func (s *Server) serve(conn net.Conn) {
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return
 	}
-	welcome := g.modules.welcome
-	if err := w.send(&welcome); err != nil {
+	if err := w.send(&frame{F: "welcome"}); err != nil {
 		return
 	}
 	if g.caller != "" {
 		ctx = sandbox.WithCaller(ctx, g.caller)
 	}
-	c := &connection{modules: g.modules, ctx: ctx, wire: w, marked: hello.Marked, kept: map[uint64]any{},
+	if first.F == "session" {
+		s.runSession(ctx, cancel, w, g, first)
+		return
+	}
+	c := &connection{modules: g.modules, ctx: ctx, wire: w, kept: map[uint64]any{},
 		calls: make(chan *frame), answers: make(chan *frame, 1)}
 	s.work.Go(func() {
 		defer cancel() // closes the connection after a failed write

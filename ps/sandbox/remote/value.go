@@ -4,9 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"adgateway/ps/sandbox/engine/dotnet"
@@ -17,13 +15,8 @@ const maxDepth = 64
 
 // An encoder encodes values as JSON.
 type encoder struct {
-	// keep stores the data of an instance, or the object itself if whole, and returns its id. 0
-	// means that nothing is stored.
+	// keep stores the data of an instance, or the object itself if whole, and returns its id.
 	keep func(v *dotnet.Instance) (id uint64, whole bool)
-	// id returns the server's id of a client's proxy object.
-	id func(v any) (uint64, bool)
-	// marked means that '=' is added to texts, because the parser converts texts that look like dates.
-	marked bool
 }
 
 // node is an encoded value without a JSON equivalent.
@@ -77,7 +70,7 @@ func (e *encoder) node(v any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("values are nested deeper than %d", maxDepth)
 	}
-	if n, ok := e.scalar(v); ok {
+	if n, ok := scalar(v); ok {
 		return n, nil
 	}
 	switch v := v.(type) {
@@ -95,9 +88,6 @@ func (e *encoder) node(v any, depth int) (any, error) {
 		}
 		items, err := e.list(pairs, depth)
 		return node{T: "table", N: typeName(v.Type), V: items}, err
-	case *dotnet.PSObject:
-		items, err := e.props(&v.Props, depth)
-		return node{T: "object", N: strings.Join(v.TypeNames, "\n"), V: items}, err
 	case *dotnet.Instance:
 		return e.instance(v, depth)
 	case *dotnet.Exception:
@@ -105,35 +95,22 @@ func (e *encoder) node(v any, depth int) (any, error) {
 	case *dotnet.ErrorRecord:
 		return e.record(v, depth)
 	}
-	if e.id != nil {
-		if id, ok := e.id(v); ok {
-			return node{T: "remote", N: typeName(dotnet.TypeOf(v)), ID: id}, nil
-		}
-	}
 	return nil, fmt.Errorf("a value of the type %s cannot be passed to another process",
 		typeName(dotnet.TypeOf(v)))
 }
 
-func (e *encoder) text(s string) any {
-	switch {
-	case utf8.ValidString(s):
-		return e.mark(s)
-	case e.marked:
-		return node{T: "units", V: dotnet.Units(s)}
+func text(s string) any {
+	if utf8.ValidString(s) {
+		return mark(s)
 	}
-	return node{T: "text", V: base64.StdEncoding.EncodeToString([]byte(s))}
+	return node{T: "units", V: dotnet.Units(s)}
 }
 
-// mark returns a text in a form that no parser converts to a date.
-func (e *encoder) mark(s string) string {
-	if e.marked {
-		return "=" + s
-	}
-	return s
-}
+// mark returns a text in a form that PowerShell's parser does not convert to a date.
+func mark(s string) string { return "=" + s }
 
 // scalar encodes values that contain no other values.
-func (e *encoder) scalar(v any) (any, bool) {
+func scalar(v any) (any, bool) {
 	number := func(kind, text string) (any, bool) { return node{T: kind, V: text}, true }
 	switch v := v.(type) {
 	case nil, dotnet.Nothing:
@@ -141,7 +118,7 @@ func (e *encoder) scalar(v any) (any, bool) {
 	case bool:
 		return v, true
 	case string:
-		return e.text(v), true
+		return text(v), true
 	case int32:
 		return v, true
 	case int64:
@@ -160,8 +137,6 @@ func (e *encoder) scalar(v any) (any, bool) {
 		return number("ulong", strconv.FormatUint(v, 10))
 	case float64:
 		return number("double", strconv.FormatFloat(v, 'g', -1, 64))
-	case dotnet.Char:
-		return number("char", strconv.Itoa(int(v)))
 	case dotnet.DateTime:
 		return node{T: "datetime", V: []any{strconv.FormatInt(v.Ticks, 10), v.Kind}}, true
 	case dotnet.TimeSpan:
@@ -176,21 +151,10 @@ func (e *encoder) scalar(v any) (any, bool) {
 		return node{T: "bytes", V: base64.StdEncoding.EncodeToString(v.B)}, true
 	case dotnet.Enum:
 		return node{T: "enum", N: v.Type.Name, V: strconv.FormatInt(v.Value, 10)}, true
-	case *dotnet.Type:
-		return node{T: "type", N: v.Name}, true
 	case *dotnet.SecureString:
-		return secret(v), true
-	case *dotnet.PSCredential:
-		return node{T: "credential", V: []any{e.text(v.UserName), secret(v.Password)}}, true
+		return node{T: "secret", V: base64.StdEncoding.EncodeToString([]byte(v.Reveal()))}, true
 	}
 	return nil, false
-}
-
-func secret(s *dotnet.SecureString) any {
-	if s == nil {
-		return nil
-	}
-	return node{T: "secret", V: base64.StdEncoding.EncodeToString([]byte(s.Reveal()))}
 }
 
 // instance encodes an object of a module. An object that is fully determined by its text,
@@ -198,20 +162,14 @@ func secret(s *dotnet.SecureString) any {
 func (e *encoder) instance(v *dotnet.Instance, depth int) (any, error) {
 	if v.Props.Len() == 0 && v.Text != "" {
 		if made, err := dotnet.New(v.Type, []any{v.Text}); err == nil && dotnet.ToText(made) == v.Text {
-			return node{T: "parsed", N: v.Type.Name, V: e.mark(v.Text)}, nil
+			return node{T: "parsed", N: v.Type.Name, V: mark(v.Text)}, nil
 		}
 	}
-	n := node{T: "instance", N: v.Type.Name, X: e.mark(v.Text)}
-	switch data := v.Data.(type) {
-	case nil:
-	case *handle:
-		n.ID = data.id
-	default:
-		if e.keep != nil {
-			whole := false
-			if n.ID, whole = e.keep(v); whole {
-				return node{T: "remote", N: v.Type.Name, ID: n.ID}, nil
-			}
+	n := node{T: "instance", N: v.Type.Name, X: mark(v.Text)}
+	if v.Data != nil {
+		whole := false
+		if n.ID, whole = e.keep(v); whole {
+			return node{T: "remote", N: v.Type.Name, ID: n.ID}, nil
 		}
 	}
 	items, err := e.props(&v.Props, depth)
@@ -227,13 +185,12 @@ func (e *encoder) exception(v *dotnet.Exception, depth int) (any, error) {
 	if v.Inner != nil {
 		inner = v.Inner
 	}
-	items := []any{v.Message, v.HResult, inner}
-	for i := range v.Props.Len() {
-		name, value := v.Props.At(i)
-		items = append(items, name, value)
+	out, err := e.list([]any{v.Message, v.HResult, inner}, depth)
+	if err != nil {
+		return nil, err
 	}
-	out, err := e.list(items, depth)
-	return node{T: "exception", N: typeName(v.Type), V: out}, err
+	props, err := e.props(&v.Props, depth)
+	return node{T: "exception", N: typeName(v.Type), V: append(out, props...)}, err
 }
 
 func (e *encoder) record(v *dotnet.ErrorRecord, depth int) (any, error) {
@@ -248,13 +205,8 @@ func (e *encoder) record(v *dotnet.ErrorRecord, depth int) (any, error) {
 	// A target that cannot be encoded is sent as its text.
 	target, err := e.node(v.Target, depth+1)
 	if err != nil {
-		target = e.text(dotnet.ToText(v.Target))
+		target = text(dotnet.ToText(v.Target))
 	}
 	items[3] = target
 	return node{T: "record", V: items}, nil
-}
-
-// isWhole reports whether a JSON number is an Int32.
-func isWhole(f float64) bool {
-	return f == math.Trunc(f) && f >= math.MinInt32 && f <= math.MaxInt32
 }

@@ -1,10 +1,10 @@
 package zones
 
 import (
+	"cmp"
 	"encoding/binary"
 	"net/netip"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -59,9 +59,8 @@ func (st *Store) LoadDirectory(entries []Entry) error {
 		}
 	}
 	if len(l.faults) > 0 {
-		sort.SliceStable(l.faults, func(i, j int) bool {
-			a, b := l.faults[i], l.faults[j]
-			return a.File < b.File || a.File == b.File && a.Line < b.Line
+		slices.SortStableFunc(l.faults, func(a, b Fault) int {
+			return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 		})
 		return &LoadError{Faults: l.faults}
 	}

@@ -92,10 +92,12 @@ func newReader(src Source) *reader {
 	r := &reader{src: src, lines: strings.Split(text, "\n"), directives: map[string]directive{},
 		ages: map[int]time.Time{}}
 	for i, line := range r.lines {
-		if m := directiveLine.FindStringSubmatch(line); m != nil {
-			r.readDirectives(m[1], i+1)
+		if strings.Contains(line, "adgateway:") {
+			if m := directiveLine.FindStringSubmatch(line); m != nil {
+				r.readDirectives(m[1], i+1)
+			}
 		}
-		if r.ttlLine == 0 && ttlDirective.MatchString(line) {
+		if r.ttlLine == 0 && strings.HasPrefix(line, "$") && ttlDirective.MatchString(line) {
 			r.ttlLine = i + 1
 		}
 		r.lines[i] = r.takeAge(line, i+1)
@@ -153,6 +155,9 @@ var directiveKeys = map[string]bool{
 // takeAge records the [AGE:n] mark of a line, in hours since 1601, and returns the line with
 // the mark replaced by spaces.
 func (r *reader) takeAge(line string, number int) string {
+	if !strings.Contains(line, "[AGE:") {
+		return line
+	}
 	m := ageMark.FindStringSubmatchIndex(line)
 	if m == nil || strings.ContainsAny(line[:m[0]], `;"`) {
 		return line

@@ -1,9 +1,10 @@
 package zones
 
 import (
+	"cmp"
 	"net/netip"
 	"path"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ func (st *Store) Load(sources ...Source) error {
 			r.fault(0, "the zone %s is already in %s", z.Name, other)
 		}
 		from[z.key()] = src.Name
-		sort.SliceStable(r.faults, func(i, j int) bool { return r.faults[i].Line < r.faults[j].Line })
+		slices.SortStableFunc(r.faults, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
 		faults = append(faults, r.faults...)
 		created = append(created, z)
 	}

@@ -1,7 +1,7 @@
 package zones
 
 import (
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -156,7 +156,7 @@ func (s *Server) Zones() ([]Zone, error) {
 			all = append(all, s.view(z))
 		}
 	}
-	sort.Slice(all, func(i, j int) bool { return fold(all[i].Name) < fold(all[j].Name) })
+	slices.SortFunc(all, func(a, b Zone) int { return strings.Compare(fold(a.Name), fold(b.Name)) })
 	return all, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/miekg/dns"
@@ -95,9 +96,9 @@ func (d *decoder) text() []string {
 func (d *decoder) data(kind uint16) dns.RR {
 	switch kind {
 	case dns.TypeA:
-		return &dns.A{A: net.IP(append([]byte(nil), d.take(4)...))}
+		return &dns.A{A: net.IP(slices.Clone(d.take(4)))}
 	case dns.TypeAAAA:
-		return &dns.AAAA{AAAA: net.IP(append([]byte(nil), d.take(16)...))}
+		return &dns.AAAA{AAAA: net.IP(slices.Clone(d.take(16)))}
 	case dns.TypeCNAME:
 		return &dns.CNAME{Target: d.name()}
 	case dns.TypeDNAME:

@@ -22,7 +22,7 @@ func (s accountStore) CreateToken(
 	if a.Subject, a.Issuer = of.Subject, of.Issuer; of == (certificateName{}) {
 		token = a.AddToken(now, now)
 	}
-	if err := errors.Join(a.Check(), invalid); err != nil {
+	if err := errors.Join(unnamed(a), a.Check(), invalid); err != nil {
 		return nil, "", err
 	}
 	if err := s.Add(ctx, tokenKind, a); err != nil {
@@ -69,10 +69,18 @@ func newUser(name string, rights authn.Rights, invalid error, now time.Time) (*a
 	a := authn.NewAccount(name, now, rights)
 	// a placeholder that makes the account a user
 	a.Password = authn.HashPassword("", authn.Cost{Memory: 8, Time: 1, Threads: 1})
-	if err := errors.Join(a.Check(), invalid); err != nil {
+	if err := errors.Join(unnamed(a), a.Check(), invalid); err != nil {
 		return nil, err
 	}
 	return a, nil
+}
+
+// unnamed returns an error if a new account has no name. Files of earlier versions may have such accounts.
+func unnamed(a *authn.Account) error {
+	if a.Name == "" {
+		return errors.New("the name is empty, as from a variable that is not set: name the account")
+	}
+	return nil
 }
 
 // AddUser sets the password of an account made by newUser and adds it.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -65,7 +66,6 @@ func auditCommand() *cobra.Command {
 func auditVerifyCommand() *cobra.Command {
 	var f auditFlags
 	var last string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "verify [FILES]",
 		Short: "Find lines that were altered, removed, inserted or moved",
@@ -86,11 +86,10 @@ func auditVerifyCommand() *cobra.Command {
 			if err != nil {
 				return explainAudit(files, err)
 			}
-			if asJSON {
-				err = output.JSON(c.OutOrStdout(), output.NewVerification(result))
-			} else {
-				output.Verification(c.OutOrStdout(), result)
-			}
+			err = show(c, output.NewVerification(result), func(w io.Writer) error {
+				output.Verification(w, result)
+				return nil
+			})
 			if err == nil && len(result.Faults) > 0 {
 				return codeFailed
 			}
@@ -100,7 +99,7 @@ func auditVerifyCommand() *cobra.Command {
 	f.add(c)
 	c.Flags().StringVar(&last, "last", "",
 		"an end of the log that was recorded elsewhere: `NUMBER[:HASH]` of a line that must exist")
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }
 
@@ -120,7 +119,6 @@ func auditShowCommand() *cobra.Command {
 	var f auditFlags
 	var filter audit.Filter
 	var since, until string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:     "show [FILES]",
 		Short:   "Show what was done, by whom, and to what",
@@ -138,7 +136,7 @@ func auditShowCommand() *cobra.Command {
 				return err
 			}
 			read := func(each func(*audit.Record) error) error { return audit.Read(check.File, files, filter, each) }
-			if asJSON {
+			if asJSON(c) {
 				err = read(func(r *audit.Record) error { return output.Lines(c.OutOrStdout(), r) })
 			} else {
 				err = output.Calls(c.OutOrStdout(), read)
@@ -157,6 +155,6 @@ func auditShowCommand() *cobra.Command {
 	flags.StringVar(&filter.Outcome, "outcome", "",
 		"calls with this `OUTCOME`: "+strings.Join(audit.Outcomes(), ", "))
 	flags.StringVar(&filter.Operation, "operation", "", "operations that match this `PATTERN`, such as user.*")
-	flags.BoolVar(&asJSON, "json", false, "print the lines themselves, as JSON")
+	flags.Bool("json", false, "print the lines themselves, as JSON")
 	return c
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"adgateway/cmd/adgateway/internal/backup"
-	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/config"
 )
 
 func backupCommand() *cobra.Command {
-	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
-	to, asJSON, wait := "", false, time.Duration(0)
-	c := &cobra.Command{
+	to, wait := "", time.Duration(0)
+	c := ofSettings(&cobra.Command{
 		Use:   "backup --to FOLDER|FILE.zip",
 		Short: "Copy all that a gateway keeps, also while it runs",
 		Long: "Copies the settings, the credentials, the audit log with its rotated files, the store with\n" +
@@ -26,31 +25,21 @@ func backupCommand() *cobra.Command {
 			"itself. Who has the backup has the\n" +
 			"keys of the gateway: keep it where nobody else can read it.",
 		Example: "  adgateway backup --to 'D:\\Backups\\adgateway-2026-11-27.zip'",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if to == "" {
-				return errors.New("--to is needed: the folder or the .zip file to make")
-			}
-			live, err := f.Load()
-			if err != nil {
-				return err
-			}
-			m, err := backup.Write(c.Context(),
-				backup.Options{Settings: live.Now(), File: f.Path(), Version: buildVersion(), Wait: wait}, to)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return output.JSON(c.OutOrStdout(), m)
-			}
-			return printBackup(c.OutOrStdout(), m, to)
-		},
-	}
-	f.AddTo(c.Flags())
+	}, func(c *cobra.Command, f *program.Flags, s *config.Settings) error {
+		if to == "" {
+			return errors.New("--to is needed: the folder or the .zip file to make")
+		}
+		m, err := backup.Write(c.Context(),
+			backup.Options{Settings: s, File: f.Path(), Version: buildVersion(), Wait: wait}, to)
+		if err != nil {
+			return err
+		}
+		return show(c, m, func(w io.Writer) error { return printBackup(w, m, to) })
+	})
 	c.Flags().StringVar(&to, "to", "", "new folder, or new `FILE` that ends in .zip")
 	c.Flags().DurationVar(&wait, "wait", 5*time.Minute,
 		"`TIME` that a gateway which runs may take to copy its store")
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }
 
@@ -67,7 +56,7 @@ func printBackup(w io.Writer, m *backup.Manifest, to string) error {
 }
 
 func restoreCommand() *cobra.Command {
-	from, file, asJSON := "", program.DefaultFile(), false
+	from, file := "", program.DefaultFile()
 	c := &cobra.Command{
 		Use:   "restore --from FOLDER|FILE.zip",
 		Short: "Put a backup in the place of what a gateway keeps",
@@ -89,19 +78,16 @@ func restoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return output.JSON(c.OutOrStdout(),
-					map[string]any{"settings": r.Settings, "replaced": append([]string{}, r.Replaced...),
-						"backup": r.Manifest})
-			}
-			return printRestored(c.OutOrStdout(), r)
+			shown := map[string]any{"settings": r.Settings, "replaced": append([]string{}, r.Replaced...),
+				"backup": r.Manifest}
+			return show(c, shown, func(w io.Writer) error { return printRestored(w, r) })
 		},
 	}
 	c.Flags().StringVar(&from, "from", "", "folder or zip `FILE` of the backup")
 	c.Flags().StringVar(&file, "config", file,
 		"settings `FILE` of the gateway; what the backup has goes beside it, unless its settings name another "+
 			"place")
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }
 

@@ -3,12 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 
 	"github.com/spf13/cobra"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/cmd/adgateway/internal/output"
 )
 
 func changesCommand() *cobra.Command {
@@ -17,7 +17,6 @@ func changesCommand() *cobra.Command {
 
 func changesRebuildCommand() *cobra.Command {
 	var f auditFlags
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "rebuild [FILES]",
 		Short: "Read lost changes back from the audit log",
@@ -46,16 +45,14 @@ func changesRebuildCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return output.JSON(c.OutOrStdout(), found)
-			}
-			_, err = fmt.Fprintf(c.OutOrStdout(),
-				"changes added: %d, there already: %d, older than changes.keep: %d\n", found.Added, found.Present,
-				found.Expired)
-			return err
+			return show(c, found, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "changes added: %d, there already: %d, older than changes.keep: %d\n",
+					found.Added, found.Present, found.Expired)
+				return err
+			})
 		},
 	}
 	f.add(c)
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }

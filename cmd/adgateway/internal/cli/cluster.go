@@ -25,14 +25,8 @@ func clusterCommand() *cobra.Command {
 
 // inCluster returns a command that works on this gateway's cluster.
 func inCluster(c *cobra.Command, do func(context.Context, *cobra.Command, app.Options) error) *cobra.Command {
-	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
-	c.Args = cobra.NoArgs
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		live, err := f.Load()
-		if err != nil {
-			return err
-		}
-		o, err := clusterOptions(c.ErrOrStderr(), live.Now())
+	return ofSettings(c, func(c *cobra.Command, _ *program.Flags, s *config.Settings) error {
+		o, err := clusterOptions(c.ErrOrStderr(), s)
 		if err != nil {
 			return err
 		}
@@ -41,9 +35,7 @@ func inCluster(c *cobra.Command, do func(context.Context, *cobra.Command, app.Op
 				"cluster join' joins one")
 		}
 		return do(c.Context(), c, o)
-	}
-	f.AddTo(c.Flags())
-	return c
+	})
 }
 
 // clusterOptions returns the options to reach the cluster in the settings.
@@ -54,7 +46,6 @@ func clusterOptions(log io.Writer, s *config.Settings) (app.Options, error) {
 }
 
 func clusterStatusCommand() *cobra.Command {
-	asJSON := false
 	c := inCluster(&cobra.Command{
 		Use:   "status",
 		Short: "Show which gateway leads the cluster, and how the others are",
@@ -67,12 +58,9 @@ func clusterStatusCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return output.JSON(c.OutOrStdout(), state)
-		}
-		return output.Cluster(c.OutOrStdout(), state)
+		return show(c, state, func(w io.Writer) error { return output.Cluster(w, state) })
 	})
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }
 

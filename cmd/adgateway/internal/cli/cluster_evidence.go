@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ import (
 
 func clusterVerifyCommand() *cobra.Command {
 	var f auditFlags
-	var noStore, asJSON bool
+	noStore := false
 	var keys []string
 	c := &cobra.Command{
 		Use:   "verify [[NAME=]FILE...]",
@@ -56,11 +57,10 @@ func clusterVerifyCommand() *cobra.Command {
 			if err != nil {
 				return explainAudit(files, err)
 			}
-			if asJSON {
-				err = output.JSON(c.OutOrStdout(), output.NewClusterVerification(found))
-			} else {
-				output.ClusterVerification(c.OutOrStdout(), found)
-			}
+			err = show(c, output.NewClusterVerification(found), func(w io.Writer) error {
+				output.ClusterVerification(w, found)
+				return nil
+			})
 			if err == nil && len(found.Findings) > 0 {
 				return codeFailed
 			}
@@ -72,7 +72,7 @@ func clusterVerifyCommand() *cobra.Command {
 		"compare just the files, without the copies that the cluster keeps")
 	c.Flags().StringArrayVar(&keys, "key-of", nil,
 		"the key of the log of one gateway, as `NAME=FILE`, if it is not in --key-file (repeatable)")
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }
 

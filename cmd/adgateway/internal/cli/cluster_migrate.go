@@ -9,20 +9,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/migrate"
+	"adgateway/gateway/config"
 )
 
 func clusterMigrateCommand() *cobra.Command {
 	var (
 		from                     string
 		gateways, journals, keys []string
-		asJSON                   bool
 	)
-	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
-	c := &cobra.Command{
+	c := ofSettings(&cobra.Command{
 		Use:   "migrate",
 		Short: "Take a cluster of an earlier version over",
 		Long: "Makes a cluster of this version out of what the gateways shared in an earlier one: accounts,\n" +
@@ -35,34 +33,22 @@ func clusterMigrateCommand() *cobra.Command {
 			"the history, and those of another one if --journal and --journal-key name its files.",
 		Example: "  adgateway cluster migrate --gateway gw1=host1.corp.example --gateway gw2=host2.corp.example " +
 			"--gateway gw3=host3.corp.example",
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			live, err := f.Load()
-			if err != nil {
-				return err
-			}
-			s := live.Now()
-			o := setup.Options{Settings: s, KeyGroup: app.KeyGroup, Accounts: program.CredentialFile(s.Auth, f.Path())}
-			if o.Settings.Former.Name == "" {
-				return errors.New("the settings name no cluster (cluster.name): run it with those that the gateway of " +
-					"the " +
-					"earlier version had; the store of a gateway that was alone needs no migration")
-			}
-			m, err := migrationOf(from, gateways, journals, keys)
-			if err != nil {
-				return err
-			}
-			done, err := setup.Migrate(c.Context(), o, m)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return output.JSON(c.OutOrStdout(), done.Result)
-			}
-			return showMigration(c.OutOrStdout(), o, done)
-		},
-	}
-	f.AddTo(c.Flags())
+	}, func(c *cobra.Command, f *program.Flags, s *config.Settings) error {
+		o := setup.Options{Settings: s, KeyGroup: app.KeyGroup, Accounts: program.CredentialFile(s.Auth, f.Path())}
+		if s.Former.Name == "" {
+			return errors.New("the settings name no cluster (cluster.name): run it with those that the gateway of " +
+				"the earlier version had; the store of a gateway that was alone needs no migration")
+		}
+		m, err := migrationOf(from, gateways, journals, keys)
+		if err != nil {
+			return err
+		}
+		done, err := setup.Migrate(c.Context(), o, m)
+		if err != nil {
+			return err
+		}
+		return show(c, done.Result, func(w io.Writer) error { return showMigration(w, o, done) })
+	})
 	flags := c.Flags()
 	flags.StringArrayVar(&gateways, "gateway", nil,
 		"`NAME=HOST` of a gateway, HOST as the others reach it (repeatable, this host's first); a port is that "+
@@ -73,7 +59,7 @@ func clusterMigrateCommand() *cobra.Command {
 	flags.StringArrayVar(&keys, "journal-key", nil,
 		"`FILE` of the key of --journal: store.file of that gateway, with .key")
 	_ = c.MarkFlagRequired("gateway") // fails only for unknown flags
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }
 

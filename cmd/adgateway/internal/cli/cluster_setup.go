@@ -12,25 +12,17 @@ import (
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/config"
 )
 
 // ofGateways returns a command that makes gateways join a cluster or leave it.
 func ofGateways(c *cobra.Command, do func(*cobra.Command, setup.Options) error) *cobra.Command {
-	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
-	c.Args = cobra.NoArgs
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		live, err := f.Load()
-		if err != nil {
-			return err
-		}
-		s := live.Now()
+	return ofSettings(c, func(c *cobra.Command, f *program.Flags, s *config.Settings) error {
 		return do(c, setup.Options{
 			Settings: s, KeyGroup: app.KeyGroup, Kinds: app.LastingKinds(),
 			Accounts: program.CredentialFile(s.Auth, f.Path()),
 		})
-	}
-	f.AddTo(c.Flags())
-	return c
+	})
 }
 
 // parseHost parses a gateway of the form NAME=HOST or NAME=HOST:PORT.

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +42,6 @@ func configInitCommand() *cobra.Command {
 
 func configCheckCommand() *cobra.Command {
 	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
-	asJSON := false
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Report every mistake in the settings and in what they name, with its line",
@@ -48,17 +50,15 @@ func configCheckCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			src, cfg, from, err := f.Read()
-			if err == nil {
-				if err = checkSettings(c.Context(), cfg, &f); err != nil {
-					err = fmt.Errorf("settings:\n%w", src.Place(err, from))
-				}
-			}
 			var advice []string
 			if cfg != nil {
 				advice = app.Advice(cfg, f.Path(), from)
+				if more := checkSettings(c.Context(), cfg, &f); more != nil {
+					err = errors.Join(cmp.Or(err, errors.New("settings:")), src.Place(more, from))
+				}
 			}
 			result := output.NewConfigCheck(f.Path(), src.Text != nil, from, advice, err)
-			if !asJSON {
+			if !asJSON(c) {
 				if err != nil {
 					return err
 				}
@@ -73,7 +73,7 @@ func configCheckCommand() *cobra.Command {
 	f.AddTo(c.Flags())
 	c.Flags().BoolVar(&f.Sandbox, "sandbox", false, "check the settings for 'adgateway sandbox', "+
 		"which needs no PowerShell")
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }
 
@@ -87,7 +87,6 @@ func checkSettings(ctx context.Context, cfg *config.Settings, f *program.Flags) 
 
 func configShowCommand() *cobra.Command {
 	f := program.Flags{Fallback: program.DefaultFile()}
-	asJSON := false
 	c := &cobra.Command{
 		Use:   "show",
 		Short: "Show the settings in effect and where each comes from; secrets are masked",
@@ -98,18 +97,44 @@ func configShowCommand() *cobra.Command {
 				return err
 			}
 			all := output.NewSettings(cfg, from)
-			if asJSON {
-				return output.JSON(c.OutOrStdout(), all)
-			}
-			return output.Settings(c.OutOrStdout(), all)
+			return show(c, all, func(w io.Writer) error { return output.Settings(w, all) })
 		},
 	}
 	f.AddTo(c.Flags())
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }
 
-// jsonFlag declares --json.
-func jsonFlag(c *cobra.Command, into *bool) {
-	c.Flags().BoolVar(into, "json", false, "print JSON")
+// jsonFlag declares --json, which [asJSON] reads.
+func jsonFlag(c *cobra.Command) { c.Flags().Bool("json", false, "print JSON") }
+
+// asJSON reports whether the command is to print JSON.
+func asJSON(c *cobra.Command) bool {
+	set, err := c.Flags().GetBool("json")
+	return set && err == nil
+}
+
+// show prints a value, as JSON if that is asked for, and else as text.
+func show(c *cobra.Command, value any, text func(io.Writer) error) error {
+	if asJSON(c) {
+		return output.JSON(c.OutOrStdout(), value)
+	}
+	return text(c.OutOrStdout())
+}
+
+// ofSettings returns a command that works with the settings of this gateway.
+func ofSettings(
+	c *cobra.Command, do func(*cobra.Command, *program.Flags, *config.Settings) error,
+) *cobra.Command {
+	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
+	c.Args = cobra.NoArgs
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		live, err := f.Load()
+		if err != nil {
+			return err
+		}
+		return do(c, &f, live.Now())
+	}
+	f.AddTo(c.Flags())
+	return c
 }

@@ -148,6 +148,9 @@ func TestConfigCheckFindsWhatServeRefuses(t *testing.T) {
 		"address of others":     {"http:\n  listen: 192.0.2.1:8443\n  allowUnencrypted: true\n", ":2: http.listen: cannot listen on 192.0.2.1:8443"},
 		"audit in no folder":    {"audit:\n  file: file/audit.jsonl\n", ":2: audit.file"},
 		"log in no folder":      {"log:\n  level: info\n  file: file/gw.log\n", ":3: log.file"},
+		"scope of a guard":      {"http:\n  requireGuard: [usr:write]\n", ":2: http.requireGuard: unknown scope"},
+		"no such operation":     {"reason:\n  required: [user.remove]\n", ":2: reason.required: no operation"},
+		"scope and certificate": {"signIn:\n  mode: form\n  roles:\n    - {group: CORP\\a, scopes: [usr:write]}\n", ":3: signIn.roles: the role of CORP\\a: unknown scope"},
 		"several, each of them": {"http:\n  listen: 0.0.0.0:8443\nlog:\n  file: file/gw.log\n", ":4: log.file"},
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(c.text), 0o600))

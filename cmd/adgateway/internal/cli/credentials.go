@@ -14,7 +14,6 @@ import (
 
 // listCommand lists the accounts of a kind.
 func listCommand(at *storeLocation, kind accountKind) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List all " + kind.Name + "s",
@@ -29,19 +28,15 @@ func listCommand(at *storeLocation, kind accountKind) *cobra.Command {
 				return err
 			}
 			shown := output.NewAccounts(all, lastUse)
-			if asJSON {
-				return output.JSON(c.OutOrStdout(), shown)
-			}
-			return output.Accounts(c.OutOrStdout(), shown, time.Now())
+			return show(c, shown, func(w io.Writer) error { return output.Accounts(w, shown, time.Now()) })
 		},
 	}
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }
 
 // showCommand shows one account.
 func showCommand(at *storeLocation, kind accountKind) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show a " + kind.Name + " with its rights, limits and last use",
@@ -59,26 +54,23 @@ func showCommand(at *storeLocation, kind accountKind) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printAccount(c.OutOrStdout(), output.NewAccount(found, lastUse), time.Now(), asJSON)
+			return showAccount(c, found, lastUse, time.Now())
 		},
 	}
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }
 
-// printAccount prints an account, as text or as JSON.
-func printAccount(w io.Writer, shown output.Account, now time.Time, asJSON bool) error {
-	if asJSON {
-		return output.JSON(w, shown)
-	}
-	return shown.Text(w, now)
+// showAccount prints an account. lastUse may be nil.
+func showAccount(c *cobra.Command, a *authn.Account, lastUse map[string]time.Time, now time.Time) error {
+	shown := output.NewAccount(a, lastUse)
+	return show(c, shown, func(w io.Writer) error { return shown.Text(w, now) })
 }
 
 // setCommand changes the rights of an account.
 func setCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	var rights rightsFlags
 	var clear []string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "set NAME",
 		Short: "Change what a " + kind.Name + " may do; its secret stays the same",
@@ -98,11 +90,11 @@ func setCommand(at *storeLocation, kind accountKind) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("nothing was changed:\n%w", err)
 			}
-			return printAccount(c.OutOrStdout(), output.NewAccount(a, nil), now, asJSON)
+			return showAccount(c, a, nil, now)
 		},
 	}
 	rights.AddTo(c.Flags(), "never")
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	c.Flags().Lookup("expires").DefValue = ""
 	c.Flags().StringSliceVar(&clear, "clear", nil,
 		"`LIMIT,...` to remove, by the names of their flags, such as ou,rate")

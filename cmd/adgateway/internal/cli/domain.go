@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -61,82 +58,12 @@ func domainCommand() *cobra.Command {
 	return c
 }
 
-// An order is a command that a test gives a domain on the command line.
-type order struct {
-	usage string
-	least int // minimum number of arguments
-	doc   string
-	run   func(ctx context.Context, o *remote.Orders, args []string) (any, error) // a nil result is not printed
-}
-
-var orders = []order{
-	{"stop SERVER", 1, "switch a controller off", func(ctx context.Context, o *remote.Orders, args []string) (any, error) {
-		return nil, o.Stop(ctx, args[0])
-	}},
-	{"start SERVER", 1, "switch it on again", func(ctx context.Context, o *remote.Orders, args []string) (any, error) {
-		return nil, o.Start(ctx, args[0])
-	}},
-	{"slow SERVER TIME", 2, "make each command at a controller wait; 0s ends that", func(ctx context.Context, o *remote.Orders, args []string) (any, error) {
-		by, err := waitOf(args[1])
-		if err != nil {
-			return nil, err
-		}
-		return nil, o.Slow(ctx, args[0], by)
-	}},
-	{"cut SERVER SERVER", 2, "stop the replication between two controllers", func(ctx context.Context, o *remote.Orders, args []string) (any, error) {
-		return nil, o.Cut(ctx, args[0], args[1], true)
-	}},
-	{"heal SERVER SERVER", 2, "let it go on", func(ctx context.Context, o *remote.Orders, args []string) (any, error) {
-		return nil, o.Cut(ctx, args[0], args[1], false)
-	}},
-	{"separate GATEWAY SERVER", 2, "make a controller unreachable for a gateway", func(ctx context.Context, o *remote.Orders, args []string) (any, error) {
-		return nil, o.Separate(ctx, args[0], args[1], true)
-	}},
-	{"join GATEWAY SERVER", 2, "make it reachable again", func(ctx context.Context, o *remote.Orders, args []string) (any, error) {
-		return nil, o.Separate(ctx, args[0], args[1], false)
-	}},
-	{"lag TIME", 1, "set how long a change takes to the other controllers", func(ctx context.Context, o *remote.Orders, args []string) (any, error) {
-		lag, err := waitOf(args[0])
-		if err != nil {
-			return nil, err
-		}
-		return nil, o.Lag(ctx, lag)
-	}},
-	{"drop GATEWAY", 1, "close all connections of a gateway", func(ctx context.Context, o *remote.Orders, args []string) (any, error) {
-		n, err := o.Drop(ctx, args[0])
-		return map[string]int{"dropped": n}, err
-	}},
-	{"digest", 0, "show a hash of all that each controller holds, and of the zones", func(ctx context.Context, o *remote.Orders, _ []string) (any, error) { return o.Digest(ctx) }},
-	{"writes [POSITION]", 0, "show what was written, after a position", func(ctx context.Context, o *remote.Orders, args []string) (any, error) {
-		var after int64
-		if len(args) > 0 {
-			var err error
-			if after, err = strconv.ParseInt(args[0], 10, 64); err != nil || after < 0 {
-				return nil, fmt.Errorf("%q is no position: it is a number of the list that 'writes' shows", args[0])
-			}
-		}
-		return o.Writes(ctx, after)
-	}},
-	{"find SERVER FILTER [ATTRIBUTE...]", 2, "show the objects that an LDAP filter matches", func(ctx context.Context, o *remote.Orders, args []string) (any, error) {
-		return o.Find(ctx, args[0], args[1], args[2:]...)
-	}},
-	{"gateways", 0, "show the gateways that are connected", func(ctx context.Context, o *remote.Orders, _ []string) (any, error) { return o.Gateways(ctx) }},
-}
-
-func waitOf(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is no time such as 500ms or 30s", text)
-	}
-	return d, nil
-}
-
 func orderCommand() *cobra.Command {
 	var address, file string
 	var long strings.Builder
 	long.WriteString("Gives one order to a domain that was started with --orders-file:\n")
-	for _, o := range orders {
-		fmt.Fprintf(&long, "\n  %-34s %s", o.usage, o.doc)
+	for _, o := range remote.Orders() {
+		fmt.Fprintf(&long, "\n  %-34s %s", o.Usage, o.Doc)
 	}
 	c := &cobra.Command{
 		Use:   "order ORDER [ARGUMENTS]",
@@ -150,18 +77,8 @@ func orderCommand() *cobra.Command {
 				return errors.New("--orders-file is missing: the file that 'adgateway sandbox domain --orders-file' " +
 					"has written")
 			}
-			i := slices.IndexFunc(orders,
-				func(o order) bool { name, _, _ := strings.Cut(o.usage, " "); return name == args[0] })
-			if i < 0 || len(args)-1 < orders[i].least {
-				return fmt.Errorf("%q is no order with all that it needs; 'adgateway sandbox order --help' lists them",
-					strings.Join(args, " "))
-			}
-			o, err := app.DialOrders(c.Context(), address, file)
-			if err != nil {
-				return err
-			}
-			found, err := orders[i].run(c.Context(), o, args[1:])
-			if err := errors.Join(err, o.Close()); err != nil || found == nil {
+			found, err := app.GiveOrder(c.Context(), address, file, args)
+			if err != nil || found == nil {
 				return err
 			}
 			return output.JSON(c.OutOrStdout(), found)

@@ -1,11 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
-	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/winsvc/events"
 )
 
@@ -18,7 +19,6 @@ type listedEvent struct {
 }
 
 func eventsCommand() *cobra.Command {
-	asJSON := false
 	c := &cobra.Command{
 		Use:   "events",
 		Short: "List what the service writes to the Windows event log, with ids",
@@ -30,18 +30,15 @@ func eventsCommand() *cobra.Command {
 			for _, e := range events.List() {
 				all = append(all, listedEvent{e.ID, e.Level.String(), e.Name, e.About})
 			}
-			if asJSON {
-				return output.JSON(c.OutOrStdout(), all)
-			}
-			for _, e := range all {
-				if _, err := fmt.Fprintf(c.OutOrStdout(), "%d  %-11s  %-25s  %s\n", e.ID, e.Level, e.Name,
-					e.About); err != nil {
-					return err
+			return show(c, all, func(w io.Writer) (err error) {
+				for _, e := range all {
+					_, more := fmt.Fprintf(w, "%d  %-11s  %-25s  %s\n", e.ID, e.Level, e.Name, e.About)
+					err = errors.Join(err, more)
 				}
-			}
-			return nil
+				return err
+			})
 		},
 	}
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }

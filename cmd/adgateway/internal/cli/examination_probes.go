@@ -80,11 +80,7 @@ func (e *examination) survey(ctx context.Context) (doctor.Survey, error) {
 	if err != nil {
 		return doctor.Survey{}, err
 	}
-	lines, err := scripts.Survey()
-	if err != nil {
-		return doctor.Survey{}, err
-	}
-	written, err := session.Ask(ctx, starter, lines)
+	written, err := session.Ask(ctx, starter, scripts.Survey())
 	if err != nil {
 		return doctor.Survey{}, err
 	}

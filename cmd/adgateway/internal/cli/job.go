@@ -36,7 +36,6 @@ const (
 type jobFlags struct {
 	program.Flags
 	url, tokenFile string
-	json           bool
 }
 
 func jobCommand() *cobra.Command {
@@ -114,7 +113,7 @@ func (f *jobFlags) follow(c *cobra.Command, client *jobclient.Client, id string)
 		w = visible.Raw(w) // shows only numbers and names of states
 	}
 	show := func(*jobclient.Job) {}
-	if !f.json {
+	if !asJSON(c) {
 		display := jobclient.NewDisplay(w, bar, time.Now)
 		defer display.Close()
 		show = display.Show
@@ -138,15 +137,13 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && width > 0 && height > 0
 }
 
+func showJob(c *cobra.Command, job *jobclient.Job) error {
+	return show(c, job, func(w io.Writer) error { return output.Job(w, job) })
+}
+
 // finish prints a job that was followed or changed, and the next steps. It returns the exit code.
 func (f *jobFlags) finish(c *cobra.Command, job *jobclient.Job) error {
-	var err error
-	if f.json {
-		err = output.JSON(c.OutOrStdout(), job)
-	} else {
-		err = output.Job(c.OutOrStdout(), job)
-	}
-	if err != nil {
+	if err := showJob(c, job); err != nil {
 		return err
 	}
 	switch {
@@ -169,10 +166,7 @@ func (f *jobFlags) settle(c *cobra.Command, client *jobclient.Client, job *jobcl
 		if job.State == "rejected" {
 			return f.finish(c, job)
 		}
-		if f.json {
-			return output.JSON(c.OutOrStdout(), job)
-		}
-		return output.Job(c.OutOrStdout(), job)
+		return showJob(c, job)
 	}
 	followed, err := f.follow(c, client, job.ID)
 	if err != nil {
@@ -224,15 +218,12 @@ func jobListCommand(f *jobFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if f.json {
-				return output.JSON(c.OutOrStdout(), jobs)
-			}
-			return output.Jobs(c.OutOrStdout(), jobs, more)
+			return show(c, jobs, func(w io.Writer) error { return output.Jobs(w, jobs, more) })
 		},
 	}
 	c.Flags().StringVar(&state, "state", "", "only jobs in this `STATE`, such as running or paused")
 	c.Flags().IntVar(&limit, "limit", 50, "how many at most, up to 1000")
-	jsonFlag(c, &f.json)
+	jsonFlag(c)
 	return c
 }
 
@@ -251,13 +242,10 @@ func jobShowCommand(f *jobFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if f.json {
-				return output.JSON(c.OutOrStdout(), job)
-			}
-			return output.Job(c.OutOrStdout(), job)
+			return showJob(c, job)
 		},
 	}
-	jsonFlag(c, &f.json)
+	jsonFlag(c)
 	return c
 }
 
@@ -282,7 +270,7 @@ func jobWatchCommand(f *jobFlags) *cobra.Command {
 			return f.finish(c, job)
 		},
 	}
-	jsonFlag(c, &f.json)
+	jsonFlag(c)
 	return c
 }
 
@@ -295,7 +283,7 @@ func jobActCommand(f *jobFlags, name, short string, action jobclient.Action) *co
 			return f.act(c, args[0], action, nil, false)
 		},
 	}
-	jsonFlag(c, &f.json)
+	jsonFlag(c)
 	return c
 }
 
@@ -328,7 +316,7 @@ func jobStartCommand(f *jobFlags) *cobra.Command {
 		},
 	}
 	watchFlag(c, &watch)
-	jsonFlag(c, &f.json)
+	jsonFlag(c)
 	return c
 }
 
@@ -355,7 +343,7 @@ func jobRetryCommand(f *jobFlags) *cobra.Command {
 		"`STATES` of the items: failed, unknown, not_run (default failed,not_run)")
 	stop.add(c)
 	watchFlag(c, &watch)
-	jsonFlag(c, &f.json)
+	jsonFlag(c)
 	return c
 }
 
@@ -384,6 +372,6 @@ func jobUndoCommand(f *jobFlags) *cobra.Command {
 	c.Flags().StringVar(&fields, "fields", "", "take back these `FIELDS` only, such as department,jobTitle")
 	stop.add(c)
 	watchFlag(c, &watch)
-	jsonFlag(c, &f.json)
+	jsonFlag(c)
 	return c
 }

@@ -62,7 +62,7 @@ func jobSubmitCommand(common *jobFlags) *cobra.Command {
 	flags.StringVar(&f.passwords, "passwords-to", "",
 		"new `FILE` for the result with the generated passwords, which only you can read; waits for the job")
 	watchFlag(c, &f.watch)
-	jsonFlag(c, &f.json)
+	jsonFlag(c)
 	return c
 }
 

@@ -3,18 +3,17 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"adgateway/cmd/adgateway/internal/output"
 )
 
 func rightsCommand() *cobra.Command {
 	var scopes []string
 	var target grantTarget
-	script, asJSON := false, false
+	script := false
 	c := &cobra.Command{
 		Use:   "rights",
 		Short: "Print the rights that scopes need in the domain, to review or as a script",
@@ -47,10 +46,7 @@ func rightsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return output.JSON(c.OutOrStdout(), lines)
-			}
-			return printRights(c, lines)
+			return show(c, lines, func(w io.Writer) error { return printRights(w, lines) })
 		},
 	}
 	flags := c.Flags()
@@ -60,7 +56,7 @@ func rightsCommand() *cobra.Command {
 	flags.StringVar(&target.Domain, "domain", "", "`DN` of the domain; without it, the domain of the first OU")
 	flags.StringArrayVar(&target.OUs, "ou", nil, "`DN` of an OU that is to be managed (repeatable)")
 	flags.StringArrayVar(&target.Zones, "zone", nil, "`NAME` of a DNS zone that is to be managed (repeatable)")
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }
 
@@ -75,7 +71,7 @@ func firstGiven(c *cobra.Command, names ...string) string {
 
 // printRights prints the granting commands under the scopes that need them, and then the
 // commands that revoke them.
-func printRights(c *cobra.Command, lines []grantLine) error {
+func printRights(w io.Writer, lines []grantLine) error {
 	var text strings.Builder
 	var revoke []string
 	before := ""
@@ -93,6 +89,6 @@ func printRights(c *cobra.Command, lines []grantLine) error {
 	for _, command := range revoke {
 		fmt.Fprintln(&text, command)
 	}
-	_, err := fmt.Fprint(c.OutOrStdout(), text.String())
+	_, err := fmt.Fprint(w, text.String())
 	return err
 }

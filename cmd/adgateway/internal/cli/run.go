@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/gateway/visible"
 )
 
@@ -74,19 +73,17 @@ func rootCommand() (root *cobra.Command, started *bool) {
 }
 
 func versionCommand() *cobra.Command {
-	asJSON := false
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if asJSON {
-				return output.JSON(c.OutOrStdout(), map[string]string{"version": buildVersion()})
-			}
-			_, err := fmt.Fprintln(c.OutOrStdout(), "adgateway", buildVersion())
-			return err
+			return show(c, map[string]string{"version": buildVersion()}, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, "adgateway", buildVersion())
+				return err
+			})
 		},
 	}
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }

@@ -19,10 +19,9 @@ func tlsCommand() *cobra.Command {
 
 // tlsFlags are the flags of the commands that write certificate files.
 type tlsFlags struct {
-	names  []string
-	out    string
-	force  bool
-	asJSON bool
+	names []string
+	out   string
+	force bool
 }
 
 func (f *tlsFlags) add(c *cobra.Command, names, force string) {
@@ -31,7 +30,7 @@ func (f *tlsFlags) add(c *cobra.Command, names, force string) {
 	if force != "" {
 		c.Flags().BoolVar(&f.force, "force", false, force)
 	}
-	jsonFlag(c, &f.asJSON)
+	jsonFlag(c)
 }
 
 // folder returns the absolute path of the folder for the files. A default folder is printed
@@ -54,7 +53,7 @@ func (f *tlsFlags) wanted() []string {
 
 // print prints the files written and the next steps.
 func (f *tlsFlags) print(c *cobra.Command, written certificateFiles, next string) error {
-	if f.asJSON {
+	if asJSON(c) {
 		return output.JSON(c.OutOrStdout(), written)
 	}
 	for _, file := range []string{written.Key, written.Request, written.Certificate} {
@@ -169,7 +168,6 @@ func tlsImportCommand() *cobra.Command {
 
 func tlsShowCommand() *cobra.Command {
 	f := program.Flags{Fallback: program.DefaultFile()}
-	asJSON := false
 	c := &cobra.Command{
 		Use:   "show",
 		Short: "Show the certificate of the settings, and the one that is served",
@@ -185,11 +183,7 @@ func tlsShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				err = output.JSON(c.OutOrStdout(), shown)
-			} else {
-				err = shown.Text(c.OutOrStdout())
-			}
+			err = show(c, shown, shown.Text)
 			if err == nil && shown.Configured == nil {
 				return codeFailed
 			}
@@ -197,6 +191,6 @@ func tlsShowCommand() *cobra.Command {
 		},
 	}
 	f.AddTo(c.Flags())
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }

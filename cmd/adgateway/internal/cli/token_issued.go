@@ -18,13 +18,12 @@ import (
 
 // issuedFlags select where to write a new token.
 type issuedFlags struct {
-	json bool
 	file string
 }
 
 // AddTo declares the flags.
 func (f *issuedFlags) AddTo(c *cobra.Command) {
-	jsonFlag(c, &f.json)
+	jsonFlag(c)
 	c.Flags().StringVar(&f.file, "out", "",
 		"new `FILE` for the token, which only you can read (default: standard output)")
 	c.MarkFlagsMutuallyExclusive("json", "out")
@@ -50,7 +49,7 @@ func (f *issuedFlags) Reserve() (release func(), err error) {
 // object. place names the store of the account. The file has the token before anything is printed,
 // because nobody may read the output.
 func (f *issuedFlags) Print(c *cobra.Command, a *authn.Account, token, place string, now time.Time) error {
-	if f.json {
+	if asJSON(c) {
 		return output.JSON(c.OutOrStdout(), output.IssuedToken{Account: output.NewAccount(a, nil), Token: token})
 	}
 	if token != "" && f.file != "" {

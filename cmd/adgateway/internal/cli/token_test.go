@@ -270,6 +270,8 @@ func TestAccountCommandsReportEveryMistake(t *testing.T) {
 			"--rate", "3", "--expires", "2020-01-01", "--dialect", "old", "--group", "CN=a,", "--certificate-subject", "pipeline"}, []string{
 			`"a b" is not a valid name`, `"user:reed" (did you mean user:read?)`, "known are dns:read", `the OU "OU="`, `the zone "a b"`, "did you mean 10.0.0.0/8?",
 			`"3" is not a rate`, "is in the past", `"old" is neither`, `the group "CN=a,"`, `"pipeline" does not name a client certificate`}},
+		"no name":        {[]string{"token", "create", "", store, "--scope", "*"}, []string{"the name is empty"}},
+		"no user's name": {[]string{"user", "add", "", store, "--scope", "*"}, []string{"the name is empty"}},
 		"no scope":       {[]string{"token", "create", "a", store}, []string{"at least one scope"}},
 		"no end":         {[]string{"token", "create", "a", store, "--scope", "*", "--expires", "soon"}, []string{`"soon" is not a valid expiry`, "90d"}},
 		"negative":       {[]string{"token", "create", "a", store, "--scope", "*", "--max-deletions", "-1"}, []string{"-1 is not a number of deletions per hour"}},

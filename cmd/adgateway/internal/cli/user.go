@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/authn"
 )
@@ -27,7 +26,7 @@ func userCommand() *cobra.Command {
 
 func userAddCommand(at *storeLocation) *cobra.Command {
 	var flags rightsFlags
-	fromStdin, asJSON := false, false
+	fromStdin := false
 	c := &cobra.Command{
 		Use:   "add NAME --scope SCOPE,...",
 		Short: "Add a user",
@@ -53,15 +52,15 @@ func userAddCommand(at *storeLocation) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("no user was added:\n%w", err)
 			}
-			if !asJSON {
+			if !asJSON(c) {
 				fmt.Fprintf(c.ErrOrStderr(), "It is in %s.\n", store.in.Place())
 			}
-			return printAccount(c.OutOrStdout(), output.NewAccount(a, nil), now, asJSON)
+			return showAccount(c, a, nil, now)
 		},
 	}
 	flags.AddTo(c.Flags(), "never")
 	stdinFlag(c, &fromStdin)
-	jsonFlag(c, &asJSON)
+	jsonFlag(c)
 	return c
 }
 

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -123,7 +122,7 @@ func (f *Flags) Load() (*config.Live, error) {
 }
 
 // Read reads the settings once and returns them with the origin of each. After an error that does not concern
-// the file itself, it still returns the sources.
+// the file itself, it still returns the sources; if the settings only contradict each other, all.
 func (f *Flags) Read() (config.Sources, *config.Settings, map[string]config.Origin, error) {
 	src, err := f.source()()
 	if err != nil {
@@ -144,38 +143,7 @@ func (f *Flags) complete(s *config.Settings, from map[string]config.Origin) erro
 	if err != nil {
 		return err
 	}
-	for key, setting := range map[string]*string{
-		"auth.store": &s.Auth.Store, "log.file": &s.Log.File, "audit.file": &s.Audit.File, "audit.keyFile": &s.Audit.KeyFile, "audit.anchorFile": &s.Audit.AnchorFile,
-		"tls.certificateFile": &s.TLS.CertificateFile, "tls.keyFile": &s.TLS.KeyFile, "tls.clientCAFile": &s.TLS.ClientCAFile,
-		"http.spoolFolder": &s.HTTP.SpoolFolder, "store.file": &s.Store.File,
-		"tls.pfxFile": &s.TLS.PFXFile, "tls.pfxPasswordFile": &s.TLS.PFXPasswordFile,
-		"cluster.ca":       &s.Cluster.CA,
-		"cluster.nkeyFile": &s.Cluster.NKeyFile, "cluster.credsFile": &s.Cluster.CredsFile, "cluster.keyFile": &s.Former.KeyFile,
-		"engine.store": &s.Engine.Store,
-	} {
-		if from[key] == config.FromFile && *setting != "" && *setting != config.AuditOff &&
-			!filepath.IsAbs(*setting) {
-			*setting = filepath.Join(dir, *setting)
-		}
-	}
-	if from["tls.clientCRLFiles"] == config.FromFile {
-		s.TLS.ClientCRLFiles = slices.Clone(s.TLS.ClientCRLFiles)
-		for i, file := range s.TLS.ClientCRLFiles {
-			if !filepath.IsAbs(file) {
-				s.TLS.ClientCRLFiles[i] = filepath.Join(dir, file)
-			}
-		}
-	}
-	if from["events.webhooks"] == config.FromFile {
-		s.Events.Webhooks = slices.Clone(s.Events.Webhooks)
-		for i := range s.Events.Webhooks {
-			for _, file := range []*string{&s.Events.Webhooks[i].SecretFile, &s.Events.Webhooks[i].CAFile} {
-				if *file != "" && !filepath.IsAbs(*file) {
-					*file = filepath.Join(dir, *file)
-				}
-			}
-		}
-	}
+	s.ResolvePaths(from, dir)
 	if err := f.DefaultFiles(s); err != nil || f.Amend == nil {
 		return err
 	}

@@ -23,6 +23,9 @@ func TestPathsInTheSettingsFileAreRelativeToItsFolder(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "store.json")
 	require.NoError(t, os.WriteFile(file,
 		[]byte("tls:\n  certificateFile: gw.pem\n  keyFile: keys/gw.key\n  clientCAFile: ca.pem\n"+
+			"  clientCRLFiles: [a.crl]\nsignIn:\n  mode: kerberos\n  keytab: gw.keytab\n"+
+			"  roles: [{group: G, scopes: [user:read]}]\n"+
+			"events:\n  webhooks: [{name: chat, url: 'https://a/', secretFile: hook.secret}]\n"+
 			"auth:\n  store: "+elsewhere+"\naudit:\n  file: off\n"+
 			"cluster:\n  keyFile: ring.key\nengine:\n  store: node\n"), 0o600))
 	f := Flags{File: file, Set: []string{"tls.clientCAFile=other.pem"}, Beside: true, LogBeside: true}
@@ -34,6 +37,10 @@ func TestPathsInTheSettingsFileAreRelativeToItsFolder(t *testing.T) {
 	assert.Equal(t, filepath.Join(dir, "ring.key"), s.Former.KeyFile)
 	assert.Equal(t, filepath.Join(dir, "node"), s.Engine.Store)
 	assert.Equal(t, elsewhere, s.Auth.Store)
+	assert.Equal(t, []string{filepath.Join(dir, "a.crl")}, s.TLS.ClientCRLFiles)
+	assert.Equal(t, filepath.Join(dir, "gw.keytab"), s.SignIn.Keytab)
+	assert.Equal(t, filepath.Join(dir, "hook.secret"), s.Events.Webhooks[0].SecretFile)
+	assert.Empty(t, s.Events.Webhooks[0].CAFile)
 	assert.Equal(t, config.AuditOff, s.Audit.File)
 	assert.Equal(t, filepath.Join(dir, "logs", "adgateway.log"), s.Log.File)
 }

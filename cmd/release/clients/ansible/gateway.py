@@ -66,7 +66,7 @@ class Gateway(object):
         if parts.scheme not in ('http', 'https') or not parts.hostname or parts.path or parts.query or '@' in parts.netloc:
             module.fail_json(msg="gateway_url is '%s': it must be the address of a gateway, such as https://gateway.corp.example:8443, without /api" % self.address)
         if parts.scheme == 'http' and parts.hostname not in LOCAL:
-            module.fail_json(msg="gateway_url is '%s': without TLS the token could be read on its way; http is for this machine only" % self.address)
+            module.fail_json(msg="gateway_url is '%s': without TLS, the token could be read in transit; http is allowed only for a gateway on the same computer" % self.address)
 
     def call(self, operation, values, key=None):
         """Calls an operation and returns its answer. A busy gateway is asked again."""
@@ -409,5 +409,5 @@ def change(operations):
     module = AnsibleModule(argument_spec=options, supports_check_mode=True)
     operation = operations[module.params['operation']]
     if operation.get('secret') and not module.no_log:
-        module.fail_json(msg='the answer of %s has a secret: set no_log to true for the task' % module.params['operation'])
+        module.fail_json(msg='the answer of %s contains a secret: set no_log to true for the task' % module.params['operation'])
     run(module, {'title': module.params['operation'], 'operation': operation}, Change)

@@ -10,22 +10,22 @@ __metaclass__ = type
 
 DOCUMENTATION = r'''
 module: computer
-short_description: Keep a computer in a state
+short_description: Manage a computer
 version_added: "1.0.0"
 author:
   - The adgateway authors (@adgateway)
 description:
-  - "Creates, changes or removes a computer through a gateway. What is not given stays as it is."
-  - "A dry run tells what would be changed; the change is made exactly as it was shown, or not at all."
+  - "Creates, changes or removes a computer through a gateway. Values that are not given do not change."
+  - "The gateway first plans the change in a dry run. The change is then made exactly as planned, or not at all."
 extends_documentation_fragment:
   - adgateway.ad.gateway
 notes:
   - Check mode and diff mode are supported.
-  - "Needs the scopes computer:delete, computer:read, computer:write."
+  - "Requires the scopes computer:delete, computer:read, computer:write."
 options:
   description:
     description:
-      - "Text for the attribute description, of several lines if need be."
+      - "Description."
     type: str
   enabled:
     description:
@@ -33,28 +33,28 @@ options:
     type: bool
   force:
     description:
-      - "Lift protection from accidental deletion first."
+      - "Whether to remove the protection from accidental deletion first."
     type: bool
   name:
     description:
-      - "The computer's NetBIOS name."
+      - "NetBIOS name of the computer."
     type: str
     required: true
   ou_path:
     description:
-      - "The OU or container that will hold it; the domain's Computers container when absent."
+      - "OU or container for the computer. If absent, the computer is created in the domain's container for computers."
     type: str
   reason:
     description:
-      - "Why, for the plan, the history and the audit log."
+      - "Reason for the change, for the plan, the history, and the audit log."
     type: str
   recursive:
     description:
-      - "Remove all that is below it, too."
+      - "Whether to remove all objects below it, too."
     type: bool
   state:
     description:
-      - "Whether the computer is to be there."
+      - "State to ensure: whether the computer exists."
     type: str
     choices:
       - "present"
@@ -63,13 +63,13 @@ options:
 '''
 
 EXAMPLES = r'''
-- name: "The computer is there"
+- name: "Ensure that the computer is present"
   adgateway.ad.computer:
     name: "PC042"
     description: ""
     ou_path: "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
     state: present
-- name: "The computer is not there"
+- name: "Ensure that the computer is absent"
   adgateway.ad.computer:
     name: "PC042"
     state: absent
@@ -77,76 +77,76 @@ EXAMPLES = r'''
 
 RETURN = r'''
 output:
-  description: The gateway's sentence about what was done.
+  description: Sentence that describes the outcome.
   returned: success
   type: str
 plans:
-  description: The ids of the plans of what was, or in check mode would be, changed.
+  description: IDs of the plans of the changes that were made or, in check mode, would be made.
   returned: success
   type: list
   elements: str
 code:
-  description: The gateway's code of an error, such as C(not_found). The sentence is in C(msg).
+  description: Error code, such as C(not_found). C(msg) contains the error message.
   returned: failure
   type: str
 details:
-  description: Every problem of a call that was refused, with the field that it is about.
+  description: All problems of a rejected call, each with the name of the field.
   returned: failure
   type: list
   elements: dict
 request_id:
-  description: The id of a call that failed, by which the gateway's log and audit name it.
+  description: ID of the failed request, which identifies it in the log and the audit log of the gateway.
   returned: failure
   type: str
 result:
-  description: The record of what is there.
-  returned: I(state=present), except in check mode for what would be created
+  description: Record of the object.
+  returned: I(state=present), except in check mode for an object that would be created
   type: dict
   contains:
     guid:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: str
     sid:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: str
     computerName:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: str
     samName:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: str
     operatingSystem:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: str
     operatingSystemVersion:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: str
     description:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: str
     dnsName:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: str
     path:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: str
     distinguishedName:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: str
     enabled:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: bool
     lastLogon:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: str
     passwordLastSet:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: str
     created:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: str
     modified:
-      description: "As the directory has it."
+      description: "Value in the directory."
       type: str
 '''
 

@@ -3,58 +3,58 @@ function Get-AdgGroup {
     # Shows a group.
     #
     # .DESCRIPTION
-    # Lists the groups below an OU, a container or the domain.
+    # Lists the groups below an OU, a container, or the domain.
     # Lists all groups.
-    # Lists the distribution groups below an OU, a container or the domain.
-    # Lists the security groups below an OU, a container or the domain.
-    # GET /api/ADGroups/{GroupName} needs the scope group:read.
-    # GET /api/ADGroups needs the scope group:read.
-    # GET /api/ADGroups/All needs the scope group:read.
-    # GET /api/ADGroups/Distribution/All needs the scope group:read.
-    # GET /api/ADGroups/Security/All needs the scope group:read.
-    # Page of the manual: reference/operations-group
+    # Lists the distribution groups below an OU, a container, or the domain.
+    # Lists the security groups below an OU, a container, or the domain.
+    # GET /api/ADGroups/{GroupName} requires the scope group:read.
+    # GET /api/ADGroups requires the scope group:read.
+    # GET /api/ADGroups/All requires the scope group:read.
+    # GET /api/ADGroups/Distribution/All requires the scope group:read.
+    # GET /api/ADGroups/Security/All requires the scope group:read.
+    # Manual page: reference/operations-group
     #
     # .PARAMETER GroupName
-    # The group.
+    # Group that the operation applies to.
     #
     # .PARAMETER All
     # Lists all groups.
     #
     # .PARAMETER Distribution
-    # Lists the distribution groups below an OU, a container or the domain.
+    # Lists the distribution groups below an OU, a container, or the domain.
     #
     # .PARAMETER Security
-    # Lists the security groups below an OU, a container or the domain.
+    # Lists the security groups below an OU, a container, or the domain.
     #
     # .PARAMETER WithETag
-    # Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.
+    # Whether to return entity tags: for a single record in the header ETag, for a list as the last member of each record.
     #
     # .PARAMETER OUPath
-    # Where to search; the whole domain when absent.
+    # OU or container to search. If absent, the whole domain is searched.
     #
     # .PARAMETER Recursive
-    # Search below the OU, too.
+    # Whether to search below the OU, too.
     #
     # .PARAMETER Text
-    # What people type to find groups.
+    # Text to search for. If absent, the groups are not searched by text.
     #
     # .PARAMETER Filter
-    # Which groups.
+    # Filter that the groups must match. If absent, the groups are not filtered.
     #
     # .PARAMETER Limit
-    # Answers with a page, in the order of GUIDs; without it the list is whole, in the order of names.
+    # Maximum number of records in a page; pages are ordered by GUID. If absent, the answer is the whole list, ordered by name.
     #
     # .PARAMETER After
-    # Answers with the page after another one.
+    # Cursor of the page to return. If absent, the first page is returned.
     #
     # .PARAMETER Count
-    # Says how many there are in all, which costs a whole search.
+    # Whether to return the total number of records, which requires a complete search.
     #
     # .PARAMETER PageSize
-    # Reads the list in pages of so many records, 1000 without it.
+    # Number of records in each page that is read; the default is 1000.
     #
     # .PARAMETER Raw
-    # Returns the whole answer: output, result, next, warnings, and its ids.
+    # Returns the whole answer: output, result, next, warnings, and the IDs of the request and the change.
     #
     # .EXAMPLE
     # Get-AdgGroup -GroupName 'VPN Users'
@@ -152,42 +152,42 @@ function New-AdgGroupSecurity {
     # Creates a security group.
     #
     # .DESCRIPTION
-    # POST /api/ADGroups/{GroupName}/Security needs the scope group:write.
-    # Page of the manual: reference/operations-group
-    # -WhatIf changes nothing and returns the plan of what would be changed; its planId is for -PlanId.
+    # POST /api/ADGroups/{GroupName}/Security requires the scope group:write.
+    # Manual page: reference/operations-group
+    # -WhatIf changes nothing and returns a plan of the change; to apply the plan, pass its planId to -PlanId.
     #
     # .PARAMETER GroupName
-    # The new group's sAMAccountName and CN.
+    # sAMAccountName and common name (CN) of the new group.
     #
     # .PARAMETER OUPath
-    # The OU or container that holds the group; the domain's Users container when absent.
+    # OU or container for the group. If absent, the group is created in the domain's container for users.
     #
     # .PARAMETER GroupScope
-    # The scope, in any case; DomainLocal is taken for Domain_Local.
+    # Scope of the group.
     #
     # .PARAMETER GroupDescription
-    # Text for the attribute description, of several lines if need be.
+    # Description. Text for the LDAP attribute description; line breaks are allowed.
     #
     # .PARAMETER GroupEmail
-    # Text for the attribute mail.
+    # Email address. Text for the LDAP attribute mail.
     #
     # .PARAMETER PlanId
-    # Make the change as a dry run has shown it, or not at all.
+    # Plan from a dry run. The change is made exactly as planned, or not at all.
     #
     # .PARAMETER Reason
-    # Why, for the plan, the history and the audit log.
+    # Reason for the change, for the plan, the history, and the audit log.
     #
     # .PARAMETER WithETag
-    # Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.
+    # Whether to return entity tags: for a single record in the header ETag, for a list as the last member of each record.
     #
     # .PARAMETER IdempotencyKey
-    # With the same key the call runs once.
+    # Unique key for the call. If you repeat the call with the same key, it is not run again.
     #
     # .PARAMETER OnlyIfNew
-    # What is there already is an error, precondition_failed.
+    # Fails with precondition_failed if the object already exists.
     #
     # .PARAMETER Raw
-    # Returns the whole answer: output, result, next, warnings, and its ids.
+    # Returns the whole answer: output, result, next, warnings, and the IDs of the request and the change.
     #
     # .EXAMPLE
     # New-AdgGroupSecurity -GroupName 'Sample Group' -OUPath 'OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example' -GroupDescription 'A sample'
@@ -247,43 +247,43 @@ function Remove-AdgMembership {
     #
     # .DESCRIPTION
     # Removes a group from another group.
-    # DELETE /api/ADUser/{Username}/Group/{GroupName} needs the scope member:write.
-    # DELETE /api/ADGroup/{ParentGroupName}/Group/{ChildGroupName} needs the scope member:write.
-    # Page of the manual: reference/operations-membership
-    # -WhatIf changes nothing and returns the plan of what would be changed; its planId is for -PlanId.
+    # DELETE /api/ADUser/{Username}/Group/{GroupName} requires the scope member:write.
+    # DELETE /api/ADGroup/{ParentGroupName}/Group/{ChildGroupName} requires the scope member:write.
+    # Manual page: reference/operations-membership
+    # -WhatIf changes nothing and returns a plan of the change; to apply the plan, pass its planId to -PlanId.
     #
     # .PARAMETER Username
-    # The user.
+    # User that the operation applies to.
     #
     # .PARAMETER GroupName
-    # The group.
+    # Group that the operation applies to.
     #
     # .PARAMETER ParentGroupName
-    # The group that has the member.
+    # Group that contains the member group.
     #
     # .PARAMETER ChildGroupName
-    # The group that is the member.
+    # Group that is the member.
     #
     # .PARAMETER PlanId
-    # Make the change as a dry run has shown it, or not at all.
+    # Plan from a dry run. The change is made exactly as planned, or not at all.
     #
     # .PARAMETER Reason
-    # Why, for the plan, the history and the audit log.
+    # Reason for the change, for the plan, the history, and the audit log.
     #
     # .PARAMETER IdempotencyKey
-    # With the same key the call runs once.
+    # Unique key for the call. If you repeat the call with the same key, it is not run again.
     #
     # .PARAMETER IfMatch
-    # The change is made only if the object has this entity tag.
+    # Entity tag that the object must have; otherwise, the change is not made.
     #
     # .PARAMETER Force
-    # Does not ask before the change is made.
+    # Makes the change without asking for confirmation.
     #
     # .PARAMETER PassThru
-    # Returns the object, with the id of the change.
+    # Returns the object, with the ID of the change.
     #
     # .PARAMETER Raw
-    # Returns the whole answer: output, result, next, warnings, and its ids.
+    # Returns the whole answer: output, result, next, warnings, and the IDs of the request and the change.
     #
     # .EXAMPLE
     # Remove-AdgMembership -Username 'aschmidt' -GroupName 'VPN Users'
@@ -348,45 +348,45 @@ function Reset-AdgUserPassword {
     # Sets a user's password; generates one if none is given.
     #
     # .DESCRIPTION
-    # PUT /api/ADUser/{UserName}/ResetPassword needs the scope user:password.
-    # Page of the manual: reference/operations-user
-    # -WhatIf changes nothing and returns the plan of what would be changed; its planId is for -PlanId.
+    # PUT /api/ADUser/{UserName}/ResetPassword requires the scope user:password.
+    # Manual page: reference/operations-user
+    # -WhatIf changes nothing and returns a plan of the change; to apply the plan, pass its planId to -PlanId.
     #
     # .PARAMETER Username
-    # The user.
+    # User that the operation applies to.
     #
     # .PARAMETER Generate
-    # Of what a password is made that is not given: 24 random characters, or words and digits, which can be read out.
+    # Type of the generated password: 24 random characters, or words and digits, which are easy to read aloud.
     #
     # .PARAMETER NewPassword
-    # The new password. Without one a random password is made, see `Generate`, and shown once.
+    # New password. If absent, the gateway generates a password (see Generate) and shows it once.
     #
     # .PARAMETER ChangePassword
-    # The password must be changed at the next logon. For a password that never expires this is not done, which warnings says.
+    # Whether the user must change the password at the next logon. Ignored, with a warning, if the password never expires.
     #
     # .PARAMETER ShowFields
-    # The fields to answer with.
+    # Fields to return.
     #
     # .PARAMETER PlanId
-    # Make the change as a dry run has shown it, or not at all.
+    # Plan from a dry run. The change is made exactly as planned, or not at all.
     #
     # .PARAMETER Reason
-    # Why, for the plan, the history and the audit log.
+    # Reason for the change, for the plan, the history, and the audit log.
     #
     # .PARAMETER WithETag
-    # Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.
+    # Whether to return entity tags: for a single record in the header ETag, for a list as the last member of each record.
     #
     # .PARAMETER IdempotencyKey
-    # With the same key the call runs once.
+    # Unique key for the call. If you repeat the call with the same key, it is not run again.
     #
     # .PARAMETER IfMatch
-    # The change is made only if the object has this entity tag.
+    # Entity tag that the object must have; otherwise, the change is not made.
     #
     # .PARAMETER Force
-    # Does not ask before the change is made.
+    # Makes the change without asking for confirmation.
     #
     # .PARAMETER Raw
-    # Returns the whole answer: output, result, next, warnings, and its ids.
+    # Returns the whole answer: output, result, next, warnings, and the IDs of the request and the change.
     #
     # .EXAMPLE
     # Reset-AdgUserPassword -Username 'aschmidt' -NewPassword (Read-Host -AsSecureString)
@@ -448,14 +448,14 @@ function Test-AdgOU {
     # Reports whether an OU or container exists.
     #
     # .DESCRIPTION
-    # GET /api/OU/Path/Exists needs the scope ou:read.
-    # Page of the manual: reference/operations-ou
+    # GET /api/OU/Path/Exists requires the scope ou:read.
+    # Manual page: reference/operations-ou
     #
     # .PARAMETER OUPath
-    # The distinguished name of the OU.
+    # OU or container that the operation applies to.
     #
     # .PARAMETER Raw
-    # Returns the whole answer: output, result, next, warnings, and its ids.
+    # Returns the whole answer: output, result, next, warnings, and the IDs of the request and the change.
     #
     # .EXAMPLE
     # Test-AdgOU -OUPath 'OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example'
@@ -482,36 +482,36 @@ function Test-AdgOU {
 
 function Undo-AdgChange {
     # .SYNOPSIS
-    # Takes a change back, with the rights of whoever calls: the scope of the row that does it is needed, too.
+    # Undoes a change with the permissions of the caller. Also requires the scope of the operation that undoes it.
     #
     # .DESCRIPTION
-    # POST /api/Changes/{ChangeId}/Undo needs the scope change:undo.
-    # Page of the manual: reference/operations-change
-    # -WhatIf changes nothing and returns the plan of what would be changed; its planId is for -PlanId.
+    # POST /api/Changes/{ChangeId}/Undo requires the scope change:undo.
+    # Manual page: reference/operations-change
+    # -WhatIf changes nothing and returns a plan of the change; to apply the plan, pass its planId to -PlanId.
     #
     # .PARAMETER ChangeId
-    # The change, as X-Change-Id shows it.
+    # Change that the operation applies to.
     #
     # .PARAMETER Fields
-    # Take back these fields only.
+    # Fields to undo. If absent, all fields are undone.
     #
     # .PARAMETER AcceptDrift
-    # Fields that may be overwritten although they have been changed since.
+    # Fields that can be overwritten even if they have changed since. If absent, a change is not undone if a field has changed since.
     #
     # .PARAMETER PlanId
-    # Make the change as a dry run has shown it, or not at all.
+    # Plan from a dry run. The change is made exactly as planned, or not at all.
     #
     # .PARAMETER Reason
-    # Why, for the plan, the history and the audit log.
+    # Reason for the change, for the plan, the history, and the audit log.
     #
     # .PARAMETER IdempotencyKey
-    # With the same key the call runs once.
+    # Unique key for the call. If you repeat the call with the same key, it is not run again.
     #
     # .PARAMETER IfMatch
-    # The change is made only if the object has this entity tag.
+    # Entity tag that the object must have; otherwise, the change is not made.
     #
     # .PARAMETER Raw
-    # Returns the whole answer: output, result, next, warnings, and its ids.
+    # Returns the whole answer: output, result, next, warnings, and the IDs of the request and the change.
     #
     # .EXAMPLE
     # Undo-AdgChange -ChangeId 'ch_019ab3f0-0000-7000-8000-000000000000'
@@ -562,33 +562,33 @@ function Get-AdgGroupListAll {
     # Lists all groups.
     #
     # .DESCRIPTION
-    # The name of the version before: use Get-AdgGroup -All. It goes with the next version.
-    # GET /api/ADGroups/All needs the scope group:read.
-    # Page of the manual: reference/operations-group
+    # Deprecated name, which the next version will not have; use Get-AdgGroup -All instead.
+    # GET /api/ADGroups/All requires the scope group:read.
+    # Manual page: reference/operations-group
     #
     # .PARAMETER Text
-    # What people type to find groups.
+    # Text to search for. If absent, the groups are not searched by text.
     #
     # .PARAMETER Filter
-    # Which groups.
+    # Filter that the groups must match. If absent, the groups are not filtered.
     #
     # .PARAMETER Limit
-    # Answers with a page, in the order of GUIDs; without it the list is whole, in the order of names.
+    # Maximum number of records in a page; pages are ordered by GUID. If absent, the answer is the whole list, ordered by name.
     #
     # .PARAMETER After
-    # Answers with the page after another one.
+    # Cursor of the page to return. If absent, the first page is returned.
     #
     # .PARAMETER Count
-    # Says how many there are in all, which costs a whole search.
+    # Whether to return the total number of records, which requires a complete search.
     #
     # .PARAMETER WithETag
-    # Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.
+    # Whether to return entity tags: for a single record in the header ETag, for a list as the last member of each record.
     #
     # .PARAMETER PageSize
-    # Reads the list in pages of so many records, 1000 without it.
+    # Number of records in each page that is read; the default is 1000.
     #
     # .PARAMETER Raw
-    # Returns the whole answer: output, result, next, warnings, and its ids.
+    # Returns the whole answer: output, result, next, warnings, and the IDs of the request and the change.
     #
     # .EXAMPLE
     # Get-AdgGroupListAll

@@ -10,6 +10,7 @@ var (
 	TType, TRuntimeType, TVoid, TIPAddress, TCim, TCulture     *Type
 	TArray, TObjectArray, TStringArray, TByteArray             *Type
 	THashtable, TOrderedDictionary, TArrayList, TListObject    *Type
+	TParameters                                                *Type // of $PSBoundParameters
 	TPSObject, TPSCustomObject, TSwitch, TScriptBlock          *Type
 	TSecureString, TPSCredential, TErrorRecord, TErrorCategory *Type
 	TException, TRuntimeException, TPSInvalidCastException     *Type
@@ -55,7 +56,11 @@ func declareRoots() {
 	} {
 		Register(Class{Name: row[0], Kind: KindInterface, Implements: row[1:]})
 	}
+	tCollection = Lookup("System.Collections.ICollection")
 }
+
+// tCollection is the type of the collections of PSObject.
+var tCollection *Type
 
 // objectMembers are the members of every value.
 var objectMembers = append(unsupportedMethods("ToString", "Equals", "GetHashCode"),

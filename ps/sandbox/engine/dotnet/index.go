@@ -30,9 +30,9 @@ func GetIndex(v, index any) (value any, found bool, err error) {
 			r, err := s.call(v, []any{index})
 			return r, err == nil && r != nil, err
 		}
-		if o, isObject := v.(Object); isObject {
-			if r, err := o.Invoke("Item", []any{index}); err != ErrNoMethod {
-				return r, err == nil && r != nil, err
+		if set, ok := v.(*propertySet); ok {
+			if r, ok := set.index(index); ok {
+				return r, r != nil, nil
 			}
 		}
 		return nil, false, refuseIndex(v, index)

@@ -18,14 +18,6 @@ func (p *Props) find(name string, hash uint32) int {
 	return p.t.find(hash, func(known string) bool { return EqualFold(known, name) })
 }
 
-// Spelling returns the name of a property as it was first written.
-func (p *Props) Spelling(name string) (string, bool) {
-	if i := p.find(name, foldHash(name)); i >= 0 {
-		return p.t.entries[i].key, true
-	}
-	return "", false
-}
-
 // Set writes a property, adding it at the end if it is new. The first spelling of a name is kept.
 func (p *Props) Set(name string, value any) {
 	hash := foldHash(name)

@@ -295,11 +295,11 @@ func TestTheIndexOfPropertiesFindsWhatTheyList(t *testing.T) {
 	for _, v := range []any{custom, note, "text", NewHashtable()} {
 		set := &propertySet{v}
 		for _, listed := range Properties(v) {
-			found, err := set.Invoke("Item", []any{strings.ToUpper(listed.Name)})
+			found, _, err := GetIndex(set, strings.ToUpper(listed.Name))
 			require.NoError(t, err)
 			assert.Equal(t, listed, found)
 		}
-		found, err := set.Invoke("Item", []any{"missing"})
+		found, _, err := GetIndex(set, "missing")
 		require.NoError(t, err)
 		assert.Nil(t, found)
 	}

@@ -74,7 +74,7 @@ func (n *Name) Get(v any) (value any, found bool, err error) {
 		return value, true, err
 	}
 	if n.Is("PSObject") {
-		return &objectView{v}, true, nil
+		return &objectView{propertySet{v}}, true, nil
 	}
 	if n.IsCount() && !isCollection(v) {
 		return int32(1), true, nil
@@ -89,13 +89,13 @@ func missing(v any, n *Name) error {
 	case *objectView, *PropertyInfo:
 		return refuseMember(TypeOf(v), n.text)
 	case *Instance:
-		if Lookup(x.Type.Name) == x.Type || strings.HasPrefix(x.Type.Name, automation) && !n.Is("PrivateData") &&
+		if x.Type.registered || strings.HasPrefix(x.Type.Name, automation) && !n.Is("PrivateData") &&
 			!n.Is("Path") {
 			return refuseMember(x.Type, n.text)
 		}
 		return nil
 	case *Exception:
-		if Lookup(x.Type.Name) == x.Type {
+		if x.Type.registered {
 			return refuseMember(x.Type, n.text)
 		}
 		return nil

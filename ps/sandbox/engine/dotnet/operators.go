@@ -236,5 +236,5 @@ func joinOperator(l, r any) (any, error) {
 	if total > MaxStringLength {
 		return nil, &LimitError{"string length", MaxStringLength}
 	}
-	return Concat(interleave(parts, separator)...), nil
+	return joinTexts(parts, separator), nil
 }

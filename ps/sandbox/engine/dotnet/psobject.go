@@ -3,21 +3,21 @@ package dotnet
 import "slices"
 
 // objectView is $v.PSObject.
-type objectView struct{ value any }
+type objectView struct{ properties propertySet }
 
 // Type returns PSObject.
 func (o *objectView) Type() *Type { return TPSObject }
 
 // Member returns Properties or TypeNames.
 func (o *objectView) Member(name string) (any, bool) {
-	switch x := o.value.(type) {
+	switch x := o.properties.owner.(type) {
 	case *PSObject:
 		if EqualFold(name, "TypeNames") {
 			return &typeNames{x}, true
 		}
-		return &propertySet{o.value}, EqualFold(name, "Properties")
+		return &o.properties, EqualFold(name, "Properties")
 	case *Instance, *Exception, Object:
-		return &propertySet{o.value}, EqualFold(name, "Properties")
+		return &o.properties, EqualFold(name, "Properties")
 	}
 	return nil, false
 }
@@ -29,7 +29,7 @@ func (o *objectView) Invoke(string, []any) (any, error) { return nil, ErrNoMetho
 type typeNames struct{ owner *PSObject }
 
 // Type returns a collection type.
-func (t *typeNames) Type() *Type { return Lookup("System.Collections.ICollection") }
+func (t *typeNames) Type() *Type { return tCollection }
 
 // Enumerate returns the names, most specific first.
 func (t *typeNames) Enumerate() []any {
@@ -60,7 +60,7 @@ func (t *typeNames) Invoke(name string, args []any) (any, error) {
 type propertySet struct{ owner any }
 
 // Type returns a collection type.
-func (p *propertySet) Type() *Type { return Lookup("System.Collections.ICollection") }
+func (p *propertySet) Type() *Type { return tCollection }
 
 // Enumerate returns a *PropertyInfo for each property.
 func (p *propertySet) Enumerate() []any {
@@ -75,29 +75,32 @@ func (p *propertySet) Enumerate() []any {
 // Member finds no property. Names are read from the properties.
 func (p *propertySet) Member(string) (any, bool) { return nil, false }
 
-// Invoke supports the index, which returns the property with the given name or nil, and Add, for a
-// note property that the object does not have yet.
+// Invoke supports Add, for a note property that the object does not have yet.
 func (p *propertySet) Invoke(name string, args []any) (any, error) {
 	if EqualFold(name, "Add") && len(args) == 1 {
 		return p.add(args[0])
 	}
-	if !EqualFold(name, "Item") || len(args) != 1 {
-		return nil, ErrNoMethod
-	}
-	wanted, ok := args[0].(string)
+	return nil, ErrNoMethod
+}
+
+// index returns the property with the given name, or nil.
+func (p *propertySet) index(name any) (any, bool) {
+	wanted, ok := name.(string)
 	if !ok {
-		return nil, ErrNoMethod
+		return nil, false
 	}
 	if info := propertyOf(base(p.owner), wanted); info != nil {
-		return info, nil
+		return info, true
 	}
-	return nil, nil
+	return nil, true
 }
 
 // propertyOf returns the first of the properties with a name, or nil. It makes no list of them.
 func propertyOf(v any, wanted string) *PropertyInfo {
+	n := MakeName(wanted)
 	if props := notes(v); props != nil {
-		if name, has := props.Spelling(wanted); has {
+		if i := props.find(wanted, n.hash); i >= 0 {
+			name, _ := props.At(i)
 			_, custom := v.(*PSObject)
 			return &PropertyInfo{name, custom, v}
 		}
@@ -111,10 +114,8 @@ func propertyOf(v any, wanted string) *PropertyInfo {
 	}
 	for t := TypeOf(v); t != nil; t = t.Base {
 		t.ready()
-		for _, s := range t.instance.order {
-			if s.property != nil && EqualFold(s.name, wanted) {
-				return &PropertyInfo{s.name, false, v}
-			}
+		if s := t.instance.find(&n); s != nil && s.property != nil {
+			return &PropertyInfo{s.name, false, v}
 		}
 	}
 	return nil

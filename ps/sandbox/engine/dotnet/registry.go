@@ -56,6 +56,7 @@ func Define(c Class) *Type {
 // already in use, and is called only during initialisation.
 func Register(c Class) *Type {
 	t := Define(c)
+	t.registered = true
 	registry.Lock()
 	defer registry.Unlock()
 	for _, name := range append([]string{c.Name}, c.Aliases...) {
@@ -93,13 +94,12 @@ func Lookup(name string) *Type {
 }
 
 func lookupPlain(name string) *Type {
-	key := ToLower(name)
 	registry.RLock()
 	defer registry.RUnlock()
-	if t := registry.byName[key]; t != nil {
+	if t, ok := Folded(registry.byName, name); ok {
 		return t
 	}
-	return registry.byName["system."+key]
+	return registry.byName["system."+ToLower(name)]
 }
 
 func lookupGeneric(name, arguments string) *Type {
@@ -169,7 +169,7 @@ func closeGeneric(g *generic, args []*Type) *Type {
 	c := g.make(args)
 	c.Name = full.String()
 	t = Define(c)
-	t.Args = args
+	t.registered, t.Args = true, args
 	if t.Kind == KindNullable {
 		t.Elem = args[0]
 	}

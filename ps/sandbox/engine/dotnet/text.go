@@ -355,6 +355,9 @@ const (
 	fnvPrime  = 16777619
 )
 
+// Hash returns a hash of a text, ignoring case.
+func Hash(s string) uint32 { return foldHash(s) }
+
 func foldHash(s string) uint32 {
 	h := uint32(fnvOffset)
 	for i := 0; i < len(s); {

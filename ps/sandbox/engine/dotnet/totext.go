@@ -1,6 +1,7 @@
 package dotnet
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,12 +42,16 @@ func joinText(v any, ofs string) string {
 			parts[i] = ToTextOFS(item, ofs)
 		}
 	}
-	return Concat(interleave(parts, ofs)...)
+	return joinTexts(parts, ofs)
 }
 
-func interleave(parts []string, separator string) []string {
-	if len(parts) < 2 || separator == "" {
-		return parts
+// joinTexts is Concat with a separator between the strings.
+func joinTexts(parts []string, separator string) string {
+	switch {
+	case len(parts) < 2 || separator == "":
+		return Concat(parts...)
+	case !startsLow(separator) && !slices.ContainsFunc(parts[1:], startsLow):
+		return strings.Join(parts, separator)
 	}
 	out := make([]string, 0, 2*len(parts))
 	for i, p := range parts {
@@ -55,7 +60,7 @@ func interleave(parts []string, separator string) []string {
 		}
 		out = append(out, p)
 	}
-	return out
+	return Concat(out...)
 }
 
 // Text implements ToString(). For a collection it is the name of its type.

@@ -120,6 +120,7 @@ type Type struct {
 	Under  *Type       // underlying type of an enumeration
 	Values []EnumValue // of an enumeration
 
+	registered  bool // Lookup finds it
 	accelerator string
 	implements  []string
 	class       *Class

@@ -27,15 +27,21 @@ func declareCollections() {
 	})
 	declareGenerics()
 	TListObject = closed("System.Collections.Generic.List", TObject)
-	for _, owner := range []string{"System.Collections.Hashtable", "System.Collections.Generic.Dictionary"} {
-		Register(Class{Name: owner + "+KeyCollection", Implements: []string{"System.Collections.ICollection"},
-			Members: []Member{countMember}})
-		Register(Class{Name: owner + "+ValueCollection", Implements: []string{"System.Collections.ICollection"},
+	TParameters = closed("System.Collections.Generic.Dictionary", TString, TObject)
+	view := func(name string) *Type {
+		return Register(Class{Name: name, Implements: []string{"System.Collections.ICollection"},
 			Members: []Member{countMember}})
 	}
-	Register(Class{Name: "System.Collections.Specialized.OrderedDictionary+OrderedDictionaryKeyValueCollection",
-		Implements: []string{"System.Collections.ICollection"}, Members: []Member{countMember}})
+	tTableKeys = view("System.Collections.Hashtable+KeyCollection")
+	tDictionaryKeys = view("System.Collections.Generic.Dictionary+KeyCollection")
+	tOrderedKeys = view("System.Collections.Specialized.OrderedDictionary+OrderedDictionaryKeyValueCollection")
+	for _, owner := range []string{"System.Collections.Hashtable", "System.Collections.Generic.Dictionary"} {
+		view(owner + "+ValueCollection")
+	}
 }
+
+// tTableKeys, tDictionaryKeys and tOrderedKeys are the types of the keys of dictionaries.
+var tTableKeys, tDictionaryKeys, tOrderedKeys *Type
 
 func declareGenerics() {
 	list := func(name string) {
@@ -175,14 +181,13 @@ func nullKey() *Exception {
 
 // keyView returns the Keys collection, which reflects changes of the dictionary.
 func (h *Hashtable) keyView() *List {
-	name := "System.Collections.Hashtable+KeyCollection"
+	view := &List{Type: tTableKeys, owner: h}
 	switch {
 	case h.Ordered():
-		name = "System.Collections.Specialized.OrderedDictionary+OrderedDictionaryKeyValueCollection"
+		view.Type = tOrderedKeys
 	case h.typed():
-		name = "System.Collections.Generic.Dictionary+KeyCollection"
+		view.Type = tDictionaryKeys
 	}
-	view := &List{Type: Lookup(name), owner: h}
 	view.read()
 	return view
 }

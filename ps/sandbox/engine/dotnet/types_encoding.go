@@ -6,6 +6,7 @@ import "unicode/utf8"
 type encoding struct {
 	encode func(s string) []byte
 	decode func(b []byte) string // nil if decoding is not supported
+	single bool                  // an ASCII character takes one byte
 }
 
 // encodeUTF16 writes little-endian units. A lone surrogate becomes U+FFFD.
@@ -64,7 +65,11 @@ func declareEncodings() {
 			return &Bytes{B: get(self).encode(a[0].(string))}, nil
 		}),
 		Method("GetByteCount", "string", func(self any, a []any) (any, error) {
-			return int32(len(get(self).encode(a[0].(string)))), nil
+			s := a[0].(string)
+			if isASCII(s) && get(self).single {
+				return int32(len(s)), nil
+			}
+			return int32(len(get(self).encode(s))), nil
 		}),
 		Method("GetString", "byte[]", func(self any, a []any) (any, error) {
 			e := get(self)
@@ -88,9 +93,9 @@ func declareEncodings() {
 }
 
 var encodings = map[string]*encoding{
-	"System.Text.UTF8Encoding":    {encode: ToUTF8, decode: FromUTF8},
+	"System.Text.UTF8Encoding":    {encode: ToUTF8, decode: FromUTF8, single: true},
 	"System.Text.UnicodeEncoding": {encode: encodeUTF16, decode: decodeUTF16},
-	"System.Text.ASCIIEncoding":   {encode: encodeASCII},
+	"System.Text.ASCIIEncoding":   {encode: encodeASCII, single: true},
 }
 
 func encodingStatic(name, typeName string) Member {

@@ -39,7 +39,7 @@ var stringMembers = []Member{
 	textMethod("ToLowerInvariant", "", func(s string, _ []any) (any, error) { return ToLower(s), nil }),
 	textMethod("TrimEnd", "params char[]", func(s string, a []any) (any, error) { return trimEnd(s, charsText(a[0])), nil }),
 	textMethod("PadRight", "int", func(s string, a []any) (any, error) { return padRight(s, a[0].(int32)) }),
-	textMethod("Replace", "string,string", func(s string, a []any) (any, error) { return replaceAll(s, a[0].(string), a[1].(string)) }),
+	Method("Replace", "string,string", func(self any, a []any) (any, error) { return replaceAll(self, a[0].(string), a[1].(string)) }),
 	textMethod("ToCharArray", "", func(s string, _ []any) (any, error) { return charArray(s), nil }),
 	// Several separators must be a char[], because PowerShell uses another overload for two arguments.
 	textMethod("Split", "char", func(s string, a []any) (any, error) { return splitChars(s, ToText(a[0])), nil }),
@@ -159,12 +159,17 @@ func padRight(s string, width int32) (any, error) {
 	return s + strings.Repeat(" ", max(int(width)-Length(s), 0)), nil
 }
 
-func replaceAll(s, from, with string) (any, error) {
+// replaceAll replaces all occurrences in a text. It returns the text itself if there are none.
+func replaceAll(text any, from, with string) (any, error) {
+	s := text.(string)
 	if from == "" {
 		return nil, withParam(ExceptionNamed("System.ArgumentException", "String cannot be of zero length."),
 			"oldValue")
 	}
-	if n := strings.Count(s, from); n*len(with)+len(s) > MaxStringLength {
+	switch n := strings.Count(s, from); {
+	case n == 0:
+		return text, nil
+	case n*len(with)+len(s) > MaxStringLength:
 		return nil, &LimitError{"string length", MaxStringLength}
 	}
 	return strings.ReplaceAll(s, from, with), nil

@@ -2,33 +2,31 @@
 // ldbsearch.
 //
 // The package splits a file into records, so that each record has its line number
-// and an error in one does not hide errors in others. Each record is then parsed by
-// go-ldap/ldif. [Parse] and [ReadFile] return the valid records together with all
-// errors.
+// and an error in one does not hide errors in others. [Parse] and [ReadFile] return
+// the valid records together with all errors.
 //
 // Supported are UTF-8 with or without a byte order mark, UTF-16 with a byte order mark, LF and CRLF, folded
 // lines, comments, base64, "version:", "changetype: add", and "changetype: modify" that adds values only, as
 // ldifde writes references to later entries. Attribute options (;binary, ;range=0-1499) are dropped, as are
-// the GUID and SID of an extended DN. The blocks that ldapsearch adds (search:, result:, ref:) and
+// the GUID and SID of an extended DN. The blocks that ldapsearch adds (search:, result:, ref:), controls and
 // nTSecurityDescriptor are skipped; values from URLs (attr:< file://...) are left out. Other change types and
 // records without a DN are errors.
 package ldif
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"slices"
-	"sort"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/go-ldap/ldap/v3"
-	goldif "github.com/go-ldap/ldif"
 )
 
 // Record is an entry in a file.
@@ -114,8 +112,9 @@ func Parse(name string, b []byte) ([]Record, error) {
 	}
 	var records []Record
 	var faults Faults
-	for _, blk := range split(text) {
-		rec, err := blk.parse()
+	p := parser{labels: map[string]*label{}}
+	for blk := range blocks(string(text)) {
+		rec, err := p.parse(blk)
 		switch {
 		case err != nil:
 			faults = append(faults, Fault{File: name, Line: blk.line, DN: rec.DN, Message: err.Error()})
@@ -165,183 +164,263 @@ func fromUTF16(b []byte, order binary.ByteOrder) ([]byte, error) {
 // block is the unfolded text of a record, without comments.
 type block struct {
 	line  int
-	lines []string
-	nums  []int // of lines
+	lines []numbered
 	err   error
 }
 
-// split splits the text at blank lines and unfolds lines. Comments may also be folded.
-func split(text []byte) []block {
-	var out []block
-	var cur block
-	comment := false
-	flush := func() {
-		if len(cur.lines) > 0 || cur.err != nil {
-			out = append(out, cur)
-		}
-		cur, comment = block{}, false
-	}
-	for n := 1; len(text) > 0; n++ {
-		var line []byte
-		line, text, _ = bytes.Cut(text, []byte{'\n'})
-		line = bytes.TrimRight(line, "\r")
-		if len(line) == 0 {
-			flush()
-			continue
-		}
-		if cur.line == 0 {
-			cur.line = n
-		}
-		switch {
-		case line[0] == '#':
-			comment = true
-			if len(cur.lines) == 0 {
-				cur.line = 0 // leading comments are not part of the record
-			}
-		case line[0] == ' ' && comment:
-		case line[0] == ' ' && len(cur.lines) == 0:
-			cur.err = errors.New("a continuation line without a line before it")
-		case line[0] == ' ':
-			cur.lines[len(cur.lines)-1] += string(line[1:])
-		default:
-			comment = false
-			cur.lines = append(cur.lines, string(line))
-			cur.nums = append(cur.nums, n)
-		}
-	}
-	flush()
-	return out
+// numbered is a line of a block with its number in the file.
+type numbered struct {
+	text   string
+	number int
 }
+
+// blocks splits the text at blank lines and unfolds lines. Comments may also be folded. A block is valid
+// until the next one.
+func blocks(text string) iter.Seq[*block] {
+	return func(yield func(*block) bool) {
+		var cur block
+		comment := false
+		flush := func() bool {
+			more := len(cur.lines) == 0 && cur.err == nil || yield(&cur)
+			cur, comment = block{lines: cur.lines[:0]}, false
+			return more
+		}
+		for n := 1; len(text) > 0; n++ {
+			var line string
+			line, text, _ = strings.Cut(text, "\n")
+			line = strings.TrimRight(line, "\r")
+			if len(line) == 0 {
+				if !flush() {
+					return
+				}
+				continue
+			}
+			if cur.line == 0 {
+				cur.line = n
+			}
+			switch {
+			case line[0] == '#':
+				comment = true
+				if len(cur.lines) == 0 {
+					cur.line = 0 // leading comments are not part of the record
+				}
+			case line[0] == ' ' && comment:
+			case line[0] == ' ' && len(cur.lines) == 0:
+				cur.err = errors.New("a continuation line without a line before it")
+			case line[0] == ' ':
+				cur.lines[len(cur.lines)-1].text += line[1:]
+			default:
+				comment = false
+				cur.lines = append(cur.lines, numbered{line, n})
+			}
+		}
+		flush()
+	}
+}
+
+// parser parses the blocks of a file.
+type parser struct {
+	labels map[string]*label // by their text
+	values []value           // of the current block
+}
+
+// label is what stands before the colon of a line.
+type label struct {
+	name string // without options
+	key  string // name, in lower case
+	dc   string // DC in an option such as ";x-dc2"
+	last string // number of the last value in an option such as ";range=0-1499"; "*" means all values
+	err  error
+}
+
+// value is a value of a block.
+type value struct {
+	*label
+	text string
+	line int
+}
+
+// dash ends a part of a modification.
+var dash = &label{name: "-", key: "-"}
 
 var skipped = []string{"search:", "result:", "ref:", "nextcookie:"}
 
+var errKind = errors.New("only entries and changetype add are supported, and changetype modify that adds " +
+	"values")
+
 // parse parses a block. If it returns an empty DN without an error, the block is to be skipped.
-func (b *block) parse() (Record, error) {
+func (p *parser) parse(b *block) (Record, error) {
 	if b.err != nil {
 		return Record{}, b.err
 	}
-	if first := b.lines[0]; isAny(first, skipped) {
+	if isAny(b.lines[0].text, skipped) {
 		return Record{}, nil
 	}
-	var text strings.Builder
-	rec := Record{DN: b.dn()}
-	incomplete := map[string]string{} // number of the last value by attribute
-	numbers := map[string][]int{}
-	faults := []string{}
-	for i, line := range b.lines {
-		name, value, ok := strings.Cut(line, ":")
-		switch {
-		case line == "-": // part of a modification, which is rejected later
-			text.WriteString("-\n")
-			continue
-		case !ok:
-			faults = append(faults, fmt.Sprintf("no colon in %q", cut(line)))
-			continue
-		case strings.HasPrefix(value, "<"):
-			rec.Notes = append(rec.Notes,
-				fmt.Sprintf("the value of %s is in another file, %s, and is left out", name,
-					cut(strings.TrimSpace(value[1:]))))
-			continue
-		case strings.EqualFold(attrName(name), "nTSecurityDescriptor"):
-			continue
-		case strings.Trim(value, ": ") == "" && !strings.EqualFold(name, "dn"):
-			// The library rejects empty values, which the directory never stores (facts H22), so they
-			// are dropped here. The library handles values that consist of colons.
-			if strings.Count(value, ":") < 2 {
-				continue
-			}
-		}
-		if i < 2 && (strings.EqualFold(name, "dn") || strings.EqualFold(name, "version")) {
-			name = strings.ToLower(name)
-		}
-		if strings.EqualFold(name, "changetype") {
-			name = "changetype"
-		}
-		if last, ok := rangeEnd(name); ok {
-			incomplete[attrName(name)] = last
-		}
-		numbers[plainName(name)] = append(numbers[plainName(name)], b.nums[i])
-		text.WriteString(plainName(name) + ":" + value + "\n")
-	}
-	for _, name := range slices.Sorted(maps.Keys(incomplete)) {
-		if last := incomplete[name]; last != "*" {
-			rec.Notes = append(rec.Notes,
-				fmt.Sprintf("the values of %s end with number %s: the rest was not exported", name, last))
-		}
-	}
-	if len(faults) > 0 {
-		return rec, errors.New(strings.Join(faults, "; "))
-	}
-	return b.convert(rec, text.String(), numbers)
-}
-
-// rangeEnd returns the number of the last value in an option such as ";range=0-1499", or "*" if the range
-// extends to the attribute's last value.
-func rangeEnd(name string) (last string, ok bool) {
-	_, options, _ := strings.Cut(strings.ToLower(name), ";")
-	for _, o := range strings.Split(options, ";") {
-		if bounds, found := strings.CutPrefix(o, "range="); found {
-			_, last, ok = strings.Cut(bounds, "-")
-		}
-	}
-	return last, ok
-}
-
-// convert parses the text with the library. numbers contains the lines of the values, by name.
-func (b *block) convert(rec Record, text string, numbers map[string][]int) (Record, error) {
-	if text == "" || strings.HasPrefix(text, "version:") && strings.Count(text, "\n") == 1 {
-		return Record{}, nil
-	}
-	l, err := goldif.Parse(text)
-	if err != nil {
-		// The line numbers of the library refer to the rewritten text.
-		var p *goldif.ParseError
-		if errors.As(err, &p) {
-			err = errors.New(p.Message)
-		}
+	var rec Record
+	if err := p.read(b, &rec); err != nil {
 		return rec, err
 	}
-	if len(l.Entries) == 0 {
+	vals := p.values
+	if len(vals) > 0 && vals[0].key == "version" {
+		if vals[0].text != "1" {
+			return rec, fmt.Errorf("version %s is not supported", cut(vals[0].text))
+		}
+		vals = vals[1:]
+	}
+	switch {
+	case len(vals) == 0:
 		return Record{}, nil
-	}
-	attrs := map[string][]string{}
-	switch e := l.Entries[0]; {
-	case e.Entry != nil:
-		rec.DN = e.Entry.DN
-		for _, a := range e.Entry.Attributes {
-			attrs[a.Name] = a.Values
-		}
-	case e.Add != nil:
-		rec.DN = e.Add.DN
-		for _, a := range e.Add.Attributes {
-			attrs[a.Type] = a.Vals
-		}
-	case e.Modify != nil && onlyAdds(e.Modify):
-		rec.DN, rec.Adds = e.Modify.DN, true
-		for _, c := range e.Modify.Changes {
-			name := c.Modification.Type
-			attrs[name] = append(attrs[name], c.Modification.Vals...)
-		}
-	default:
-		return rec, errors.New("only entries and changetype add are supported, and changetype modify that adds " +
-			"values")
-	}
-	delete(attrs, "changetype") // the library returns it as an attribute if the record has no other attributes
-	if rec.DN == "" {
+	case vals[0].key != "dn":
+		return rec, errors.New("missing 'dn:'")
+	case rec.DN == "":
 		return rec, errors.New("the DN is empty (the root DSE cannot be loaded)")
 	}
-	rec.DN = plainDN(rec.DN)
-	rec.Attributes = merge(attrs, numbers)
+	if vals = vals[1:]; len(vals) == 0 {
+		return rec, errors.New("only a dn: line")
+	}
+	kind := "add"
+	if vals[0].key == "changetype" {
+		kind, vals = vals[0].text, vals[1:]
+	}
+	switch kind {
+	case "add":
+		if slices.ContainsFunc(vals, func(v value) bool { return v.label == dash }) {
+			return rec, errors.New(`no colon in "-"`)
+		}
+	case "modify":
+		var err error
+		if vals, err = added(vals); err != nil {
+			return rec, err
+		}
+		rec.Adds = true
+	default:
+		return rec, errKind
+	}
+	rec.Attributes = merge(vals)
 	return rec, nil
 }
 
-func onlyAdds(m *ldap.ModifyRequest) bool {
-	for _, c := range m.Changes {
-		if c.Operation != ldap.AddAttribute {
-			return false
+// read reads the values of a block, and the DN and the notes of its record.
+func (p *parser) read(b *block, rec *Record) error {
+	p.values = p.values[:0]
+	var incomplete []*label
+	var faults []string
+	for _, line := range b.lines {
+		name, text, ok := strings.Cut(line.text, ":")
+		l := p.label(name)
+		switch {
+		case line.text == "-":
+			p.values = append(p.values, value{label: dash})
+			continue
+		case !ok:
+			faults = append(faults, fmt.Sprintf("no colon in %q", cut(line.text)))
+			continue
+		case strings.HasPrefix(text, "<"):
+			rec.Notes = append(rec.Notes,
+				fmt.Sprintf("the value of %s is in another file, %s, and is left out", name,
+					cut(strings.TrimSpace(text[1:]))))
+			continue
+		case l.key == "ntsecuritydescriptor", l.key == "control":
+			continue
+		}
+		text, err := decoded(text)
+		switch {
+		case err != nil:
+			faults = append(faults, err.Error())
+			continue
+		case l.key == "dn" && rec.DN == "":
+			text = plainDN(text)
+			rec.DN = text
+		case text == "": // the directory never stores empty values (facts H22)
+			continue
+		case l.err != nil:
+			faults = append(faults, l.err.Error())
+		}
+		if l.last != "" && !slices.Contains(incomplete, l) {
+			incomplete = append(incomplete, l)
+		}
+		p.values = append(p.values, value{l, text, line.number})
+	}
+	rec.Notes = append(rec.Notes, missing(incomplete)...)
+	if len(faults) > 0 {
+		return errors.New(strings.Join(faults, "; "))
+	}
+	return nil
+}
+
+// missing returns notes about the attributes whose last range is not the last one of the attribute.
+func missing(ranges []*label) (notes []string) {
+	last := map[string]string{}
+	for _, l := range ranges {
+		last[l.name] = l.last
+	}
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		if last[name] != "*" {
+			notes = append(notes,
+				fmt.Sprintf("the values of %s end with number %s: the rest was not exported", name, last[name]))
 		}
 	}
-	return true
+	return notes
+}
+
+// label returns the label with a text, which is parsed only once in a file.
+func (p *parser) label(text string) *label {
+	if l := p.labels[text]; l != nil {
+		return l
+	}
+	name, options, _ := strings.Cut(strings.Clone(text), ";")
+	l := &label{name: name, key: strings.ToLower(name)}
+	for _, o := range strings.Split(strings.ToLower(options), ";") {
+		if dc, ok := strings.CutPrefix(o, "x-"); ok && l.dc == "" {
+			l.dc = dc
+		}
+		if bounds, ok := strings.CutPrefix(o, "range="); ok {
+			_, l.last, _ = strings.Cut(bounds, "-")
+		}
+	}
+	const digits, letters = "0123456789", "abcdefghijklmnopqrstuvwxyz"
+	oid := strings.Trim(name, digits+".") == ""
+	word := name != "" && strings.Contains(letters, l.key[:1]) && strings.Trim(l.key, digits+letters+"-") == ""
+	if name == "" || !oid && !word {
+		l.err = fmt.Errorf("%q is not an attribute name", cut(name))
+	}
+	p.labels[strings.Clone(text)] = l
+	return l
+}
+
+// decoded returns the value that follows the colon of a line.
+func decoded(text string) (string, error) {
+	encoded, ok := strings.CutPrefix(text, ":")
+	if !ok {
+		return strings.Clone(strings.TrimLeft(text, " ")), nil // without the text of the file
+	}
+	octets, err := base64.StdEncoding.DecodeString(strings.TrimLeft(encoded, " "))
+	return string(octets), err
+}
+
+// added returns the values that a modification adds.
+func added(vals []value) ([]value, error) {
+	if len(vals) == 0 || vals[len(vals)-1].label != dash {
+		return nil, errors.New("changetype modify does not end with a dash")
+	}
+	var out []value
+	for attribute := ""; len(vals) > 0; vals = vals[1:] {
+		switch v := vals[0]; {
+		case v.label == dash && attribute == "":
+			return nil, errors.New("an empty part of changetype modify")
+		case v.label == dash:
+			attribute = ""
+		case attribute == "" && v.key != "add":
+			return nil, errKind
+		case attribute == "":
+			attribute = v.text
+		case v.name != attribute:
+			return nil, fmt.Errorf("a value of %s among the values to add to %s", cut(v.name), cut(attribute))
+		default:
+			out = append(out, v)
+		}
+	}
+	return out, nil
 }
 
 // plainDN returns the DN in an extended DN such as "<GUID=...>;<SID=...>;CN=...".
@@ -356,69 +435,25 @@ func plainDN(dn string) string {
 	return dn
 }
 
-// merge combines the values of names that differ only in case or options.
-func merge(attrs map[string][]string, numbers map[string][]int) []Attribute {
-	names := make([]string, 0, len(attrs))
-	for n := range attrs {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	index := map[string]int{}
-	var out []Attribute
-	for _, n := range names {
-		a := Attribute{Name: attrName(n), DC: dcOption(n)}
-		key := strings.ToLower(a.Name) + ";" + a.DC
-		i, ok := index[key]
-		if !ok {
-			i = len(out)
-			index[key] = i
-			out = append(out, a)
+// merge returns the attributes with their values. It combines names that differ only in case or options.
+func merge(vals []value) []Attribute {
+	slices.SortStableFunc(vals, func(a, b value) int {
+		return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.dc, b.dc))
+	})
+	texts, lines := make([]string, 0, len(vals)), make([]int, 0, len(vals))
+	out := make([]Attribute, 0, len(vals))
+	for i := 0; i < len(vals); {
+		first, from := vals[i], len(texts)
+		for ; i < len(vals) && vals[i].key == first.key && vals[i].dc == first.dc; i++ {
+			texts, lines = append(texts, vals[i].text), append(lines, vals[i].line)
 		}
-		out[i].Values = append(out[i].Values, attrs[n]...)
-		for k := range attrs[n] {
-			line := 0
-			if lines := numbers[n]; k < len(lines) {
-				line = lines[k]
-			}
-			out[i].Lines = append(out[i].Lines, line)
+		if first.key == "changetype" { // not at its place, after the DN
+			continue
 		}
+		out = append(out, Attribute{Name: first.name, DC: first.dc,
+			Values: texts[from:len(texts):len(texts)], Lines: lines[from:len(lines):len(lines)]})
 	}
 	return out
-}
-
-// plainName drops the options of a name, except for the option that names a DC. The library
-// does not support all options.
-func plainName(n string) string {
-	if dc := dcOption(n); dc != "" {
-		return attrName(n) + ";x-" + dc
-	}
-	return attrName(n)
-}
-
-func attrName(n string) string {
-	name, _, _ := strings.Cut(n, ";")
-	return name
-}
-
-func dcOption(n string) string {
-	_, options, _ := strings.Cut(n, ";")
-	for _, o := range strings.Split(options, ";") {
-		if dc, ok := strings.CutPrefix(strings.ToLower(o), "x-"); ok {
-			return dc
-		}
-	}
-	return ""
-}
-
-// dn returns the DN of the block for errors, or "" if it is in base64 or missing.
-func (b *block) dn() string {
-	for _, line := range b.lines {
-		name, value, ok := strings.Cut(line, ":")
-		if ok && strings.EqualFold(name, "dn") && !strings.HasPrefix(value, ":") {
-			return strings.TrimLeft(value, " ")
-		}
-	}
-	return ""
 }
 
 func isAny(line string, prefixes []string) bool {

@@ -28,7 +28,7 @@ func kitModule(l *link) *engine.Module {
 			k.types[t.Name] = k.typeOf(t)
 		}
 	}
-	m := &engine.Module{Name: kitName, Types: []*dotnet.Type{k.kitType(), linkType(l), entryClass(l)}}
+	m := &engine.Module{Name: kitName, Types: []*dotnet.Type{k.kitType(), linkType(l), entryClass(k, l)}}
 	for _, t := range k.types {
 		m.Types = append(m.Types, t)
 	}
@@ -99,9 +99,12 @@ func linkType(l *link) *dotnet.Type {
 	}})
 }
 
-func entryClass(l *link) *dotnet.Type {
+func entryClass(k *kit, l *link) *dotnet.Type {
 	return dotnet.Define(dotnet.Class{Name: kitName + ".DirectoryEntry", New: []dotnet.Member{
-		dotnet.Constructor("string", func(_ any, args []any) (any, error) { return l.entry(dotnet.ToText(args[0])) }),
+		dotnet.Constructor("string", func(_ any, args []any) (any, error) {
+			const name = "System.DirectoryServices.DirectoryEntry"
+			return (&object{kit: k, link: l}).call(call{F: "new", Type: name}, args)
+		}),
 	}})
 }
 

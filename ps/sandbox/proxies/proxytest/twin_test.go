@@ -34,9 +34,7 @@ func newWorld(t *testing.T) *sandbox.World {
 }
 
 func modules(t *testing.T) []proxies.Module {
-	described, err := scripts.Describe()
-	require.NoError(t, err)
-	all, err := proxies.Modules(described)
+	all, err := proxies.Modules(scripts.Describe())
 	require.NoError(t, err)
 	return all
 }
@@ -170,9 +168,7 @@ var served = map[string][]string{"Get-LapsADPassword": {"DomainControllerMode"},
 
 // In every parameter set, a function returns the same output as the cmdlet and ends with the same errors.
 func TestFunctionsAnswerAsCmdlets(t *testing.T) {
-	behind, culture := newWorld(t).Modules()
-	server, err := remote.NewServer(remote.Options{Modules: behind, Declared: sandbox.Declarations(),
-		Culture: culture})
+	server, err := remote.NewServer(newWorld(t))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, server.Close()) }()
 	all := modules(t)
