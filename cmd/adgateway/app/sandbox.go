@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/sirupsen/logrus"
 
@@ -15,7 +14,6 @@ import (
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
-	"adgateway/scripts"
 )
 
 // Sandbox is a gateway over a simulated domain.
@@ -69,10 +67,7 @@ func PrepareSandbox(ctx context.Context, o ServerOptions) (*Sandbox, error) {
 		"this is the sandbox: a simulated domain, nothing real is read or changed")
 	s.backend.name, s.backend.real, s.backend.sandbox = engine.Name, engine.Path != "", true
 	s.openFolder()
-	var reading sync.WaitGroup
-	reading.Go(func() { _, _ = scripts.Describe() }) // open needs the result, and reports the error
 	domain, groups, err := s.openDomain(ctx, engine)
-	reading.Wait()
 	if err != nil {
 		return nil, errors.Join(err, s.backend.close(), s.closeLog.Close())
 	}
