@@ -70,7 +70,7 @@ func PrepareSandbox(ctx context.Context, o ServerOptions) (*Sandbox, error) {
 	s.backend.name, s.backend.real, s.backend.sandbox = engine.Name, engine.Path != "", true
 	s.openFolder()
 	var reading sync.WaitGroup
-	reading.Go(func() { _, _ = scripts.Describe() }) // open needs the result, and reports the error
+	reading.Go(func() { scripts.Describe() }) // open needs the result
 	domain, groups, err := s.openDomain(ctx, engine)
 	reading.Wait()
 	if err != nil {
