@@ -457,8 +457,8 @@ func TestOtherMethodsOfOperationalEndpoints(t *testing.T) {
 		assert.Equal(t, allowed, w.Header().Get("Allow"), path)
 		assert.Equal(t, schema.MethodNotAllowed, harness.Read(t, w).Error.Code, path)
 	}
-	for _, path := range []string{"/healthz", "/readyz", "/version", "/metrics", "/openapi.json", "/openapi-3.0.json",
-		"/docs", "/docs/", "/docs/page.js", "/docs/samples.json", "/manual", "/manual/"} {
+	for _, path := range []string{"/healthz", "/readyz", "/version", "/metrics", "/openapi.json",
+		"/openapi-3.0.json", "/docs", "/docs/", "/docs/page.js", "/docs/samples.json", "/manual", "/manual/"} {
 		got, head := harness.Call(s, "GET", path, ""), harness.Call(s, "HEAD", path, "")
 		assert.Equal(t, got.Code, head.Code, path)
 		assert.Equal(t, got.Header().Get("Content-Type"), head.Header().Get("Content-Type"), path)

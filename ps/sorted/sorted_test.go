@@ -120,7 +120,8 @@ func TestPages(t *testing.T) {
 		first, most int
 		last        string
 	}{
-		{0, 1, in[0]}, {0, 700, in[699]}, {1200, 50, in[1249]}, {4000, 1000, ""}, {4000, 999, in[4998]}, {4990, 50, ""},
+		{0, 1, in[0]}, {0, 700, in[699]}, {1200, 50, in[1249]},
+		{4000, 1000, ""}, {4000, 999, in[4998]}, {4990, 50, ""},
 	} {
 		r := NewPage(in[page.first], page.most)
 		for part := range slices.Chunk(keys, 300) {

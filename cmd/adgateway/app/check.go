@@ -19,8 +19,8 @@ import (
 
 // Check checks everything that the settings refer to, without changing anything: the certificate and its key,
 // the client CAs, the audit log and its key, the store and its key, the files of webhooks, the policy,
-// and whether the address may be served without TLS. It joins all errors, so that they are reported together before the
-// gateway listens. db is the system's certificate store, or nil if the system has none.
+// and whether the address may be served without TLS. It joins all errors, so that they are reported together
+// before the gateway listens. db is the system's certificate store, or nil if the system has none.
 func Check(ctx context.Context, settings *config.Settings, db tlscert.Store) error {
 	_, err := Certificate(settings, db)
 	if errors.Is(err, errors.ErrUnsupported) {

@@ -135,10 +135,11 @@ func (o *object) decode(v any) any {
 	items, _ := node["v"].([]any)
 	switch node["t"] {
 	case "remote":
-		t := o.kit.find(name)
-		if t == nil {
-			t = dotnet.Define(dotnet.Class{Name: name})
-		}
+		t := dotnet.Define(dotnet.Class{Name: name, Members: []dotnet.Member{ // for an index
+			dotnet.Method("Item", "string", func(self any, args []any) (any, error) {
+				return self.(*object).Invoke("Item", args)
+			}),
+		}})
 		return &object{kit: o.kit, link: o.link, t: t, id: uint64(node["id"].(float64))}
 	case "units":
 		units := make([]uint16, len(items))
