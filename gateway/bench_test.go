@@ -135,9 +135,9 @@ func BenchmarkWire(b *testing.B) {
 	}
 }
 
-// BenchmarkStreams measures a change in a row of ten, until each event stream has delivered them, including the
-// history in memory, the HTTP server and the connections. Streams send a row in one piece and then wait, so its
-// objects count, but not its time.
+// BenchmarkStreams measures a change in a row of ten, until each event stream has delivered them, including
+// the history in memory, the HTTP server and the connections. Streams send a row in one piece and then
+// wait, so its objects count, but not its time.
 func BenchmarkStreams(b *testing.B) {
 	for _, streams := range []int{0, 1, 48} {
 		kept := storetest.Seal(b, store.NewMemory(nil))

@@ -14,8 +14,8 @@ import (
 
 // recent shares the data about the latest changes among the streams. Each change is decoded once, and encoded
 // once for all readers with the same view of it. Whether a reader may see a change is decided for each
-// reader. So that many changes in a row cost few wake-ups and writes, the streams read in turns: all that read in
-// the same turn find the same changes. A recent is safe for concurrent use.
+// reader. So that many changes in a row cost few wake-ups and writes, the streams read in turns: all that
+// read in the same turn find the same changes. A recent is safe for concurrent use.
 type recent struct {
 	every time.Duration // minimum time between the beginnings of two turns
 
@@ -26,7 +26,8 @@ type recent struct {
 	parts map[store.Position]*part // changes after each position
 }
 
-// turnEvery is the minimum time between turns. A change that ends after a while without changes is sent at once.
+// turnEvery is the minimum time between turns. A change that ends after a while without changes is sent at
+// once.
 const turnEvery = 50 * time.Millisecond
 
 // mostParts is the maximum number of shared positions. Streams that are further behind read by
@@ -93,7 +94,8 @@ func (r *recent) after(ctx context.Context, s *Service, position store.Position)
 	return p
 }
 
-// at returns the part after a position, which is the same for all in this turn unless there are too many parts.
+// at returns the part after a position, which is the same for all in this turn unless there are too many
+// parts.
 func (r *recent) at(ends <-chan struct{}, position store.Position) (p *part, shared bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
