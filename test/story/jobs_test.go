@@ -228,6 +228,13 @@ func TestJobWithMistakes(t *testing.T) {
 			assert.Equal(t, "job_state", again.Envelope.Error.Code)
 		})
 	}
+	assert.Equal(t, before, s.Snapshot())
+}
+
+// TestAListThatIsRefused: no job is created for a body that is not a list which the caller may submit.
+func TestAListThatIsRefused(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
+	before := s.Snapshot()
 	for name, c := range map[string]struct {
 		call   systemtest.Call
 		status int

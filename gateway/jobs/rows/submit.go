@@ -131,8 +131,8 @@ func circular(circles []joblist.Problem) error {
 }
 
 // listable returns the operation with the given name, or the name's fault. The fault repeats the name only if
-// it resembles that of an operation: a row whose cells have moved may have a password there, and problems of a
-// list are kept, and shown to others.
+// it resembles the name of an operation. If the cells of a row have moved, the name may be a password, and
+// the problems of a list are kept and shown to others.
 func (s *Service) listable(name string) (*ops.Operation, string) {
 	var known []string
 	for _, op := range s.Operations {
