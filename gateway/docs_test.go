@@ -82,12 +82,12 @@ func TestEveryDocumentIsServed(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
 	seen := map[string]string{}
 	for path, c := range map[string]struct{ version, about string }{
-		"/openapi.json":                     {"3.1.0", "This is the standard dialect"},
-		"/openapi.json?dialect=standard":    {"3.1.0", "This is the standard dialect"},
-		"/openapi.json?dialect=classic":     {"3.1.0", "This is the classic dialect"},
-		"/openapi-3.0.json":                 {"3.0.3", "This is the standard dialect"},
-		"/openapi-3.0.json?dialect=classic": {"3.0.3", "This is the classic dialect"},
-		"/swagger/v1/swagger.json":          {"3.0.3", "This is the classic dialect"},
+		"/openapi.json":                     {"3.1.0", "describes the standard dialect"},
+		"/openapi.json?dialect=standard":    {"3.1.0", "describes the standard dialect"},
+		"/openapi.json?dialect=classic":     {"3.1.0", "describes the classic dialect"},
+		"/openapi-3.0.json":                 {"3.0.3", "describes the standard dialect"},
+		"/openapi-3.0.json?dialect=classic": {"3.0.3", "describes the classic dialect"},
+		"/swagger/v1/swagger.json":          {"3.0.3", "describes the classic dialect"},
 	} {
 		w := harness.Call(s, http.MethodGet, path, "", noCredential)
 		require.Equal(t, http.StatusOK, w.Code, path)

@@ -76,8 +76,15 @@ func readRecord(path string) (headRecord, error) {
 // headName returns the name of a log's head record.
 func headName(path string) string { return path + ".head" }
 
-// writeHead overwrites the head record. Its file stays open for the next lines.
+// writeHead overwrites the head record. Its file stays open for the next lines. If it is no longer there, it is
+// created again, or the line fails.
 func (c *chain) writeHead(seq uint64, hash string) (err error) {
+	if c.head != nil {
+		if _, err := os.Stat(headName(c.o.File)); err != nil {
+			c.head.Close()
+			c.head = nil
+		}
+	}
 	if c.head == nil {
 		if c.head, err = os.OpenFile(headName(c.o.File), os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
 			c.head = nil

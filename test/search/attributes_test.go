@@ -113,7 +113,7 @@ func TestWrongAttributesAreRefused(t *testing.T) {
 		"SPN taken":           {"ServicePrincipalNames", "http/A.corp.example", 409, "conflict", "CN=Anna Schmidt"},
 		"SPN of a controller": {"ServicePrincipalNames", "HOST/dc1.corp.example", 409, "conflict", "CN=DC1"},
 		"unknown suffix":      {"UserPrincipalName", "l@elsewhere.example", 422, "unprocessable", "It has: corp.example"},
-		"no UPN":              {"UserPrincipalName", "lweber", 400, "invalid_request", "a suffix of the forest"},
+		"no UPN":              {"UserPrincipalName", "lweber", 400, "invalid_request", "a UPN suffix of the forest"},
 		"UPN taken":           {"UserPrincipalName", "aschmidt@corp.example", 409, "conflict", "CN=Anna Schmidt"},
 		"of Administrator":    {"UserPrincipalName", "Administrator@corp.example", 409, "conflict", "CN=Administrator"},
 		"of a computer":       {"UserPrincipalName", "dc1@corp.example", 409, "conflict", "CN=DC1"},

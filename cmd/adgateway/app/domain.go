@@ -214,6 +214,9 @@ func Domain(ctx context.Context, flags *program.Flags, files DomainFiles, versio
 // GiveOrder gives a domain an order, and returns the result, which may be nil. file is the ticket file that
 // the domain wrote for orders.
 func GiveOrder(ctx context.Context, address, file string, words []string) (json.RawMessage, error) {
+	if _, err := remote.OrderOf(words); err != nil {
+		return nil, err
+	}
 	secret, err := readTicket("--orders-file", file)
 	if err != nil {
 		return nil, err

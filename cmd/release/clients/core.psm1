@@ -478,7 +478,7 @@ function Get-AdgProblem {
         }
     }
     if ($Found.ContainsKey('PageSize')) {
-        if ($Found.ContainsKey('Limit')) { return '-PageSize reads all pages, -Limit a maximum number of records: use only one of them.' }
+        if ($Found.ContainsKey('Limit')) { return '-PageSize reads all pages, and -Limit reads at most that many records; use only one of them.' }
         if ($Found['PageSize'] -lt 1 -or $Found['PageSize'] -gt 1000) { return '-PageSize must be from 1 to 1000.' }
     }
     ''

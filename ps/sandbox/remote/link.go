@@ -117,7 +117,7 @@ func present(ctx context.Context, address string, q question) (net.Conn, *reply,
 	f, err := newWire(conn).first(conn, &frame{F: "question", Question: &q})
 	switch {
 	case ctx.Err() != nil:
-		err = ctx.Err()
+		err = fmt.Errorf("%w at %s: it has not answered (%w)", ErrNoDomain, address, ctx.Err())
 	case err != nil || f.Reply == nil:
 		err = fmt.Errorf("%w at %s: what listens there does not speak its protocol (%w)", ErrNoDomain, address, err)
 	case f.Reply.Refused == refusedSecret:

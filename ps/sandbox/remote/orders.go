@@ -42,8 +42,8 @@ func Orders() []Order {
 	}
 }
 
-// orderOf returns the order that words begin with, or an error if there is none or if an argument is missing.
-func orderOf(words []string) (Order, error) {
+// OrderOf returns the order that words begin with, or an error if there is none or if an argument is missing.
+func OrderOf(words []string) (Order, error) {
 	for _, o := range Orders() {
 		needed, _, _ := strings.Cut(o.Usage, " [")
 		usage := strings.Fields(needed)
@@ -59,10 +59,7 @@ func orderOf(words []string) (Order, error) {
 // Give gives an order to the domain at an address, and returns its result as JSON, or nil if it has none.
 // secret is the secret for orders.
 func Give(ctx context.Context, address, secret string, words ...string) (json.RawMessage, error) {
-	if _, err := orderOf(words); err != nil {
-		return nil, err
-	}
-	if words[0] == "writes" {
+	if len(words) > 0 && words[0] == "writes" {
 		return allWrites(ctx, address, secret, words)
 	}
 	return give(ctx, address, secret, words)
@@ -104,7 +101,7 @@ func allWrites(ctx context.Context, address, secret string, words []string) (jso
 
 // obey executes an order.
 func (d *Domain) obey(ctx context.Context, words []string) (*reply, error) {
-	o, err := orderOf(words)
+	o, err := OrderOf(words)
 	if err != nil {
 		return nil, err
 	}

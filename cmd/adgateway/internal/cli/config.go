@@ -54,7 +54,7 @@ func configCheckCommand() *cobra.Command {
 			if cfg != nil {
 				advice = app.Advice(cfg, f.Path(), from)
 				if more := checkSettings(c.Context(), cfg, &f); more != nil {
-					err = errors.Join(cmp.Or(err, errors.New("settings:")), src.Place(more, from))
+					err = errors.Join(cmp.Or(err, errors.New("the settings have faults")), src.Place(more, from))
 				}
 			}
 			result := output.NewConfigCheck(f.Path(), src.Text != nil, from, advice, err)

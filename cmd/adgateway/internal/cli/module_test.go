@@ -182,7 +182,7 @@ func TestTheModuleWarns(t *testing.T) {
 	assert.NotContains(t, c.warnings[0], "City")
 	c.run(t, "'Sales Staff', 'All Staff' | ForEach-Object { $null = Get-AdgGroupMembers -GroupName $_ }\n")
 	assert.Equal(t, []string{
-		"Get-AdgGroupMembers is now Get-AdgGroupMember; the old name goes with the next version.",
+		"Get-AdgGroupMembers is now Get-AdgGroupMember; the next version will not have the old name.",
 	}, c.warnings)
 }
 
