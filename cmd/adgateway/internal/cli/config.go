@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,8 +52,12 @@ func configCheckCommand() *cobra.Command {
 			var advice []string
 			if cfg != nil {
 				advice = app.Advice(cfg, f.Path(), from)
-				if more := checkSettings(c.Context(), cfg, &f); more != nil {
-					err = errors.Join(cmp.Or(err, errors.New("the settings have faults")), src.Place(more, from))
+				more := src.Place(checkSettings(c.Context(), cfg, &f), from)
+				switch {
+				case err == nil && more != nil:
+					err = fmt.Errorf("settings:\n%w", more)
+				case more != nil:
+					err = errors.Join(err, more)
 				}
 			}
 			result := output.NewConfigCheck(f.Path(), src.Text != nil, from, advice, err)
