@@ -330,7 +330,7 @@ func (s *Schema) complete(c *Class) {
 	})
 }
 
-// inherit returns attributes with those of the parents, sorted by key.
+// inherit returns attributes of the class together with its parents' attributes, sorted by key.
 func (c *Class) inherit(attrs []*Attribute, of func(*Class) []*Attribute) []*Attribute {
 	for _, p := range c.parents {
 		attrs = append(attrs, of(p)...)
