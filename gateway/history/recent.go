@@ -94,8 +94,8 @@ func (r *recent) after(ctx context.Context, s *Service, position store.Position)
 	return p
 }
 
-// at returns the part after a position, which is the same for all in this turn unless there are too many
-// parts.
+// at returns the part after a position. shared reports whether all streams that read in the same turn get it;
+// otherwise there are too many parts.
 func (r *recent) at(ends <-chan struct{}, position store.Position) (p *part, shared bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

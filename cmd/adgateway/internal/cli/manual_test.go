@@ -90,7 +90,7 @@ func endpointsTable() string {
 	for _, op := range ops.Table() {
 		scope := "`" + string(op.Scope) + "`"
 		if op.Scope == "" {
-			scope = "that of the operation it is about"
+			scope = "scope of the planned operation"
 		}
 		if op.Scope == "" && len(op.Params) == 0 {
 			scope = "none"
