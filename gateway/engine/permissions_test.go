@@ -132,25 +132,6 @@ func TestWhatAGatewayMayDo(t *testing.T) {
 
 	js, err := jetstream.New(gateway)
 	require.NoError(t, err)
-	// A node that does not know a new stream or consumer yet answers that there are no responders.
-	heard := func(ask func() error) {
-		t.Helper()
-		var err error
-		require.Eventually(t, func() bool {
-			err = ask()
-			return !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, jetstream.ErrNoStreamResponse)
-		},
-			time.Minute, 10*time.Millisecond)
-		require.NoError(t, err)
-	}
-	heard(func() error {
-		ack, err := js.Publish(ctx, stock.LogSubject("test"), []byte("batch"),
-			jetstream.WithExpectLastSequence(0), jetstream.WithRetryAttempts(0))
-		if err == nil {
-			assert.EqualValues(t, 1, ack.Sequence)
-		}
-		return err
-	})
 	beats, err := other.SubscribeSync(stock.BeatSubject("test", "*"))
 	require.NoError(t, err)
 	require.NoError(t, other.Flush())
@@ -159,25 +140,7 @@ func TestWhatAGatewayMayDo(t *testing.T) {
 		_, err := beats.NextMsg(100 * time.Millisecond)
 		return err == nil
 	}, time.Minute, time.Millisecond)
-	stream, err := js.Stream(ctx, log)
-	require.NoError(t, err)
-	found, err := stream.GetMsg(ctx, 1)
-	require.NoError(t, err)
-	assert.NotEmpty(t, found.Data)
-	ordered, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
-	require.NoError(t, err)
-	heard(func() error {
-		got, err := ordered.Next()
-		if err == nil {
-			assert.Equal(t, found.Data, got.Data())
-		}
-		return err
-	})
-	plain, err := stream.CreateConsumer(ctx, jetstream.ConsumerConfig{AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1})
-	require.NoError(t, err)
-	_, err = plain.Info(ctx)
-	require.NoError(t, err)
-	require.NoError(t, stream.DeleteConsumer(ctx, plain.CachedInfo().Name))
+	writesAndReads(ctx, t, js)
 	require.Empty(t, denied)
 
 	// The connection continues after a denial, so each denial is awaited individually.
@@ -212,9 +175,57 @@ func TestWhatAGatewayMayDo(t *testing.T) {
 		require.NoError(t, err)
 		denies(subject)
 	}
-	stream, err = js.Stream(ctx, log)
+	stream, err := js.Stream(ctx, log)
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, stream.CachedInfo().State.Msgs, "nothing was removed, nothing came in")
+}
+
+// writesAndReads writes to the log and reads it, in each way that a gateway does.
+func writesAndReads(ctx context.Context, t *testing.T, js jetstream.JetStream) {
+	t.Helper()
+	heard := func(ask func(context.Context) error) {
+		t.Helper()
+		enginetest.Ask(ctx, t, ask)
+	}
+	heard(func(once context.Context) error {
+		ack, err := js.Publish(once, stock.LogSubject("test"), []byte("batch"),
+			jetstream.WithMsgID("first"), jetstream.WithRetryAttempts(0))
+		if err == nil {
+			assert.EqualValues(t, 1, ack.Sequence)
+		}
+		return err
+	})
+	var stream jetstream.Stream
+	heard(func(once context.Context) (err error) {
+		stream, err = js.Stream(once, stock.LogStream("test"))
+		return err
+	})
+	var found *jetstream.RawStreamMsg
+	heard(func(once context.Context) (err error) { found, err = stream.GetMsg(once, 1); return err })
+	assert.NotEmpty(t, found.Data)
+	ordered, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
+	require.NoError(t, err)
+	heard(func(context.Context) error {
+		got, err := ordered.Next()
+		if err == nil {
+			assert.Equal(t, found.Data, got.Data())
+		}
+		return err
+	})
+	var plain jetstream.Consumer
+	heard(func(once context.Context) (err error) {
+		plain, err = stream.CreateConsumer(once, jetstream.ConsumerConfig{
+			AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1})
+		return err
+	})
+	heard(func(once context.Context) error { _, err := plain.Info(once); return err })
+	heard(func(once context.Context) error {
+		err := stream.DeleteConsumer(once, plain.CachedInfo().Name)
+		if errors.Is(err, jetstream.ErrConsumerNotFound) { // deleted by a request whose answer was lost
+			return nil
+		}
+		return err
+	})
 }
 
 // TestANodeAnswersAnywhere: a message on a gateway's subject may be the answer to a question from

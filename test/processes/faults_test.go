@@ -104,7 +104,7 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 	}
 	systems.Wait()
 	systemtest.NoGoroutinesLeft(t, before)
-	assert.Less(t, systemtest.HeapBytes(), memory+systemtest.MaxHeapGrowth, "bytes of memory are left")
+	systemtest.NoMemoryLeft(t, memory)
 }
 
 // faultKinds are the kinds of requests that faults hit.

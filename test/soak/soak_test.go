@@ -100,11 +100,7 @@ func TestSoak(t *testing.T) {
 		"processes are left: %v", p.Running())
 	systemtest.NoGoroutinesLeft(t, before)
 	p.Server, p.World = nil, sandbox.Options{} // also releases the world, whose journal has grown
-	after := systemtest.HeapBytes()
-	assert.Eventually(t, func() bool { // timers of the last requests keep the system for some seconds
-		after = systemtest.HeapBytes()
-		return after < memory+systemtest.MaxHeapGrowth
-	}, time.Minute, time.Second, "bytes of memory are left")
+	after := systemtest.NoMemoryLeft(t, memory)
 	// A single process that dies does not prevent an answer. Only several failed starts in a row lead to a
 	// pause, during which requests are rejected.
 	refused := counts.unavailable()

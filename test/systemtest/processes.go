@@ -29,15 +29,26 @@ import (
 	"adgateway/ps/session"
 )
 
-// MaxHeapGrowth is the number of bytes that a test with many requests may leave on the heap in caches.
-const MaxHeapGrowth = 24 << 20
+// maxHeapGrowth is the number of bytes that a test with many requests may leave on the heap in caches.
+const maxHeapGrowth = 24 << 20
 
-// HeapBytes collects garbage and returns the size of the live heap.
+// HeapBytes returns the number of bytes on the heap after a garbage collection.
 func HeapBytes() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
+}
+
+// NoMemoryLeft waits until the heap is not much larger than before, a result of [HeapBytes], and returns its
+// size. Timers of the last requests keep a system for some seconds.
+func NoMemoryLeft(t *testing.T, before uint64) (after uint64) {
+	t.Helper()
+	assert.Eventually(t, func() bool {
+		after = HeapBytes()
+		return after < before+maxHeapGrowth
+	}, Patience, time.Second/4, "bytes of memory are left")
+	return after
 }
 
 // Nonces generates a unique value for each request. It is safe for concurrent use.

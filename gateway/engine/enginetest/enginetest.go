@@ -24,8 +24,8 @@ import (
 // startLimit is the time limit for a cluster to be ready.
 const startLimit = 60 * time.Second
 
-// streamLimit is the time limit of one request for a stream before it is repeated.
-const streamLimit = 5 * time.Second
+// answerLimit is the time limit of one request to JetStream before it is repeated.
+const answerLimit = 5 * time.Second
 
 // Cluster is a running cluster. It is safe for concurrent use, except for Start and Stop of the
 // same node.
@@ -166,19 +166,30 @@ func (c *Cluster) Connect(options ...nats.Option) *nats.Conn {
 	return connection
 }
 
-// MakeStream creates a stream. It retries until it succeeds, because nodes do not answer a request that
-// reaches them during the election of a leader. Creating the same stream again changes nothing.
+// MakeStream creates a stream. Creating the same stream again changes nothing.
 func MakeStream(ctx context.Context, t testing.TB, js jetstream.JetStream, config jetstream.StreamConfig) {
 	t.Helper()
-	for {
-		once, cancel := context.WithTimeout(ctx, streamLimit)
+	Ask(ctx, t, func(once context.Context) error {
 		_, err := js.CreateStream(once, config)
+		return err
+	})
+}
+
+// Ask makes a request to JetStream and repeats it until it is answered. Nodes do not answer a request that
+// reaches them while they elect a leader or are overloaded, and a node that does not know a new stream or
+// consumer yet answers that there are no responders.
+func Ask(ctx context.Context, t testing.TB, request func(context.Context) error) {
+	t.Helper()
+	for {
+		once, cancel := context.WithTimeout(ctx, answerLimit)
+		err := request(once)
 		cancel()
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			continue
+		unanswered := errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) ||
+			errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
+		if !unanswered || ctx.Err() != nil {
+			require.NoError(t, err)
+			return
 		}
-		require.NoError(t, err)
-		return
 	}
 }
 
