@@ -1,13 +1,13 @@
 // Package texts contains every text of the console in each of its languages.
 //
-// A text has a key, such as "signIn.title". Names in braces are placeholders:
+// The files *.txt contain them, one for each topic. A text has a key, such as "signIn.title". Names in braces
+// are placeholders:
 //
 //	texts.Of("list.found", "n", 12)
 package texts
 
 import (
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -53,15 +53,6 @@ func Accepted(header string) Lang {
 	}
 	return English
 }
-
-// all is the whole table. A test ensures that no two parts contain the same key.
-var all = func() table {
-	whole := table{}
-	for _, part := range parts {
-		maps.Copy(whole, part)
-	}
-	return whole
-}()
 
 // Has reports whether there is a text with the given key.
 func Has(key string) bool { _, has := all[key]; return has }

@@ -12,13 +12,8 @@ import (
 
 var placeholder = regexp.MustCompile(`\{[a-zA-Z]+\}`)
 
-// TestTheTableIsComplete: each key has a text in each language, with the same names in braces.
+// TestTheTableIsComplete: each text has the same names in braces in each language.
 func TestTheTableIsComplete(t *testing.T) {
-	n := 0
-	for _, part := range parts {
-		n += len(part)
-	}
-	assert.Len(t, all, n, "two parts have the same key")
 	for key, row := range all {
 		assert.Regexp(t, `^[a-z][A-Za-z]*(\.[A-Za-z0-9_-]+)*$`, key)
 		names := make([][]string, len(Langs))

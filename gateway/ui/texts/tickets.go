@@ -2,16 +2,9 @@ package texts
 
 import "adgateway/gateway/authn/negotiate"
 
-// tickets contains the texts of sign-in with a Kerberos ticket. The keys of the reasons for refusals are the
-// English sentences that API clients get.
+// tickets contains the texts for the reasons why a Kerberos ticket is refused. The English ones are the
+// sentences that API clients get.
 var tickets = table{
-	"signIn.ticket":    {"As you are signed in to Windows", "So wie Sie an Windows angemeldet sind"},
-	"signIn.ticket.go": {"Sign in with this computer", "Mit diesem Computer anmelden"},
-	"ticket.tooMany": {
-		"Too many tickets from this address were not valid. Wait a minute, then try again.",
-		"Zu viele Tickets von dieser Adresse waren ungültig. " +
-			"Warten Sie eine Minute, und versuchen Sie es noch einmal.",
-	},
 	refusal(negotiate.NotKerberos): {
 		negotiate.NotKerberos.Sentence(),
 		"Dieser Computer hat kein Kerberos-Ticket geschickt, und NTLM wird nicht angenommen. " +
