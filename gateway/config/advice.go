@@ -15,22 +15,19 @@ func (s *Settings) Advice(from map[string]Origin) []string {
 	var out []string
 	if n := s.Pool.DirectorySessions; n > adwsConnections {
 		out = append(out, fmt.Sprintf(
-			"pool.directorySessions is %d, but a domain controller gives an account %d connections unless its "+
-				"MaxConnectionsPerUser "+
-				"was raised, and each session uses one at a time: the other sessions are refused, and their requests "+
-				"answered with 503. "+
-				"Set at most %d, or fewer if a second gateway or the doctor runs with the same account", n,
+			"pool.directorySessions is %d, but a domain controller allows an account %d connections unless "+
+				"its MaxConnectionsPerUser was raised, and each session uses one: more sessions are refused, and their requests get 503. Set at most %d, or less if a second gateway or the doctor uses the same account", n,
 			adwsConnections, adwsConnections))
 	}
 	if each, all := s.HTTP.MaxConnectionsPerAddress, s.HTTP.MaxConnections; each > all {
 		out = append(out, fmt.Sprintf(
-			"http.maxConnectionsPerAddress is %d and http.maxConnections %d: one address can take every connection",
+			"http.maxConnectionsPerAddress is %d and http.maxConnections %d: one address can use all connections",
 			each, all))
 	}
 	if file, all := s.Audit.MaxSize, s.Audit.MaxTotal; all > 0 && file > all && s.Audit.File != AuditOff {
 		out = append(out, fmt.Sprintf(
-			"audit.maxSize is %d MiB and audit.maxTotal %d MiB: the space is spent before the first file is "+
-				"rotated, and only rotated files are removed", file, all))
+			"audit.maxSize is %d MiB and audit.maxTotal %d MiB: the space is used up before the first file "+
+				"is rotated, and only rotated files are removed", file, all))
 	}
 	if s.TLS.PFXPasswordFile != "" && s.TLS.PFXFile == "" {
 		out = append(out, "tls.pfxPasswordFile has no effect without tls.pfxFile")
@@ -58,8 +55,8 @@ func (s *Settings) Advice(from map[string]Origin) []string {
 // get the name of a removed one.
 func (a ACME) advice() (out []string) {
 	for _, one := range a.Inherited() {
-		const text = "acme.accounts: the credential '%s' of %s is a name, which a later token or user inherits: " +
-			"write token:ID or user:ID; 'adgateway token show' says the id"
+		const text = "acme.accounts: the credential '%s' of %s is a name, and a later token or user of that " +
+			"name inherits the account. Write token:ID or user:ID; 'adgateway token show' shows the id"
 		out = append(out, fmt.Sprintf(text, one.Credential, one.Name))
 	}
 	return out

@@ -13,22 +13,22 @@ import (
 
 // Cluster configures how a gateway takes part in a cluster, if it has joined one.
 type Cluster struct {
-	Servers     []string      `key:"cluster.servers" is:"servers" doc:"Servers of a NATS of your own that has the log of the cluster, such as tls://n1.corp.example:4222, all of them; empty for the nodes of the cluster's hosts."`
+	Servers     []string      `key:"cluster.servers" is:"servers" doc:"All servers of a NATS of your own that contains the log of the cluster, such as tls://n1.corp.example:4222. If empty, the nodes of the cluster's hosts."`
 	Listen      string        `key:"cluster.listen" is:"address" default:":7443" doc:"Address and port at which the other gateways of the cluster reach this one."`
 	CA          string        `key:"cluster.ca" is:"path" doc:"Certificates in PEM format of the authorities that sign the certificates of cluster.servers."`
-	NKeyFile    string        `key:"cluster.nkeyFile" is:"path" doc:"File with the seed of the NKey that this gateway proves to cluster.servers."`
-	CredsFile   string        `key:"cluster.credsFile" is:"path" doc:"File with JWT and seed that this gateway proves to cluster.servers, instead of cluster.nkeyFile."`
-	KeyGroup    string        `key:"cluster.keyGroup" doc:"On Windows, instead of the key file in the folder cluster: the group of the domain whose members may open what the gateways share, such as CORP\\adgateway-gateways; the accounts of all gateways are in it."`
-	SettleDelay time.Duration `key:"cluster.settleDelay" from:"1s" to:"10m" default:"30s" doc:"How long after the end of another gateway its unfinished changes are left alone, in which a domain controller may still be at work on them."`
+	NKeyFile    string        `key:"cluster.nkeyFile" is:"path" doc:"File with the seed of the NKey with which this gateway authenticates to cluster.servers."`
+	CredsFile   string        `key:"cluster.credsFile" is:"path" doc:"File with the JWT and the seed with which this gateway authenticates to cluster.servers, instead of cluster.nkeyFile."`
+	KeyGroup    string        `key:"cluster.keyGroup" doc:"On Windows, domain group whose members can decrypt what the gateways share, such as CORP\\adgateway-gateways. It replaces the key file in the folder cluster. The accounts of all gateways must be members."`
+	SettleDelay time.Duration `key:"cluster.settleDelay" from:"1s" to:"10m" default:"30s" doc:"After another gateway ends, how long its unfinished changes are left alone. A domain controller may still be working on them."`
 }
 
 // Engine configures the store's node that runs alongside the gateway, if this host has one.
 type Engine struct {
-	Listen   string `key:"engine.listen" is:"address" default:":4222" doc:"Address and port of the node of this host, to which gateways connect."`
+	Listen   string `key:"engine.listen" is:"address" default:":4222" doc:"Address and port of this host's node, to which gateways connect."`
 	Cluster  string `key:"engine.cluster" is:"address" default:":6222" doc:"Address and port to which the other nodes connect."`
-	Store    string `key:"engine.store" is:"path" doc:"Folder of the node's data on a local disk, excluded from antivirus and backup; if empty, node beside store.file."`
-	MaxStore int64  `key:"engine.maxStore" default:"20GiB" doc:"Space for the node's data, of which the log of the cluster takes half."`
-	Monitor  string `key:"engine.monitor" doc:"Loopback address and port of the node's monitoring page, such as 127.0.0.1:8222; if empty, there is none."`
+	Store    string `key:"engine.store" is:"path" doc:"Folder of the node's data on a local disk, excluded from antivirus and backup. If empty, the folder node next to store.file."`
+	MaxStore int64  `key:"engine.maxStore" default:"20GiB" doc:"Space for the node's data. The log of the cluster takes half of it."`
+	Monitor  string `key:"engine.monitor" doc:"Loopback address and port of the node's monitoring page, such as 127.0.0.1:8222. If empty, there is no page."`
 }
 
 // LogBytes returns the number of bytes of its space that the log of a cluster may take. The rest is for the
@@ -116,16 +116,16 @@ func (c Cluster) checkAccess() error {
 		if u.Scheme == "tls" {
 			encrypted = true
 		} else if !ofThisMachine(u.Hostname()) {
-			return errors.New(server + " is another machine, and others could read and alter what is sent to it: " +
-				"use tls:// and set cluster.ca")
+			return errors.New(server + " is another computer, and others could read and alter what is sent to " +
+				"it: use tls:// and set cluster.ca")
 		}
 	}
 	switch {
 	case encrypted && c.CA == "":
-		return errors.New("tls:// needs cluster.ca: the authorities that sign the certificates of the servers")
+		return errors.New("tls:// needs cluster.ca, the certificates of the authorities that sign the servers' certificates")
 	case c.NKeyFile != "" && c.CredsFile != "":
-		return errors.New("cluster.nkeyFile and cluster.credsFile are two ways of saying who connects: set one " +
-			"of them")
+		return errors.New("cluster.nkeyFile and cluster.credsFile are both set: set only one of " +
+			"them")
 	}
 	return nil
 }

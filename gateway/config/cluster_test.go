@@ -17,10 +17,10 @@ func TestClusterSettingsFitTogether(t *testing.T) {
 	const gateway = "cluster:\n  listen: :7443\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"all":            {gateway + "  servers: nats://127.0.0.1:4222\n", ""},
-		"in clear":       {gateway + "  servers: nats://n1.corp.example:4222\n", "x.yaml:3: cluster.servers: nats://n1.corp.example:4222 is another machine"},
+		"in clear":       {gateway + "  servers: nats://n1.corp.example:4222\n", "x.yaml:3: cluster.servers: nats://n1.corp.example:4222 is another computer"},
 		"no authority":   {gateway + "  servers: tls://n1.corp.example:4222\n", "x.yaml:3: cluster.servers: tls:// needs cluster.ca"},
 		"an authority":   {gateway + "  servers: tls://n1.corp.example:4222\n  ca: ca.pem\n", ""},
-		"two identities": {gateway + "  servers: nats://localhost:4222\n  nkeyFile: a\n  credsFile: b\n", "set one of them"},
+		"two identities": {gateway + "  servers: nats://localhost:4222\n  nkeyFile: a\n  credsFile: b\n", "set only one of them"},
 	} {
 		_, err := configtest.Load("x.yaml", []byte(c.text), nil)
 		if c.want == "" {
@@ -86,8 +86,8 @@ func TestAFaultInASettingOfAnEarlierVersion(t *testing.T) {
 		Name: "x.yaml", Text: []byte("cluster:\n  name: [corp]\n"), Flags: []string{"cluster.gateway=[gw1]"},
 		Environment: []string{"ADGATEWAY_CLUSTER_KEY_FILE={a: b}"},
 	}.Load()
-	for _, want := range []string{"x.yaml:2: cluster.name: takes a text", "--set cluster.gateway: takes a text",
-		"environment: ADGATEWAY_CLUSTER_KEY_FILE: takes a text"} {
+	for _, want := range []string{"x.yaml:2: cluster.name: takes a string", "--set cluster.gateway: takes a string",
+		"environment: ADGATEWAY_CLUSTER_KEY_FILE: takes a string"} {
 		assert.ErrorContains(t, err, want)
 	}
 }

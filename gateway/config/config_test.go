@@ -103,7 +103,7 @@ func TestLimitsMayBeNone(t *testing.T) {
 	_, err = configtest.Load("x.yaml", []byte("auth:\n  rate: 10\n  deletionsPerHour: -1\n  concurrency: ~\n"),
 		nil)
 	for _, fault := range []string{
-		`x.yaml:2: auth.rate: "10" is not allowed here: it takes requests by second`,
+		`x.yaml:2: auth.rate: "10" is not allowed here: it takes requests per second`,
 		`x.yaml:3: auth.deletionsPerHour: "-1" is not allowed here: it takes a whole number from 0 to 1000000, or none`,
 		`x.yaml:4: auth.concurrency: takes a whole number`,
 	} {
@@ -130,8 +130,8 @@ func TestNamesInOneText(t *testing.T) {
 		"servers.dnsServer=":                                       "",
 		"servers.dnsServer=dns1":                                   "",
 		`limits.guardedGroups=['CN=A\, b,OU=c,DC=d', VPN Users]`:   "",
-		"limits.guardedNames=[pki]":                                `"pki" is not allowed here: it takes a list of DNS names in full`,
-		"limits.guardedNames=[10.0.0.1]":                           `"10.0.0.1" is not allowed here: it takes a list of DNS names in full`,
+		"limits.guardedNames=[pki]":                                `"pki" is not allowed here: it takes a list of full DNS names`,
+		"limits.guardedNames=[10.0.0.1]":                           `"10.0.0.1" is not allowed here: it takes a list of full DNS names`,
 		"limits.guardedNames=[pki.corp.example.]":                  "",
 	} {
 		s, err := configtest.Load("x.yaml", nil, []string{set})
@@ -168,10 +168,10 @@ func TestSettingsFitTogether(t *testing.T) {
 		"accounts without zone": {"acme:\n  accounts:\n  - {subdomain: a, credential: c, name: www.x.example}\n", []string{"x.yaml:2: acme.accounts: the name www.x.example neither"}},
 		"accounts in the zone":  {"acme:\n  zones: [X.example]\n  accounts:\n  - {subdomain: a, credential: c, name: www.x.example}\n", nil},
 		"accounts twice": {"acme:\n  accounts:\n  - {subdomain: a, credential: c, name: _acme-challenge.x}\n  - {subdomain: a, credential: C, name: _acme-challenge.y}\n",
-			[]string{"x.yaml:2: acme.accounts: the subdomain a of the credential 'C' is there twice"}},
+			[]string{"x.yaml:2: acme.accounts: the credential 'C' has the subdomain a twice"}},
 		"accounts of two":       {"acme:\n  accounts:\n  - {subdomain: a, credential: c, name: _acme-challenge.x}\n  - {subdomain: a, credential: d, name: _acme-challenge.y}\n", nil},
 		"passwords without TLS": {"signIn:\n  mode: form\n  roles:\n  - {group: G, scopes: [user:read]}\n", []string{"x.yaml:2: signIn.mode: passwords and tickets are sent over HTTPS only"}},
-		"people without a role": {"signIn:\n  mode: form\ntls:\n  pfxFile: x.pfx\n", []string{"x.yaml:2: signIn.mode: people could sign in and do nothing"}},
+		"people without a role": {"signIn:\n  mode: form\ntls:\n  pfxFile: x.pfx\n", []string{"x.yaml:2: signIn.mode: people could sign in but do nothing"}},
 		"people with a role":    {"signIn:\n  mode: form\n  roles:\n  - {group: G, scopes: [user:read]}\ntls:\n  pfxFile: x.pfx\n", nil},
 		"a role without scopes": {"signIn:\n  roles:\n  - {group: G}\n", []string{"signIn.roles"}},
 		"Kerberos without TLS":  {"signIn:\n  mode: kerberos\n", []string{"x.yaml:2: signIn.mode"}},
@@ -241,8 +241,8 @@ func TestZeroTimes(t *testing.T) {
 func TestAdvice(t *testing.T) {
 	for text, want := range map[string]string{
 		"tls:\n  pfxPasswordFile: p.txt\n":          "tls.pfxPasswordFile has no effect without tls.pfxFile",
-		"http:\n  maxConnections: 100\n":            "one address can take every connection",
-		"audit:\n  maxTotal: 50\n":                  "the space is spent before the first file is rotated",
+		"http:\n  maxConnections: 100\n":            "one address can use all connections",
+		"audit:\n  maxTotal: 50\n":                  "the space is used up before the first file is rotated",
 		"audit:\n  file: off\n  reads: true\n":      "audit.reads has no effect, because audit.file is off",
 		"store:\n  file: off\nplans:\n  life: 1h\n": "plans.life has no effect, because store.file is off",
 		"acme:\n  accounts:\n  - {subdomain: 7b5c3d2e-0f1a-4b6c-8d9e-1f2a3b4c5d6e, credential: site, name: _acme-challenge.www.corp.example}\n": "the credential 'site' of _acme-challenge.www.corp.example is a name",

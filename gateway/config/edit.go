@@ -37,7 +37,7 @@ func AppendAccount(text []byte, a ACMEAccount) ([]byte, error) {
 			FootComment: acme.FootComment}
 	}
 	if acme == nil || acme.Kind != yaml.MappingNode {
-		return nil, errors.New("the settings file has something else than settings under acme")
+		return nil, errors.New("acme in the settings file contains no settings")
 	}
 	accounts := member(acme, "accounts")
 	if accounts == nil {

@@ -28,20 +28,20 @@ func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 	}
 	if s.HTTP.SettlePause >= s.HTTP.SettleTimeout {
 		fault([]string{"http.settlePause", "http.settleTimeout"},
-			"http.settlePause (%s) is not shorter than http.settleTimeout (%s): no time would be left for the "+
-				"second look after the pause",
+			"http.settlePause (%s) is not shorter than http.settleTimeout (%s): no time would remain for the "+
+				"second check after the pause",
 			s.HTTP.SettlePause, s.HTTP.SettleTimeout)
 	}
 	if s.HTTP.HeaderTimeout > s.HTTP.BodyTimeout {
 		fault([]string{"http.headerTimeout", "http.bodyTimeout"},
-			"http.headerTimeout (%s) is longer than http.bodyTimeout (%s), which is the time for the whole "+
-				"request, its header included",
+			"http.headerTimeout (%s) is longer than http.bodyTimeout (%s), which limits the whole request, "+
+				"including its header",
 			s.HTTP.HeaderTimeout, s.HTTP.BodyTimeout)
 	}
 	if s.TLS.ClientCertificates == "required" && s.TLS.ClientCAFile == "" {
 		fault([]string{"tls.clientCertificates"},
-			"client certificates are required, but without tls.clientCAFile no client is asked for one: set the "+
-				"authorities that they come from")
+			"client certificates are required, but without tls.clientCAFile the server requests none: set "+
+				"tls.clientCAFile to the certificates of their authorities")
 	}
 	unencrypted := s.TLS.CertificateFile+s.TLS.PFXFile+s.TLS.StoreThumbprint+s.TLS.StoreSubject == ""
 	if s.SignIn.Tokens == SwitchOn && unencrypted && !loopback(s.HTTP.Listen) {
@@ -55,16 +55,16 @@ func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 				"selfsigned' or 'adgateway tls request')")
 	}
 	if s.SignIn.Keytab != "" && !s.SignIn.Tickets() {
-		const idle = "no ticket is checked with it: set signIn.mode to kerberos or form+kerberos"
+		const idle = "it is not used: set signIn.mode to kerberos or form+kerberos"
 		fault([]string{"signIn.keytab"}, idle)
 	}
 	if s.SignIn.Mode != SwitchOff && len(s.SignIn.Roles) == 0 && !sandbox {
 		fault([]string{"signIn.mode"},
-			"people could sign in and do nothing: set signIn.roles, a list of groups with scopes")
+			"people could sign in but do nothing: set signIn.roles, a list of groups with scopes")
 	}
 	if s.Memory.Limit > 0 && s.HTTP.MaxBodyMemory >= s.Memory.Limit {
 		fault([]string{"http.maxBodyMemory", "memory.limit"},
-			"http.maxBodyMemory (%d MiB) is not less than memory.limit (%d MiB), which is for everything",
+			"http.maxBodyMemory (%d MiB) is not less than memory.limit (%d MiB), which is for all memory of the gateway",
 			s.HTTP.MaxBodyMemory, s.Memory.Limit)
 	}
 	for _, err := range attributes.CheckSite(s.Account.Attributes) {
@@ -100,7 +100,7 @@ func (s *Settings) uselessAccounts() []string {
 		id := a.Subdomain + "\n" + strings.ToLower(a.Credential)
 		if seen[id] {
 			faults = append(faults, fmt.Sprintf(
-				"the subdomain %s of the credential '%s' is there twice: give every name its own", a.Subdomain,
+				"the credential '%[2]s' has the subdomain %[1]s twice: give each name its own subdomain", a.Subdomain,
 				a.Credential))
 		}
 		seen[id] = true
@@ -111,7 +111,7 @@ func (s *Settings) uselessAccounts() []string {
 		})
 		if !strings.HasPrefix(name, challengeLabel) && !inZone {
 			faults = append(faults, fmt.Sprintf(
-				"the name %s neither begins with _acme-challenge nor lies in a zone of acme.zones", a.Name))
+				"the name %s neither begins with _acme-challenge nor is in a zone of acme.zones", a.Name))
 		}
 	}
 	return faults

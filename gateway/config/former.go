@@ -36,7 +36,7 @@ var formerSettings = []struct {
 		func(f *Former, text string) { f.Name = text }},
 	{"cluster.gateway", inFolder,
 		func(f *Former, text string) { f.Gateway = text }},
-	{"cluster.site", "all gateways use the servers that the leader chose", nil},
+	{"cluster.site", "all gateways use the servers that the leader chooses", nil},
 	{"cluster.certificate", "the cluster has its own authority",
 		func(f *Former, text string) { f.Certificate = text }},
 	{"cluster.key", "the cluster has its own authority", nil},
@@ -77,7 +77,7 @@ func (r *reader) former(key string, node *yaml.Node, from Origin) (is bool, err 
 			f.Keys = append(f.Keys, key)
 		}
 		if s.take != nil && node.Kind != yaml.ScalarNode {
-			return true, errors.New("takes a text")
+			return true, errors.New("takes a string")
 		}
 		if s.take != nil && node.Tag != "!!null" {
 			s.take(f, node.Value)

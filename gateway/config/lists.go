@@ -21,10 +21,10 @@ type list struct {
 
 // listKinds are the kinds of lists. The gateway checks whether scopes and operations exist.
 var listKinds = map[string]list{
-	"":     {"a list of texts", nil},
-	"path": {"a list of texts", nil},
+	"":     {"a list of strings", nil},
+	"path": {"a list of strings", nil},
 
-	"dnsNames":   {"a list of DNS names in full, such as [pki.corp.example]", isDNSName},
+	"dnsNames":   {"a list of full DNS names, such as [pki.corp.example]", isDNSName},
 	"groups":     {"a list of groups by account name or DN, such as [GW-Operators, GW-Helpdesk]", isGroup},
 	"hosts":      {"a list of host names, such as [dc1.corp.example, dc2.corp.example]", isHost},
 	"networks":   {"a list of addresses and networks, such as 10.0.0.1 or 10.0.0.0/8", isNetwork},
@@ -136,7 +136,7 @@ func stringList(node *yaml.Node) ([]string, error) {
 	var items []string
 	for _, item := range node.Content {
 		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
-			return nil, placed(item.Line, "takes a list of texts")
+			return nil, placed(item.Line, "takes a list of strings")
 		}
 		items = append(items, item.Value)
 	}

@@ -106,7 +106,7 @@ func (r *reader) file(text []byte) {
 func (r *reader) mapping(prefix string, node *yaml.Node) {
 	if node.Kind != yaml.MappingNode {
 		r.fault(node.Line, "%s must contain settings, each as 'key: value' on a line of its own, "+
-			"with a blank behind the colon",
+			"with a space after the colon",
 			cmp.Or(strings.TrimSuffix(prefix, "."), "the file"))
 		return
 	}

@@ -207,7 +207,7 @@ func (p part) setList(field *[]string, node *yaml.Node) (err error) {
 var fieldKinds = map[string]func(*string) error{
 	"dnsName": func(text *string) error {
 		if *text = strings.TrimSuffix(*text, "."); !isName(*text) || !strings.Contains(*text, ".") {
-			return errors.New("takes a DNS name in full")
+			return errors.New("takes a full DNS name")
 		}
 		return nil
 	},

@@ -86,22 +86,22 @@ func adviceOn(line string) string {
 	if match := quotedPath.FindStringSubmatch(line); match != nil {
 		if clean, _, bad := strings.Cut(match[1], "\n"); !bad &&
 			!strings.Contains(strings.TrimPrefix(clean, `\\`), `\\`) && isWindowsName(clean) {
-			return fmt.Sprintf(`in double quotes, YAML reads \ as the begin of an escape. Write '%s' in single quotes`, clean)
+			return fmt.Sprintf(`in double quotes, YAML reads \ as the start of an escape sequence. Write '%s' in single quotes`, clean)
 		}
 	}
 	if match := badStart.FindStringSubmatch(line); match != nil {
 		return fmt.Sprintf("a value that begins with %s needs quotes, such as '%s'", match[1], match[1])
 	}
 	if match := openText.FindStringSubmatch(line); match != nil {
-		return fmt.Sprintf("a text begins with %s and does not end with it on this line", match[1])
+		return fmt.Sprintf("the text after %s has no closing %[1]s on this line", match[1])
 	}
 	switch {
 	case equals.MatchString(line):
 		return "settings are written 'key: value', not 'key = value'"
 	case twoParts.MatchString(line):
-		return "a value with a colon and a blank in it needs quotes"
+		return "a value that contains a colon and a space needs quotes"
 	case noSpace.MatchString(line):
-		return "a blank is missing behind the colon: write 'key: value'"
+		return "a space is missing after the colon: write 'key: value'"
 	}
 	return ""
 }

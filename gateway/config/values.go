@@ -71,7 +71,7 @@ func (r Row) setText(s *Settings, text string) error {
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil || len(document.Content) != 1 {
-		return errors.New("not a valid YAML value; it takes " + r.Allowed()) // the text may contain a secret
+		return errors.New("not valid YAML. It takes " + r.Allowed()) // the text may contain a secret
 	}
 	return r.value.set(r.in(s), document.Content[0])
 }
@@ -97,7 +97,7 @@ func (v scalar[T]) set(field reflect.Value, node *yaml.Node) error {
 	}
 	if node.Style == yaml.DoubleQuotedStyle && strings.ContainsFunc(node.Value, unicode.IsControl) {
 		return errors.New(`contains a control character: in double quotes, YAML reads \t as a tab and \n as a line break. ` +
-			"Write a path of Windows in single quotes")
+			"Write Windows paths in single quotes")
 	}
 	parsed, err := v.parse(node.Value)
 	if err != nil {
@@ -138,12 +138,12 @@ func checked(words string, fits func(string) bool) scalar[string] {
 
 // textKinds are the kinds of texts. The zone database is part of the program, because Windows has none.
 var textKinds = map[string]value{
-	"":         checked("a text", func(string) bool { return true }),
-	"path":     checked("a text", func(string) bool { return true }),
+	"":         checked("a string", func(string) bool { return true }),
+	"path":     checked("a string", func(string) bool { return true }),
 	"address":  checked("HOST:PORT, such as 127.0.0.1:8080", isListenAddress),
 	"host":     checked("the name of one host, such as dc1.corp.example", func(t string) bool { return t == "" || isHost(t) }),
 	"timeZone": checked("the name of a time zone, such as Europe/Berlin", isTimeZone),
-	"rate": optional[string]{checked("requests by second, minute or hour, such as 10/s, 600/m or 5000/h, or none",
+	"rate": optional[string]{checked("requests per second, minute or hour, such as 10/s, 600/m or 5000/h, or none",
 		ratePattern.MatchString)},
 }
 

@@ -26,14 +26,14 @@ func checkWebhookURL(text string) error {
 	case err != nil || u.Hostname() == "" || u.Opaque != "":
 		return errors.New("takes a URL such as https://hooks.corp.example/adgateway")
 	case u.User != nil:
-		return errors.New("takes a URL without name and password: the receiver knows the gateway by the signature")
+		return errors.New("takes a URL without name and password: the signature identifies the gateway to the receiver")
 	case u.Fragment != "":
 		return errors.New("takes a URL without #")
 	case u.Scheme == "https", u.Scheme == "http" && ofThisMachine(u.Hostname()):
 		return nil
 	}
-	return errors.New("takes a URL that begins with https://, because others could read and alter what is " +
-		"sent; http:// only leads to this machine itself, such as http://127.0.0.1:9000/")
+	return errors.New("takes a URL that begins with https://, because others could read and alter the " +
+		"messages. http:// is only allowed for this computer, such as http://127.0.0.1:9000/")
 }
 
 // ofThisMachine reports whether a host is a loopback address or localhost.
@@ -48,13 +48,13 @@ func (s *Settings) uselessWebhooks() []string {
 	seen := map[string]bool{}
 	for _, w := range s.Events.Webhooks {
 		if seen[w.Name] {
-			faults = append(faults, fmt.Sprintf("the name %s is there twice: give every webhook its own", w.Name))
+			faults = append(faults, fmt.Sprintf("two webhooks have the name %s: give each its own", w.Name))
 		}
 		seen[w.Name] = true
 	}
 	if len(seen) > 0 && s.Store.File == AuditOff {
-		faults = append(faults, "without a store (store.file is off) there is nothing to tell, and no place for "+
-			"how far it was told: set store.file")
+		faults = append(faults, "webhooks need a store, and store.file is off: set "+
+			"store.file")
 	}
 	return faults
 }
