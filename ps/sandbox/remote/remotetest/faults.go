@@ -23,8 +23,9 @@ import (
 )
 
 // FaultVariable is the environment variable that lists the faults of a process, separated by commas.
-// NAME is a fault at start-up. NAME@TEXT affects every request whose data contains TEXT. NAME%RATE
-// affects RATE percent of the requests at random. The names are in [StartFaults] and [RequestFaults].
+// NAME is a fault at start-up. NAME@TEXT affects every request whose arguments contain TEXT, except in
+// secrets. NAME%RATE affects RATE percent of the requests at random. The names are in [StartFaults] and
+// [RequestFaults].
 const FaultVariable = "ADGATEWAY_TEST_FAULT"
 
 // Faults at start-up.
@@ -90,12 +91,12 @@ type faults struct {
 
 type trigger struct {
 	name string
-	text string  // occurs in the request's data
+	text string  // occurs in the request's arguments
 	rate float64 // percent of the requests, if text is empty
 }
 
-func (t trigger) hits(data string) bool {
-	return t.text != "" && strings.Contains(data, t.text) || rand.Float64()*100 < t.rate
+func (t trigger) hits(arguments string) bool {
+	return t.text != "" && strings.Contains(arguments, t.text) || rand.Float64()*100 < t.rate
 }
 
 func parseFaults(text string) (*faults, error) {
@@ -175,7 +176,7 @@ func (f *faults) filter(line []byte) []byte {
 		}
 		return line
 	}
-	id, text, ok := dataLine(line)
+	id, arguments, ok := dataLine(line)
 	if !ok { // '#', or the answer to an announcement
 		return line
 	}
@@ -184,27 +185,30 @@ func (f *faults) filter(line []byte) []byte {
 		return nil
 	}
 	for _, t := range f.request {
-		if t.hits(text) {
+		if t.hits(arguments) {
 			return f.inject(t.name, id, line)
 		}
 	}
 	return line
 }
 
-// dataLine decodes the request of a data line in the same way as the prelude. text is its
-// JSON without the secrets. ok is false for any other line.
-func dataLine(line []byte) (id, text string, ok bool) {
+// dataLine decodes the request of a data line in the same way as the prelude. arguments is JSON without the
+// secrets. The id is random, so it may contain any short text. ok is false for any other line.
+func dataLine(line []byte) (id, arguments string, ok bool) {
 	rest, isData := bytes.CutPrefix(bytes.TrimSpace(line), []byte("#"))
 	first, _, _ := bytes.Cut(rest, []byte(" "))
 	body, err := base64.StdEncoding.DecodeString(string(first))
 	if !isData || err != nil || len(body) == 0 {
 		return "", "", false
 	}
-	var request struct{ ID string }
+	var request struct {
+		ID        string
+		Arguments json.RawMessage
+	}
 	if err := json.Unmarshal(body, &request); err != nil {
 		return "", "", false
 	}
-	return strings.TrimPrefix(request.ID, "="), string(body), true
+	return strings.TrimPrefix(request.ID, "="), string(request.Arguments), true
 }
 
 // inject starts a fault of a request. It returns the line that the host must run, or nil if the fault itself
