@@ -30,7 +30,6 @@ import (
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/accesslog"
 	"adgateway/gateway/authn"
-	"adgateway/gateway/config/configtest"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
@@ -351,7 +350,7 @@ func (g *guarded) badProcesses() {
 		return g.send(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser,
 			Params: map[string]any{"Description": mark, "Password": canary.Secret("fault")}}, g.stored)
 	}
-	patient := []string{"http.settlePause=100ms", "http.settleTimeout=5m", "http.writeTimeout=10m"}
+	patient := []string{"http.settlePause=100ms", "http.settleTimeout=2m"}
 	g.apply(patient...)
 	for _, mark := range []string{"ECHO", "NOISE", "FLOOD", "AFTER"} {
 		assert.Equal(g.T, http.StatusOK, changed(mark), mark)
@@ -370,9 +369,7 @@ func (g *guarded) badProcesses() {
 // apply changes settings while the gateway runs.
 func (g *guarded) apply(overrides ...string) {
 	g.T.Helper()
-	settings, err := configtest.Load("", nil, overrides)
-	require.NoError(g.T, err)
-	require.NoError(g.T, g.Stack.Apply(settings))
+	require.NoError(g.T, g.Stack.Apply(systemtest.Settings(g.T, overrides...)))
 }
 
 // rest calls all other routes.
