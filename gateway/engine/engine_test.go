@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"adgateway/gateway/engine"
+	"adgateway/gateway/engine/enginetest"
 	"adgateway/gateway/engine/stock"
 	"adgateway/test/freeport"
 )
@@ -78,8 +79,7 @@ func TestANode(t *testing.T) {
 	assert.EqualValues(t, 8<<20, connection.MaxPayload())
 	js, err := jetstream.New(connection)
 	require.NoError(t, err)
-	_, err = js.CreateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
-	require.NoError(t, err)
+	enginetest.MakeStream(ctx, t, js, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
 	assert.True(t, n.LeadsStream("S"))
 
 	_, err = connection.Request("$SYS.REQ.SERVER.PING", nil, limit)

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -175,9 +176,8 @@ func TestWhatAGatewayMayDo(t *testing.T) {
 		require.NoError(t, err)
 		denies(subject)
 	}
-	stream, err := js.Stream(ctx, log)
-	require.NoError(t, err)
-	assert.EqualValues(t, 1, stream.CachedInfo().State.Msgs, "nothing was removed, nothing came in")
+	state := enginetest.Stream(ctx, t, js, log).CachedInfo().State
+	assert.EqualValues(t, 1, state.Msgs, "nothing was removed, nothing came in")
 }
 
 // writesAndReads writes to the log and reads it, in each way that a gateway does.
@@ -195,11 +195,7 @@ func writesAndReads(ctx context.Context, t *testing.T, js jetstream.JetStream) {
 		}
 		return err
 	})
-	var stream jetstream.Stream
-	heard(func(once context.Context) (err error) {
-		stream, err = js.Stream(once, stock.LogStream("test"))
-		return err
-	})
+	stream := enginetest.Stream(ctx, t, js, stock.LogStream("test"))
 	var found *jetstream.RawStreamMsg
 	heard(func(once context.Context) (err error) { found, err = stream.GetMsg(once, 1); return err })
 	assert.NotEmpty(t, found.Data)
@@ -246,10 +242,17 @@ func TestANodeAnswersAnywhere(t *testing.T) {
 	beats, err := third.SubscribeSync(stock.BeatSubject("test", "gw1"))
 	require.NoError(t, err)
 	require.NoError(t, third.Flush())
-	require.NoError(t, second.PublishRequest("$JS.API.STREAM.INFO."+stock.LogStream("test"), stock.BeatSubject("test", "gw1"), nil))
-	got, err := beats.NextMsg(time.Minute)
-	require.NoError(t, err)
-	assert.Contains(t, string(got.Data), "stream_info_response")
+	enginetest.Ask(t.Context(), t, func(once context.Context) error {
+		request, subject := "$JS.API.STREAM.INFO."+stock.LogStream("test"), stock.BeatSubject("test", "gw1")
+		if err := second.PublishRequest(request, subject, nil); err != nil {
+			return err
+		}
+		got, err := beats.NextMsgWithContext(once)
+		if err == nil {
+			assert.Contains(t, string(got.Data), "stream_info_response")
+		}
+		return err
+	})
 }
 
 // TestWhoMayConnectToANode: a certificate from another authority cannot connect. Neither can one whose name
@@ -314,8 +317,15 @@ func TestNobodyElseIsTheAdministrator(t *testing.T) {
 	defer admin.Close()
 	js, err := jetstream.New(admin)
 	require.NoError(t, err)
-	_, err = js.AccountInfo(t.Context())
-	require.NoError(t, err)
-	_, err = js.Stream(t.Context(), "none")
-	require.True(t, errors.Is(err, jetstream.ErrStreamNotFound))
+	enginetest.Ask(t.Context(), t, func(once context.Context) error {
+		_, err := js.AccountInfo(once)
+		return err
+	})
+	enginetest.Ask(t.Context(), t, func(once context.Context) error {
+		_, err := js.Stream(once, "none")
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil
+		}
+		return cmp.Or(err, errors.New("there is a stream"))
+	})
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/config/configtest"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
@@ -219,9 +218,7 @@ func (l *cutLab) limit(short bool) {
 	if short {
 		overrides = append(overrides, "http.writeTimeout=300ms")
 	}
-	settings, err := configtest.Load("", nil, overrides)
-	require.NoError(l.t, err)
-	require.NoError(l.t, l.system.Stack.Apply(settings))
+	require.NoError(l.t, l.system.Stack.Apply(systemtest.Settings(l.t, overrides...)))
 }
 
 func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {

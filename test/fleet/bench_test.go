@@ -62,7 +62,7 @@ func BenchmarkCalls(b *testing.B) {
 					h.gateway.start()
 				}
 			}
-			await(b, "no gateway leads", func() bool { leader = f.leader(); return leader != nil })
+			leader = f.awaitLeader()
 			for _, h := range f.hosts[:gateways] {
 				if f.ready(h); h != leader {
 					other = h

@@ -66,8 +66,7 @@ func TestAWallClockIsWrong(t *testing.T) {
 			failing.Pause(t.Context(), 100*time.Millisecond) // heartbeats inform the other gateways
 		}
 	}
-	leader := f.leader()
-	require.NotNil(t, leader)
+	leader := f.awaitLeader()
 	follower := f.hosts[0]
 	if follower == leader {
 		follower = f.hosts[1]
@@ -83,15 +82,15 @@ func TestAWallClockIsWrong(t *testing.T) {
 			}
 		}
 	}
-	assert.Same(t, leader, f.leader(), "no clock ends a term")
+	assert.Same(t, leader, f.awaitLeader(), "no clock ends a term")
 	for _, ahead := range starts {
 		t.Run(fmt.Sprint("start ", ahead), func(t *testing.T) {
-			h := f.leader()
+			h := f.awaitLeader()
 			h.gateway.kill()
 			f.setClock(h, ahead)
 			h.gateway.start()
 			f.whole()
-			f.leader().gateway.stop() // the gateway with the wrong clock may lead next
+			f.awaitLeader().gateway.stop() // the gateway with the wrong clock may lead next
 			for _, other := range f.hosts {
 				other.gateway.kill()
 				other.gateway.start()

@@ -235,7 +235,7 @@ func (f *fleet) ask(h *host, path string) int {
 	return response.StatusCode
 }
 
-// leader returns the host whose gateway leads, or nil if no gateway does.
+// leader returns the host whose gateway leads, or nil if no gateway says so.
 func (f *fleet) leader() *host {
 	for _, h := range f.hosts {
 		if f.ask(h, "/readyz?lane=leader") == http.StatusOK {
@@ -245,10 +245,17 @@ func (f *fleet) leader() *host {
 	return nil
 }
 
+// awaitLeader waits until a gateway leads, and returns its host. A single call of leader may find none,
+// because a busy machine may not answer in time.
+func (f *fleet) awaitLeader() *host {
+	f.t.Helper()
+	return f.awaitOther(nil)
+}
+
 // whole waits until every gateway can make changes, either itself or through the leader.
 func (f *fleet) whole() {
 	f.t.Helper()
-	await(f.t, "no gateway leads", func() bool { return f.leader() != nil })
+	f.awaitLeader()
 	for _, h := range f.hosts {
 		await(f.t, h.name+" is not ready", func() bool {
 			return f.ask(h, "/readyz?lane=changes") == http.StatusOK

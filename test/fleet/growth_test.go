@@ -105,7 +105,7 @@ func TestASingleGatewayGrows(t *testing.T) {
 		f.known(h, p)
 	}
 	if thorough.All() {
-		leader := f.leader()
+		leader := f.awaitLeader()
 		leader.gateway.kill()
 		leader.gateway.start()
 		first.gateway.kill()

@@ -45,8 +45,7 @@ func TestTheLeaderIsKilled(t *testing.T) {
 		require.Equal(t, 2, it.status/100, "%s has refused: %d %s", f.hosts[i].name, it.status, it.last)
 	}
 
-	leader := f.leader()
-	require.NotNil(t, leader)
+	leader := f.awaitLeader()
 	all := items("then", changes, random)
 	var settled atomic.Int32
 	var killing sync.WaitGroup
@@ -71,7 +70,7 @@ func TestTheLeaderIsKilled(t *testing.T) {
 	await(t, leader.name+" is not ready", func() bool {
 		return f.ask(leader, "/readyz?lane=changes") == http.StatusOK
 	})
-	assert.Same(t, next, f.leader(), "who comes back follows")
+	assert.Same(t, next, f.awaitLeader(), "who comes back follows")
 	last := items("last", size, random)
 	for i, it := range last {
 		c.ask(ctx, i, it)
@@ -84,7 +83,7 @@ func TestTheLeaderIsKilled(t *testing.T) {
 	c.calls.Check(t, histories.Keys, fmt.Sprint("seed ", seed))
 }
 
-// awaitOther waits until a host other than the given one leads, and returns that host.
+// awaitOther waits until a host other than the given one, which may be nil, leads, and returns that host.
 func (f *fleet) awaitOther(than *host) (next *host) {
 	f.t.Helper()
 	await(f.t, "no other gateway leads", func() bool {

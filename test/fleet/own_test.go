@@ -49,8 +49,7 @@ func TestANATSOfTheUsersOwn(t *testing.T) {
 	for _, h := range f.hosts {
 		require.NotContains(t, h.gateway.log.String(), "ermissions", "nothing is denied")
 	}
-	leader := f.leader()
-	require.NotNil(t, leader)
+	leader := f.awaitLeader()
 	for i, h := range f.hosts {
 		body := fmt.Sprintf(`{"City":"of %s"}`, h.name)
 		a := f.must(h, http.MethodPut, fmt.Sprintf("/api/ADUser/shared%02d", i), body, "fleet-key-"+h.name, nil)
@@ -61,8 +60,5 @@ func TestANATSOfTheUsersOwn(t *testing.T) {
 		}
 	}
 	leader.gateway.kill()
-	await(t, "no other gateway leads", func() bool {
-		now := f.leader()
-		return now != nil && now != leader
-	})
+	f.awaitOther(leader)
 }

@@ -56,8 +56,7 @@ func TestWrongStoresAndListsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, quick...)
 	f.makeUsers()
-	leader := f.leader()
-	require.NotNil(t, leader)
+	leader := f.awaitLeader()
 	var followers []*host
 	for _, h := range f.hosts {
 		if h != leader {
@@ -149,7 +148,7 @@ func TestWrongStoresAndListsAreRefused(t *testing.T) {
 		f.ready(h)
 	})
 	t.Run("off the list", func(t *testing.T) {
-		at, h := f.leader(), followers[0]
+		at, h := f.awaitLeader(), followers[0]
 		if at == h {
 			h = leader
 		}

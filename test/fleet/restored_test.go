@@ -47,7 +47,7 @@ func TestAllHostsAreRestored(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, quick...)
 	f.makeUsers()
-	leader, body := f.leader(), `{"City":"before"}`
+	leader, body := f.awaitLeader(), `{"City":"before"}`
 	changed := f.must(leader, http.MethodPut, "/api/ADUser/shared01", body, "fleet-key-before", nil)
 	id := changed.header.Get("X-Change-Id")
 	for _, h := range f.hosts {

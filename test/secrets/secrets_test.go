@@ -30,7 +30,6 @@ import (
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/accesslog"
 	"adgateway/gateway/authn"
-	"adgateway/gateway/config/configtest"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
@@ -234,20 +233,16 @@ func (g *guarded) send(c systemtest.Call, credential string) int {
 	for name, value := range headers {
 		request.Header.Set(name, value)
 	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(g.T, err)
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	require.NoError(g.T, err)
-	if found := madeForm.FindSubmatch(answer); found != nil && !strings.HasSuffix(c.Path, "/Reveal") {
+	answer := g.Send(request)
+	if found := madeForm.FindSubmatch(answer.Body); found != nil && !strings.HasSuffix(c.Path, "/Reveal") {
 		var password string
 		require.NoError(g.T, json.Unmarshal(found[1], &password))
 		g.made = append(g.made, password)
 	}
-	if change := response.Header.Get(ops.ChangeHeader); change != "" {
+	if change := answer.Header.Get(ops.ChangeHeader); change != "" {
 		g.change = change
 	}
-	return response.StatusCode
+	return answer.Status
 }
 
 // filled returns the sample of an operation with a canary in each of its secrets.
@@ -355,7 +350,7 @@ func (g *guarded) badProcesses() {
 		return g.send(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser,
 			Params: map[string]any{"Description": mark, "Password": canary.Secret("fault")}}, g.stored)
 	}
-	patient := []string{"http.settlePause=100ms", "http.settleTimeout=5m", "http.writeTimeout=10m"}
+	patient := []string{"http.settlePause=100ms", "http.settleTimeout=2m"}
 	g.apply(patient...)
 	for _, mark := range []string{"ECHO", "NOISE", "FLOOD", "AFTER"} {
 		assert.Equal(g.T, http.StatusOK, changed(mark), mark)
@@ -374,9 +369,7 @@ func (g *guarded) badProcesses() {
 // apply changes settings while the gateway runs.
 func (g *guarded) apply(overrides ...string) {
 	g.T.Helper()
-	settings, err := configtest.Load("", nil, overrides)
-	require.NoError(g.T, err)
-	require.NoError(g.T, g.Stack.Apply(settings))
+	require.NoError(g.T, g.Stack.Apply(systemtest.Settings(g.T, overrides...)))
 }
 
 // rest calls all other routes.

@@ -90,9 +90,9 @@ func TestWhenAPlanIsNotApplied(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	change := update("aschmidt", map[string]any{"Department": "Quality", "Password": "N0t-shown.4711"})
 	p, a := dryRun(s, change)
-	assert.NotContains(t, string(a.Body), "4711")
+	assert.NotContains(t, string(a.Body), "N0t-shown")
 	assert.Equal(t, "open", planned(s, p.ID).State)
-	assert.NotContains(t, string(s.Get("/api/Plans/"+p.ID).Body), "4711")
+	assert.NotContains(t, string(s.Get("/api/Plans/"+p.ID).Body), "N0t-shown")
 
 	for name, c := range map[string]struct {
 		call   systemtest.Call

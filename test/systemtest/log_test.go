@@ -3,6 +3,7 @@ package systemtest
 import (
 	"fmt"
 	"net/http"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,7 +12,7 @@ import (
 	"adgateway/ps/sandbox"
 )
 
-// recorder is a test that records its log and its cleanup functions.
+// recorder is a test that records its log, its failures and its cleanup functions.
 type recorder struct {
 	testing.TB
 	failed  bool
@@ -19,7 +20,12 @@ type recorder struct {
 	logged  []string
 }
 
-func (r *recorder) Failed() bool     { return r.failed }
+func (r *recorder) Failed() bool { return r.failed }
+func (r *recorder) FailNow()     { r.failed = true; runtime.Goexit() }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.failed = true
+	r.Logf(format, args...)
+}
 func (r *recorder) Cleanup(f func()) { r.cleanup = append(r.cleanup, f) }
 func (r *recorder) Logf(format string, args ...any) {
 	r.logged = append(r.logged, fmt.Sprintf(format, args...))

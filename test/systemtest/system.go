@@ -79,10 +79,11 @@ type System struct {
 	failed *failures // of T
 }
 
-// unhurried contains settings that prevent requests from failing because the machine is busy. The settings of
-// a test are applied after these.
-var unhurried = []string{"pool.maxWait=3m", "pool.startTimeout=3m", "http.readTimeout=3m",
-	"http.writeTimeout=3m"}
+// unhurried contains settings that prevent requests from failing because the machine is busy. The limits are
+// shorter than those of clients, so that a request whose session hangs gets the gateway's own answer. The
+// settings of a test are applied after these.
+var unhurried = []string{"pool.maxWait=2m", "pool.startTimeout=2m", "http.readTimeout=2m",
+	"http.writeTimeout=2m"}
 
 // Settings returns the settings of a system. overrides have the form "key=value".
 func Settings(t testing.TB, overrides ...string) *config.Settings {
@@ -264,15 +265,13 @@ func (s *System) Do(c Call) Answer {
 // bareMedia are the beginnings of the media types of answers that are not an envelope.
 var bareMedia = []string{"image/", ops.MediaCSV, ops.MediaNDJSON}
 
-// Send sends a request unchanged and returns the answer. It decodes the envelope if there is one.
+// Send sends a request unchanged and returns the answer. It decodes the envelope if there is one. If the time
+// limit of the request's context passes first, the log of the test contains the goroutines of this process.
 func (s *System) Send(request *http.Request) Answer {
 	s.T.Helper()
-	response, err := http.DefaultClient.Do(request)
+	response, body, err := exchange(s.T, request)
 	require.NoError(s.T, err)
-	defer response.Body.Close()
-	a := Answer{Status: response.StatusCode, Header: response.Header}
-	a.Body, err = io.ReadAll(response.Body)
-	require.NoError(s.T, err)
+	a := Answer{Status: response.StatusCode, Header: response.Header, Body: body}
 	if a.Status >= http.StatusInternalServerError {
 		s.failed.add(fmt.Sprintf("%d to %s %s", a.Status, request.Method, request.URL.Path),
 			a.Header.Get("X-Request-Id"))

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/engine/enginetest"
 	"adgateway/gateway/engine/stock"
 	journal "adgateway/gateway/journal/jetstream"
 	"adgateway/gateway/store"
@@ -198,9 +199,7 @@ func TestNodesOfGateways(t *testing.T) {
 	defer second.Close()
 	js, err := jetstream.New(second)
 	require.NoError(t, err)
-	found, err := js.Stream(ctx, journal.StreamName("corp"))
-	require.NoError(t, err)
-	config := found.CachedInfo().Config
+	config := enginetest.Stream(ctx, t, js, journal.StreamName("corp")).CachedInfo().Config
 	assert.Equal(t, 3, config.Replicas)
 	assert.EqualValues(t, 128<<20, config.MaxBytes)
 	assert.Contains(t, config.Metadata, "adgateway.origin")

@@ -2,7 +2,9 @@ package setup
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -35,12 +37,18 @@ func ownOptions(t *testing.T, n *enginetest.OwnNATS, gateway string) Options {
 func streamOf(t *testing.T, n *enginetest.OwnNATS) *jetstream.StreamConfig {
 	t.Helper()
 	_, js := admin(t, n)
-	found, err := js.Stream(t.Context(), stock.LogStream(ownCluster))
-	if err != nil {
-		require.ErrorIs(t, err, jetstream.ErrStreamNotFound)
-		return nil
-	}
-	return &found.CachedInfo().Config
+	var config *jetstream.StreamConfig
+	enginetest.Ask(t.Context(), t, func(once context.Context) error {
+		found, err := js.Stream(once, stock.LogStream(ownCluster))
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil
+		}
+		if err == nil {
+			config = &found.CachedInfo().Config
+		}
+		return err
+	})
+	return config
 }
 
 func admin(t *testing.T, n *enginetest.OwnNATS) (*nats.Conn, jetstream.JetStream) {
@@ -122,8 +130,7 @@ func TestSomebodyElseMakesTheLog(t *testing.T) {
 	assert.Equal(t, 3, c.Replicas)
 	c.Replicas = 1 // there is only one server
 	_, js := admin(t, n)
-	_, err = js.CreateStream(t.Context(), c)
-	require.NoError(t, err)
+	enginetest.MakeStream(t.Context(), t, js, c)
 	examined, err := o.own(ownCluster, "gw1", "gw1").examine(t.Context())
 	require.NoError(t, err)
 	assert.NotEmpty(t, examined.Identity.Journal)
@@ -133,7 +140,7 @@ func TestSomebodyElseMakesTheLog(t *testing.T) {
 	// After the loss of the log, recover creates a new one.
 	_, _, err = Recover(t.Context(), o, true)
 	require.ErrorContains(t, err, "nats stream rm ADGW_corp_log")
-	require.NoError(t, js.DeleteStream(t.Context(), c.Name))
+	enginetest.DeleteStream(t.Context(), t, js, c.Name)
 	_, log, err := Recover(t.Context(), o, true)
 	require.NoError(t, err)
 	assert.NotEmpty(t, log.Command)
@@ -174,8 +181,7 @@ func TestANATSThatCannotHaveTheLog(t *testing.T) {
 			func(t *testing.T, n *enginetest.OwnNATS) {
 				n.Start(t, "")
 				_, js := admin(t, n)
-				_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: stock.LogStream(ownCluster)})
-				require.NoError(t, err)
+				enginetest.MakeStream(t.Context(), t, js, jetstream.StreamConfig{Name: stock.LogStream(ownCluster)})
 			},
 			[]string{"deny_purge is not set and must be true", "nats stream rm ADGW_corp_log"},
 		},
@@ -255,7 +261,7 @@ func TestAnInitThatIsKilledBeforeTheLog(t *testing.T) {
 	_, err := Init(t.Context(), o, ownCluster, hosts[:2])
 	require.NoError(t, err)
 	_, js := admin(t, n)
-	require.NoError(t, js.DeleteStream(t.Context(), stock.LogStream(ownCluster)))
+	enginetest.DeleteStream(t.Context(), t, js, stock.LogStream(ownCluster))
 	made, err := Init(t.Context(), o, ownCluster, hosts[:2])
 	require.NoError(t, err)
 	assert.Empty(t, made.Log.Command)

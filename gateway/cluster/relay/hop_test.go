@@ -82,10 +82,13 @@ func TestReachIsProof(t *testing.T) {
 func TestALostAnswer(t *testing.T) {
 	t.Parallel()
 	var loses, drops atomic.Bool
+	soon, leave := context.WithCancel(t.Context())
+	defer leave()
 	p := pairFor(t, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if drops.Load() {
 				_, _ = r.Body.Read(make([]byte, 1)) // the request has arrived
+				time.AfterFunc(300*time.Millisecond, leave)
 				panic(http.ErrAbortHandler)
 			}
 			next.ServeHTTP(w, r)
@@ -104,8 +107,6 @@ func TestALostAnswer(t *testing.T) {
 
 	loses.Store(false)
 	drops.Store(true)
-	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
 	_, err = sealed.Apply(soon, set("a", "2", revision))
 	require.ErrorIs(t, err, store.ErrUnreachable)
 	assert.NotErrorIs(t, err, store.ErrNotSent)

@@ -175,6 +175,28 @@ func MakeStream(ctx context.Context, t testing.TB, js jetstream.JetStream, confi
 	})
 }
 
+// Stream returns an existing stream.
+func Stream(ctx context.Context, t testing.TB, js jetstream.JetStream, name string) (found jetstream.Stream) {
+	t.Helper()
+	Ask(ctx, t, func(once context.Context) (err error) {
+		found, err = js.Stream(once, name)
+		return err
+	})
+	return found
+}
+
+// DeleteStream deletes a stream, or does nothing if there is none.
+func DeleteStream(ctx context.Context, t testing.TB, js jetstream.JetStream, name string) {
+	t.Helper()
+	Ask(ctx, t, func(once context.Context) error {
+		err := js.DeleteStream(once, name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) { // deleted by a request whose answer was lost
+			return nil
+		}
+		return err
+	})
+}
+
 // Ask makes a request to JetStream and repeats it until it is answered. Nodes do not answer a request that
 // reaches them while they elect a leader or are overloaded, and a node that does not know a new stream or
 // consumer yet answers that there are no responders.

@@ -89,8 +89,7 @@ func testSettings(t *testing.T, nodes *enginetest.Cluster) {
 
 	js, err := native.New(nodes.Connect())
 	require.NoError(t, err)
-	stream, err := js.Stream(ctx, jetstream.StreamName("settings"))
-	require.NoError(t, err)
+	stream := enginetest.Stream(ctx, t, js, jetstream.StreamName("settings"))
 	require.Error(t, stream.DeleteMsg(ctx, 1))
 	require.Error(t, stream.Purge(ctx))
 	config := stream.CachedInfo().Config
@@ -111,23 +110,13 @@ func testSettings(t *testing.T, nodes *enginetest.Cluster) {
 		c := config
 		c.Name, c.Replicas, c.Subjects = jetstream.StreamName("other"), 1, []string{jetstream.Subject("other")}
 		change(&c)
-		require.Eventually(t, func() bool { // nobody answers in time
-			_, err = js.CreateStream(ctx, c)
-			return !errors.Is(err, context.DeadlineExceeded)
-		}, hang, 10*time.Millisecond)
-		require.NoError(t, err, want)
+		enginetest.MakeStream(ctx, t, js, c)
 		require.Eventually(t, func() bool { // it has no leader yet
 			_, err = jetstream.Open(ctx, jetstream.Options{Cluster: "other", Connect: o.Connect})
 			return !errors.Is(err, store.ErrUnreachable)
 		}, hang, 10*time.Millisecond)
 		assert.ErrorContains(t, err, want)
-		require.Eventually(t, func() bool {
-			err = js.DeleteStream(ctx, c.Name)
-			return !errors.Is(err, context.DeadlineExceeded)
-		}, hang, 10*time.Millisecond)
-		if !errors.Is(err, native.ErrStreamNotFound) { // an attempt whose answer came late removed it
-			require.NoError(t, err)
-		}
+		enginetest.DeleteStream(ctx, t, js, c.Name)
 	}
 }
 
@@ -184,12 +173,9 @@ func testMessages(t *testing.T, nodes *enginetest.Cluster) {
 	// A full stream drops its oldest messages.
 	js, err := native.New(nodes.Connect())
 	require.NoError(t, err)
-	stream, err := js.Stream(ctx, jetstream.StreamName("messages"))
-	require.NoError(t, err)
-	c := stream.CachedInfo().Config
+	c := enginetest.Stream(ctx, t, js, jetstream.StreamName("messages")).CachedInfo().Config
 	c.MaxBytes = 2 << 20
-	_, err = js.UpdateStream(ctx, c)
-	require.NoError(t, err)
+	enginetest.Ask(ctx, t, func(once context.Context) error { _, err := js.UpdateStream(once, c); return err })
 	for i := range uint64(3) {
 		publish(t, s, 4+i, make([]byte, 900<<10))
 	}
@@ -282,10 +268,9 @@ func testRestart(t *testing.T, nodes *enginetest.Cluster) {
 	a.awaitSame(t, b)
 	js, err := native.New(nodes.Connect())
 	require.NoError(t, err)
-	stream, err := js.Stream(t.Context(), jetstream.StreamName("restart"))
-	require.NoError(t, err)
-	assert.Zero(t, stream.CachedInfo().State.Consumers)
-	assert.EqualValues(t, 2+7, stream.CachedInfo().State.LastSeq, "it is sent in parts")
+	state := enginetest.Stream(t.Context(), t, js, jetstream.StreamName("restart")).CachedInfo().State
+	assert.Zero(t, state.Consumers)
+	assert.EqualValues(t, 2+7, state.LastSeq, "it is sent in parts")
 
 	require.NoError(t, a.append(t.Context(), "3"))
 	b = restarted(t, "restart", "b", b.Record, nodes.URLs()...)
@@ -305,7 +290,7 @@ func testAnotherStream(t *testing.T, nodes *enginetest.Cluster) {
 	require.NoError(t, a.append(t.Context(), "1"))
 	js, err := native.New(nodes.Connect())
 	require.NoError(t, err)
-	require.NoError(t, js.DeleteStream(t.Context(), jetstream.StreamName("another")))
+	enginetest.DeleteStream(t.Context(), t, js, jetstream.StreamName("another"))
 	require.ErrorIs(t, a.CatchUp(t.Context()), store.ErrUnreachable, "for a while")
 	create(t, nodes, "another")
 	a.awaitError(t, journal.ErrRewound)

@@ -160,9 +160,10 @@ type runningSandbox struct {
 	engine string // the PowerShell named on standard output
 }
 
-// unhurried are flags that keep requests from failing only because the machine is busy.
-var unhurried = []string{"--set=pool.maxWait=3m", "--set=pool.startTimeout=3m", "--set=http.readTimeout=3m",
-	"--set=http.writeTimeout=3m"}
+// unhurried are flags that keep requests from failing only because the machine is busy. The limits are
+// shorter than patience, so that a request whose session hangs gets the gateway's own answer.
+var unhurried = []string{"--set=pool.maxWait=2m", "--set=pool.startTimeout=2m", "--set=http.readTimeout=2m",
+	"--set=http.writeTimeout=2m"}
 
 func startSandbox(t *testing.T, args ...string) *runningSandbox {
 	t.Helper()

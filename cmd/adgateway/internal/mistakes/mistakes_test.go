@@ -192,7 +192,7 @@ func (m *mistake) run(t *testing.T, known *strings.Replacer) {
 	}
 	var out strings.Builder
 	// stops a command that serves, which none should
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	code := cli.Run(ctx, args, &out, &out)
 	said := strings.ReplaceAll(out.String(), folder+string(filepath.Separator), "")

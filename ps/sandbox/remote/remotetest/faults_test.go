@@ -11,8 +11,8 @@ import (
 	"adgateway/ps"
 )
 
-// TestAFaultIsSelectedByArguments: only the arguments of a request select a fault. Its ID is random, so it may
-// contain any short text.
+// TestAFaultIsSelectedByArguments: only the arguments of a request select a fault. Its ID is random, so it
+// may contain any short text.
 func TestAFaultIsSelectedByArguments(t *testing.T) {
 	for name, c := range map[string]struct {
 		line string
