@@ -5,7 +5,6 @@ import (
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
-	"adgateway/ps"
 )
 
 // clusterRows are the rows about the gateways of a cluster.
@@ -14,7 +13,6 @@ var clusterRows = []*Operation{
 		ID: "cluster.show", Summary: "Shows the gateways of the cluster, the current leader, and the servers that the gateways use.",
 		Method: http.MethodGet, Path: "/api/Cluster",
 		Scope: identity.OpsRead, Effect: Read, Local: true, Here: true,
-		Lane:    ps.Directory,
 		Reply:   Reply{schema.Cluster, Single},
 		Subject: "cluster",
 	},

@@ -6,7 +6,6 @@ import (
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
-	"adgateway/ps"
 )
 
 const (
@@ -21,7 +20,6 @@ var delegationRows = []*Operation{
 		Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{anyZone},
 		Script:  "Get-GatewayDelegationList",
-		Lane:    ps.DNS,
 		Reply:   Reply{schema.Delegation, List},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: zoneSubject,
@@ -38,7 +36,6 @@ var delegationRows = []*Operation{
 		},
 		Rules:   []Rule{delegationFits},
 		Script:  "New-GatewayDelegation",
-		Lane:    ps.DNS,
 		Reply:   Reply{schema.Delegation, Single},
 		Settle:  Settle{Script: "Confirm-GatewayDelegation"},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.NotEmpty, schema.Unprocessable},
@@ -60,7 +57,6 @@ var delegationRows = []*Operation{
 		},
 		Rules:   []Rule{delegationFits},
 		Script:  "Remove-GatewayDelegation",
-		Lane:    ps.DNS,
 		Reply:   Reply{schema.Delegation, List},
 		Settle:  Settle{Script: "Confirm-GatewayDelegation"},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable},

@@ -25,7 +25,7 @@ var externalDNSRows = []*Operation{
 	{
 		ID: "externaldns.negotiate", Summary: "Returns the zones of the credential to ExternalDNS.",
 		Method: http.MethodGet, Path: "/api/ExternalDns",
-		Scope: identity.DNSRead, Effect: Read, Lane: ps.DNS,
+		Scope: identity.DNSRead, Effect: Read,
 		Subject: "zones",
 		Protocol: external(Protocol{
 			Status: http.StatusOK, Complete: externalZones,
@@ -37,7 +37,7 @@ var externalDNSRows = []*Operation{
 		ID: "externaldns.records", Summary: "Lists the record sets of the credential's zones for ExternalDNS.",
 		Method: http.MethodGet, Path: "/api/ExternalDns/records",
 		Scope: identity.DNSRead, Effect: Read,
-		Script: "Get-GatewayRecordList", Fixed: ps.Args{"Mixed": ps.Bool(true)}, Lane: ps.DNS,
+		Script: "Get-GatewayRecordList", Fixed: ps.Args{"Mixed": ps.Bool(true)},
 		Reply:   Reply{schema.Record, List},
 		Timeout: externalRead,
 		Subject: "records",
@@ -50,7 +50,7 @@ var externalDNSRows = []*Operation{
 	{
 		ID: "externaldns.adjust", Summary: "Returns record sets in the form that they will have after ExternalDNS creates them.",
 		Method: http.MethodPost, Path: "/api/ExternalDns/adjustendpoints",
-		Scope: identity.DNSRead, Effect: Read, Lane: ps.DNS,
+		Scope: identity.DNSRead, Effect: Read,
 		Subject: "records",
 		Protocol: external(Protocol{
 			Status: http.StatusOK, BodyLimit: externalBody,
@@ -74,7 +74,7 @@ var externalDNSRows = []*Operation{
 		ID: "externaldns.apply", Summary: "Changes record sets for ExternalDNS, each independently of the others.",
 		Method: http.MethodPost, Path: "/api/ExternalDns/records",
 		Scope: identity.DNSWrite, Effect: Update,
-		Script: "Update-GatewayRecordSets", Lane: ps.DNS,
+		Script:  "Update-GatewayRecordSets",
 		Reply:   Reply{schema.Record, List},
 		Settle:  Settle{Script: "Confirm-GatewayRecordSets"},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable, schema.Partial},

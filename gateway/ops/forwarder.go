@@ -6,7 +6,6 @@ import (
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
-	"adgateway/ps"
 )
 
 const (
@@ -20,7 +19,6 @@ var forwarderRows = []*Operation{
 		Method: http.MethodGet, Path: "/api/DnsConditionalForwarder/All",
 		Scope: identity.DNSRead, Effect: Read,
 		Script: "Get-GatewayZoneList", Fixed: inForm("Forwarder"),
-		Lane:    ps.DNS,
 		Reply:   Reply{schema.ConditionalForwarder, List},
 		Subject: "conditional forwarders",
 		Sample:  Given{},
@@ -31,7 +29,6 @@ var forwarderRows = []*Operation{
 		Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{forwarded("partner.example", schema.Zone)},
 		Script: "Get-GatewayZone", Fixed: inForm("Forwarder"),
-		Lane:    ps.DNS,
 		Reply:   Reply{schema.ConditionalForwarder, Single},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: forwarderSubject,
@@ -51,7 +48,6 @@ var forwarderRows = []*Operation{
 		},
 		Rules:   []Rule{customPartition},
 		Script:  "New-GatewayForwarder",
-		Lane:    ps.DNS,
 		Reply:   Reply{schema.ConditionalForwarder, Single},
 		Settle:  settleZone("Forwarder"),
 		Fails:   []schema.Code{schema.Conflict, schema.Protected, schema.NotEmpty, schema.Unprocessable},
@@ -72,7 +68,6 @@ var forwarderRows = []*Operation{
 			{Name: "ReplicationScope", Kind: forwarderScope, Doc: "Replication scope: Server stores the forwarder only on this server, the others store it in the directory. It cannot be changed to or from Server."},
 		},
 		Script:    "Set-GatewayForwarder",
-		Lane:      ps.DNS,
 		Reply:     Reply{schema.ConditionalForwarder, Single},
 		Settle:    settleZone("Forwarder"),
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Unprocessable},
@@ -89,7 +84,6 @@ var forwarderRows = []*Operation{
 		Scope: identity.DNSDelete, Effect: Delete,
 		Params: []Param{forwarded("partner.example", schema.Zone)},
 		Script: "Remove-GatewayZone", Fixed: inForm("Forwarder"),
-		Lane:    ps.DNS,
 		Reply:   Reply{schema.ConditionalForwarder, Single},
 		Settle:  settleZone("Forwarder"),
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected},

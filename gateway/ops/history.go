@@ -5,7 +5,6 @@ import (
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
-	"adgateway/ps"
 )
 
 // Parameter names of the history.
@@ -36,7 +35,6 @@ var historyRows = []*Operation{
 			{Name: WaitName, Kind: schema.Number(0, 30), Unsent: true, Here: true, Doc: "Time to wait for new changes, in seconds. The answer lists the changes that ended after the cursor in After, oldest first, and always contains next. Without After and Since, only new changes count. If absent, the answer lists past changes."},
 		},
 		Rules:   []Rule{waitsForward},
-		Lane:    ps.Directory,
 		Reply:   Reply{schema.Change, List},
 		Fails:   []schema.Code{schema.TokenMismatch, schema.CursorExpired},
 		Subject: "changes",
@@ -49,7 +47,6 @@ var historyRows = []*Operation{
 			{Name: SinceName, Kind: schema.FeedStart, Unsent: true, Doc: "Start of the stream: the changes after this event, or those that began at or after this time. Without it and without Last-Event-ID, the stream contains only new changes."},
 			aboutObject, byOperation, byCaller, ofOutcome,
 		},
-		Lane:    ps.Directory,
 		Reply:   Reply{schema.Change, Events},
 		Fails:   []schema.Code{schema.CursorExpired},
 		Subject: "changes",
@@ -62,7 +59,6 @@ var historyRows = []*Operation{
 			changeID,
 			{Name: "Compare", Kind: schema.Bool, Default: "false", Unsent: true, Doc: "Whether to read the current values and compare each with the value that the change wrote."},
 		},
-		Lane:    ps.Directory,
 		Reply:   Reply{schema.Change, Single},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: changeSubject,
@@ -78,7 +74,6 @@ var historyRows = []*Operation{
 			dryRunParam, planIDParam, noteParam,
 		},
 		Rules:   []Rule{shownOrMade},
-		Lane:    ps.Directory,
 		Reply:   Reply{schema.Change, List},
 		Fails:   []schema.Code{schema.Partial, schema.NotFound, schema.Conflict, schema.PlanUsed, schema.PlanMismatch, schema.Expired, schema.Drifted, schema.NotUndoable, schema.Protected, schema.NotEmpty, schema.Policy, schema.Unprocessable},
 		Guard:   Guard{Reader: "change.get"},

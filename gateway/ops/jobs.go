@@ -8,7 +8,6 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
-	"adgateway/ps"
 )
 
 // Parameter names of jobs.
@@ -68,7 +67,7 @@ var pageParams = []Param{
 
 // jobRow returns a row about one job.
 func jobRow(op Operation) *Operation {
-	op.Local, op.Lane, op.Subject = true, ps.Directory, jobSubject
+	op.Local, op.Subject = true, jobSubject
 	op.Params = append([]Param{jobID}, op.Params...)
 	op.Fails = append(op.Fails, schema.NotFound, schema.Unavailable)
 	if op.Reply.Shape == nil {
@@ -97,7 +96,6 @@ var jobRows = []*Operation{
 			{Name: JobNotBefore, Kind: schema.Moment, Unsent: true, Audited: true, Doc: "Earliest time at which the job begins. If absent, it begins immediately."},
 			{Name: JobResultKey, Kind: schema.ResultKey, Unsent: true, Doc: "Public key with which generated passwords are encrypted in the result. If absent, items cannot generate passwords."},
 		}, stopParams),
-		Lane:    ps.Directory,
 		Reply:   Reply{schema.Job, Single},
 		Fails:   []schema.Code{schema.JobTooLarge, schema.UnsupportedMediaType, schema.Unavailable},
 		Subject: "jobs", Success: "The list was submitted as a job.",
@@ -107,7 +105,7 @@ var jobRows = []*Operation{
 		Method: http.MethodGet, Path: "/api/Jobs",
 		Scope: identity.JobRead, Effect: Read, Local: true,
 		Params: append([]Param{{Name: JobState, Kind: schema.OneOf("Not case-sensitive.", jobstate.Jobs...), Unsent: true, Doc: "State of the jobs to list. If absent, jobs in all states are listed."}}, pageParams...),
-		Lane:   ps.Directory, Reply: Reply{schema.Job, List}, Fails: []schema.Code{schema.TokenMismatch, schema.Unavailable}, Subject: "jobs",
+		Reply:  Reply{schema.Job, List}, Fails: []schema.Code{schema.TokenMismatch, schema.Unavailable}, Subject: "jobs",
 	},
 	staleJob("job.submitStaleComputers", "Disables, moves, or removes the computers that have not been used for a number of days, as a job.", "/api/Jobs/StaleComputers", "computers"),
 	staleJob("job.submitStaleUsers", "Disables, moves, or removes the users that have not been used for a number of days, as a job.", "/api/Jobs/StaleUsers", "users"),
@@ -209,7 +207,6 @@ func staleJob(id, summary, path, what string) *Operation {
 			{Name: JobName, Kind: schema.Label, Unsent: true, Audited: true, Doc: "Name of the job, for display."},
 		}, stopParams),
 		Rules: []Rule{targetOfMove},
-		Lane:  ps.Directory,
 		Reply: Reply{schema.Job, Single},
 		Fails: []schema.Code{
 			schema.NotFound, schema.Ambiguous, schema.Unprocessable, schema.TooMany, schema.Unavailable,

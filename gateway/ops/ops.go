@@ -32,7 +32,7 @@ type Operation struct {
 
 	Script string  // e.g. "New-GatewayUser"
 	Fixed  ps.Args // constant arguments, such as {"Category": "Security"}
-	Lane   ps.Lane
+	Lane   ps.Lane // of the script; set for the rows of the table
 	Reply  Reply
 	Settle Settle        // how an interrupted write is settled; zero for reads
 	Fails  []schema.Code // domain failures, in addition to faults of the request itself
@@ -273,11 +273,22 @@ func Find(table []*Operation, id string) *Operation {
 }
 
 var table = tagged(undoable(slices.Concat(
-	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows,
-		delegationRows, membershipRows, membersRows, userRows, ouRows, groupRows, computerRows, localAdminRows,
-		recoveryRows, taskRows, lockoutRows, staleRows, binRows)),
-	acmeRows, externalDNSRows, planRows, historyRows, jobRows, clusterRows,
+	previewable(slices.Concat(
+		in(ps.DNS, recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows),
+		in(ps.Directory, membershipRows, membersRows, userRows, ouRows, groupRows, computerRows, localAdminRows,
+			recoveryRows, taskRows, lockoutRows, staleRows, binRows))),
+	in(ps.DNS, acmeRows, externalDNSRows),
+	in(ps.Directory, planRows, historyRows, jobRows, clusterRows),
 )))
+
+// in sets the lane of rows and returns them.
+func in(lane ps.Lane, rows ...[]*Operation) []*Operation {
+	all := slices.Concat(rows...)
+	for _, op := range all {
+		op.Lane = lane
+	}
+	return all
+}
 
 // LastEventHeader is the header with which clients resume a stream of events.
 const LastEventHeader = "Last-Event-ID"

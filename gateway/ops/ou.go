@@ -5,7 +5,6 @@ import (
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
-	"adgateway/ps"
 )
 
 const (
@@ -21,7 +20,6 @@ var ouRows = []*Operation{
 		Scope: identity.OURead, Effect: Read,
 		Params:  []Param{{Name: "ListContainers", Kind: schema.Bool, Default: "false", Doc: "Whether to list containers of all other classes, too, including hidden and system containers."}},
 		Script:  "Get-GatewayOUList",
-		Lane:    ps.Directory,
 		Reply:   Reply{schema.OU, List},
 		Subject: "OUs",
 		Sample:  Given{},
@@ -32,7 +30,6 @@ var ouRows = []*Operation{
 		Scope: identity.OURead, Effect: Read,
 		Params:  []Param{{Name: "OUGuid", Kind: schema.GUID, Required: true, Example: "da9f7f4a-9e3a-59b7-80c1-cd0e8901a4d2", Doc: "objectGUID of the OU."}},
 		Script:  "Get-GatewayOU",
-		Lane:    ps.Directory,
 		Reply:   Reply{schema.OU, Single},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: "OU '{OUGuid}'",
@@ -44,7 +41,6 @@ var ouRows = []*Operation{
 		Scope: identity.OURead, Effect: Read,
 		Params:  []Param{ouPath},
 		Script:  "Get-GatewayOU",
-		Lane:    ps.Directory,
 		Reply:   Reply{schema.OU, Single},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: ouSubject,
@@ -56,7 +52,6 @@ var ouRows = []*Operation{
 		Scope: identity.OURead, Effect: Read,
 		Params:  []Param{ouPath},
 		Script:  "Test-GatewayOU",
-		Lane:    ps.Directory,
 		Reply:   Reply{schema.Existence, Exists},
 		Subject: ouSubject,
 		Sample:  Given{"OUPath": "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"},
@@ -72,7 +67,6 @@ var ouRows = []*Operation{
 			{Name: isProtected, Kind: schema.Bool, Default: "true", Doc: "Whether to protect the OU from accidental deletion."},
 		},
 		Script:  "New-GatewayOU",
-		Lane:    ps.Directory,
 		Reply:   Reply{schema.OU, Single},
 		Settle:  settleOU.cleanedUp(),
 		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
@@ -94,7 +88,6 @@ var ouRows = []*Operation{
 			{Name: isProtected, Kind: schema.Bool, Doc: "Whether the OU is protected from accidental deletion."},
 		},
 		Script:    "Set-GatewayOU",
-		Lane:      ps.Directory,
 		Reply:     Reply{schema.OU, Single},
 		Settle:    settleOU,
 		Fails:     []schema.Code{schema.NotFound, schema.Protected},
@@ -110,7 +103,6 @@ var ouRows = []*Operation{
 		Scope: identity.OUWrite, Effect: Move, Disrupts: true, Extent: "objects",
 		Params:    []Param{ouPath, ouDestination("OU or domain to move the OU to.")},
 		Script:    "Move-GatewayOU",
-		Lane:      ps.Directory,
 		Reply:     Reply{schema.OU, Single},
 		Settle:    settleOU,
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
@@ -132,7 +124,6 @@ var ouRows = []*Operation{
 			{Name: "OUNewName", Kind: schema.OUName, Required: true, Doc: "New name of the OU, without escape characters."},
 		},
 		Script:    "Rename-GatewayOU",
-		Lane:      ps.Directory,
 		Reply:     Reply{schema.OU, Single},
 		Settle:    settleOU,
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
@@ -152,7 +143,6 @@ var ouRows = []*Operation{
 			ouPath, forced, wholeTree(identity.OUDeleteTree),
 		},
 		Script:  "Remove-GatewayOU",
-		Lane:    ps.Directory,
 		Reply:   Reply{schema.OU, Single},
 		Settle:  settleRemoval,
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.NotEmpty, schema.TooMany},

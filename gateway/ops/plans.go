@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"adgateway/gateway/schema"
-	"adgateway/ps"
 )
 
 // Names of the parameters with which a caller first previews a change and then makes it as shown.
@@ -71,7 +70,7 @@ var shownOrMade = Rule{
 var planRows = []*Operation{{
 	ID: "plan.get", Summary: "Shows a plan from a dry run, and whether it can be applied. Plans of other credentials require the scope change:read.",
 	Method: http.MethodGet, Path: "/api/Plans/{PlanId}",
-	Effect: Read, Local: true, Lane: ps.Directory,
+	Effect: Read, Local: true,
 	Params:  []Param{{Name: PlanID, Path: PlanID, Kind: schema.PlanID, Required: true, Unsent: true, Example: "pl_019ab3f0-0000-7000-8000-000000000000", Doc: "Plan to show."}},
 	Reply:   Reply{schema.Plan, Single},
 	Fails:   []schema.Code{schema.NotFound},

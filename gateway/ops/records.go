@@ -49,7 +49,6 @@ var recordList = &Operation{
 	},
 	Fixed:   ps.Args{"Mixed": ps.Bool(true)},
 	Script:  "Get-GatewayRecordList",
-	Lane:    ps.DNS,
 	Reply:   Reply{schema.Record, List},
 	Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 	Subject: "zone '{ZoneName}'",
@@ -69,7 +68,6 @@ var recordGuard = &Operation{
 		{Name: "Target", Kind: schema.Names, Example: "dc1.corp.example", Doc: "Targets of PTR records to check. If absent, no targets are checked."},
 	},
 	Script:  "Get-GatewayRecordGuard",
-	Lane:    ps.DNS,
 	Reply:   Reply{schema.RecordGuard, Single},
 	Fails:   []schema.Code{schema.NotFound},
 	Subject: "zone '{ZoneName}'",
@@ -92,7 +90,6 @@ var hostRows = []*Operation{
 		Rules:   []Rule{hostIsFull},
 		Fixed:   ps.Args{"Mixed": ps.Bool(true)},
 		Script:  "Get-GatewayRecordList",
-		Lane:    ps.DNS,
 		Reply:   Reply{schema.Record, List},
 		Subject: hostSubject,
 		Sample:  Given{hostParam: "web1.corp.example"},
@@ -105,7 +102,6 @@ var hostRows = []*Operation{
 		Params:  []Param{namedHost},
 		Rules:   []Rule{hostIsFull},
 		Script:  "Test-GatewayHost",
-		Lane:    ps.DNS,
 		Reply:   Reply{schema.Existence, Exists},
 		Subject: hostSubject,
 		Sample:  Given{hostParam: "web1.corp.example"},
@@ -118,7 +114,6 @@ var hostRows = []*Operation{
 		Params:    []Param{namedHost, audited(hostTypes)},
 		Rules:     []Rule{hostIsFull},
 		Script:    "Remove-GatewayHost",
-		Lane:      ps.DNS,
 		Reply:     Reply{schema.Record, List},
 		Settle:    Settle{Script: "Confirm-GatewayHost"},
 		Fails:     []schema.Code{schema.Protected, schema.TooMany, schema.Partial},
@@ -139,7 +134,6 @@ var controllerRow = &Operation{
 	Scope: identity.DNSDelete, Effect: Delete,
 	Params: []Param{namedHost}, Rules: []Rule{hostIsFull},
 	Script: "Remove-GatewayHost", Fixed: ps.Args{"Controller": ps.Bool(true)},
-	Lane:   ps.DNS,
 	Reply:  Reply{schema.Record, List},
 	Settle: Settle{Script: "Confirm-GatewayHost"},
 	Fails: []schema.Code{
@@ -175,7 +169,6 @@ var nameServerRows = []*Operation{
 			{Name: ttlParam, Kind: schema.TimeToLive, Doc: "Time to live, in seconds. If absent, the default of the zone is used."},
 		},
 		Script:  "New-GatewayNameServer",
-		Lane:    ps.DNS,
 		Reply:   Reply{schema.Record, Single},
 		Settle:  Settle{Script: "Confirm-GatewayHost"},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
@@ -194,7 +187,6 @@ var nameServerRows = []*Operation{
 			{Name: serverParam, Kind: schema.Target, Required: true, Example: "dc2.corp.example", Doc: serverDoc},
 		},
 		Script:  "Remove-GatewayNameServer",
-		Lane:    ps.DNS,
 		Reply:   Reply{schema.Record, Single},
 		Settle:  Settle{Script: "Confirm-GatewayHost"},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected},
@@ -246,7 +238,7 @@ type recordType struct{ *schema.RecordType }
 
 // row adds the common parts of a type's operations.
 func (r recordType) row(id string, op Operation) *Operation {
-	op.ID, op.Lane = r.Resource+"."+id, ps.DNS
+	op.ID = r.Resource + "." + id
 	if op.Path == "" {
 		op.Path = "/api/" + r.Path
 	} else {
@@ -525,7 +517,6 @@ var recordSetRows = []*Operation{
 		Params:  recordSetParams(),
 		Rules:   []Rule{namesFit(schema.NotFound)},
 		Script:  "Get-GatewayRecordSet",
-		Lane:    ps.DNS,
 		Reply:   Reply{schema.RecordSet, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: recordSetSubject,
@@ -548,7 +539,6 @@ var recordSetRows = []*Operation{
 		Rules:  []Rule{namesFit(schema.Unprocessable), valuesFit},
 		Fixed:  ps.Args{doubtArg: ps.List(nil), ownerDoubtArg: ps.Text("")},
 		Script: "Set-GatewayRecordSet",
-		Lane:   ps.DNS,
 		Reply:  Reply{schema.RecordSet, Single},
 		Settle: settleSet,
 		Fails: []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous,
@@ -570,7 +560,6 @@ var recordSetRows = []*Operation{
 		Params: recordSetParams(),
 		Rules:  []Rule{namesFit(schema.NotFound)},
 		Script: "Remove-GatewayRecordSet",
-		Lane:   ps.DNS,
 		Reply:  Reply{schema.RecordSet, Single},
 		Settle: settleSet,
 		Fails: []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous,

@@ -76,7 +76,7 @@ func stale(op Operation) *Operation {
 		op.Fixed = ps.Args{}
 	}
 	op.Fixed[sinceArg] = ps.List(nil)
-	op.Script, op.Lane = "Get-GatewayStaleList", ps.Directory
+	op.Script = "Get-GatewayStaleList"
 	op.Reply = Reply{schema.StaleAccount, List}
 	op.Fails = []schema.Code{schema.NotFound, schema.Unprocessable, schema.Ambiguous}
 	op.Sample = Given{daysParam: "60"}

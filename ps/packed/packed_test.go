@@ -1,6 +1,7 @@
 package packed_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,5 +28,15 @@ func TestFilesAreReadAsTheyAreEmbedded(t *testing.T) {
 			_, err = packed.Text(small[:length])
 			assert.Error(t, err, "it is cut off after %d bytes", length)
 		}
+	}
+}
+
+func TestRows(t *testing.T) {
+	table := "# comment\n\na | b  c |\r\n  d|é\n#|x\nlast"
+	rows := slices.Collect(packed.Rows(table))
+	assert.Equal(t, [][]string{{"a", "b  c", ""}, {"d", "é"}, {"last"}}, rows)
+	for row := range packed.Rows(table) {
+		assert.Equal(t, "a", row[0])
+		break
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
-	"adgateway/ps/sandbox/sandboxtest"
+	"adgateway/test/sandboxtest"
 	"adgateway/test/systemtest"
 	"adgateway/test/thorough"
 )

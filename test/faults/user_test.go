@@ -12,7 +12,7 @@ import (
 
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
-	"adgateway/ps/sandbox/sandboxtest"
+	"adgateway/test/sandboxtest"
 	"adgateway/test/systemtest"
 )
 

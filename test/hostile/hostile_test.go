@@ -20,7 +20,7 @@ import (
 	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
 	"adgateway/ps/sandbox"
-	"adgateway/ps/sandbox/sandboxtest"
+	"adgateway/test/sandboxtest"
 	"adgateway/test/systemtest"
 	"adgateway/test/thorough"
 )

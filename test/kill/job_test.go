@@ -16,7 +16,7 @@ import (
 
 	"adgateway/gateway/audit"
 	"adgateway/ps"
-	"adgateway/ps/sandbox/sandboxtest"
+	"adgateway/test/sandboxtest"
 	"adgateway/test/systemtest"
 )
 

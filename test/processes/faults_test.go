@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"adgateway/ps/sandbox/remote/remotetest"
+	"adgateway/test/remotetest"
 	"adgateway/test/systemtest"
 	"adgateway/test/thorough"
 )

@@ -11,9 +11,9 @@ import (
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/remote"
-	"adgateway/ps/sandbox/remote/remotetest"
 	"adgateway/ps/session"
 	"adgateway/scripts"
+	"adgateway/test/remotetest"
 	"adgateway/test/systemtest"
 )
 

@@ -17,10 +17,10 @@ import (
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/proxies"
-	"adgateway/ps/sandbox/proxies/proxytest"
 	"adgateway/ps/sandbox/remote"
 	"adgateway/ps/session"
 	"adgateway/scripts"
+	"adgateway/test/proxytest"
 	"adgateway/test/systemtest"
 	"adgateway/test/thorough"
 )

@@ -13,7 +13,7 @@ import (
 
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
-	"adgateway/ps/sandbox/sandboxtest"
+	"adgateway/test/sandboxtest"
 	"adgateway/test/systemtest"
 )
 

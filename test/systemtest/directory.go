@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/ps/sandbox/directory"
-	"adgateway/ps/sandbox/sandboxtest"
+	"adgateway/test/sandboxtest"
 )
 
 // SwitchDC turns the first domain controller on or off.

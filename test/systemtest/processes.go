@@ -25,8 +25,8 @@ import (
 	"adgateway/cmd/adgateway/app"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/remote"
-	"adgateway/ps/sandbox/remote/remotetest"
 	"adgateway/ps/session"
+	"adgateway/test/remotetest"
 )
 
 // maxHeapGrowth is the number of bytes that a test with many requests may leave on the heap in caches.

@@ -30,8 +30,8 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
-	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/ps/session"
+	"adgateway/test/sandboxtest"
 )
 
 // Patience bounds every wait of these tests.

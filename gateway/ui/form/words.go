@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"adgateway/gateway/ops"
+	"adgateway/ps/packed"
 )
 
 // Words is a text in all languages of the console, in their order.
@@ -27,14 +28,7 @@ type operationWords struct {
 // rows returns the rows of a table by their first column.
 func rows(table string) map[string][]string {
 	all := map[string][]string{}
-	for line := range strings.Lines(table) {
-		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		cells := strings.Split(line, "|")
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
-		}
+	for cells := range packed.Rows(table) {
 		all[cells[0]] = append(cells[1:], "", "", "", "", "")
 	}
 	return all

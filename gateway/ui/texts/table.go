@@ -3,14 +3,14 @@ package texts
 import (
 	"embed"
 	"fmt"
-	"strings"
+
+	"adgateway/ps/packed"
 )
 
 // table contains a text in each language, by key.
 type table map[string][2]string
 
-// The files have a text per line: key | English | German. Empty lines and those that begin with # are
-// ignored.
+// A row of a file is a text: key | English | German.
 //
 //go:embed *.txt
 var files embed.FS
@@ -27,15 +27,11 @@ var all = func() table {
 	entries, _ := files.ReadDir(".") // always succeeds for embedded files
 	for _, entry := range entries {
 		text, _ := files.ReadFile(entry.Name())
-		for line := range strings.Lines(string(text)) {
-			if line = strings.TrimSuffix(line, "\n"); line == "" || strings.HasPrefix(line, "#") {
-				continue
+		for row := range packed.Rows(string(text)) {
+			if len(row) != 1+len(Langs) {
+				panic(fmt.Sprintf("%s: %q is not key | English | German", entry.Name(), row))
 			}
-			cells := strings.Split(line, " | ")
-			if len(cells) != 1+len(Langs) {
-				panic(fmt.Sprintf("%s: %q is not key | English | German", entry.Name(), line))
-			}
-			add(cells[0], [2]string(cells[1:]))
+			add(row[0], [2]string(row[1:]))
 		}
 	}
 	for key, row := range tickets {

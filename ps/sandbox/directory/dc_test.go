@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/packed"
 )
 
 // Facts G5, D.2
@@ -325,10 +328,13 @@ func TestErrors(t *testing.T) {
 	assert.Equal(t, "Access is denied", Message(CodeAccessDenied, "en-US"))
 	assert.Equal(t, Message(CodeAccessDenied, "en-US"), Message(CodeAccessDenied, "fr-FR"))
 	assert.Equal(t, Message(CodeUnspecified, "de"), Message(4711, "de"))
-	for code, m := range messages {
-		assert.NotEmpty(t, m[0], code)
-		assert.NotEmpty(t, m[1], code)
-		assert.NotEqual(t, m[0], m[1], code)
+	for line, cells := range slices.Collect(packed.Rows(codeText)) {
+		require.Len(t, cells, 4, "row %d", line)
+		assert.Regexp(t, `^\d+$`, cells[0])
+		assert.Regexp(t, `^(-|[A-Z][a-z]+Err \d{4} [A-Z_]+)$`, cells[1], cells[0])
+		assert.NotEmpty(t, cells[2], cells[0])
+		assert.NotEmpty(t, cells[3], cells[0])
+		assert.NotEqual(t, cells[2], cells[3], cells[0])
 	}
 	err = dc.Modify(bg, "CN=Photo Paula,"+odd, []Change{{OpReplace, "title", []any{strings.Repeat("x", 200)}}},
 		ModifyOptions{})

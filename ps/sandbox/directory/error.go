@@ -157,11 +157,11 @@ func (e *Error) Is(target error) bool {
 // ServerMessage returns the raw message of the domain controller, which is in English and
 // starts with the code in hexadecimal (facts D2).
 func (e *Error) ServerMessage() string {
-	l := ldapErrors[e.Code]
+	l := codes()[e.Code]
 	if l.class == "" {
 		return ""
 	}
-	msg := fmt.Sprintf("%08X: %s: DSID-%08X, problem %d (%s), data 0", e.Code, l.class, 0x03100000+e.Code,
+	msg := fmt.Sprintf("%08X: %s: DSID-%08X, problem %s (%s), data 0", e.Code, l.class, 0x03100000+e.Code,
 		l.problem, l.name)
 	switch l.class {
 	case "NameErr":
@@ -184,63 +184,4 @@ func failAttr(code int, kind Kind, dn, attr, detail string, args ...any) *Error 
 	e := fail(code, kind, dn, detail, args...)
 	e.Attribute = attr
 	return e
-}
-
-type ldapError struct {
-	class   string // NameErr, AtrErr, UpdErr, SvcErr, SecErr
-	problem int
-	name    string
-}
-
-var ldapErrors = map[int]ldapError{
-	CodeAccessDenied:        {"SecErr", 4003, "INSUFF_ACCESS_RIGHTS"},
-	CodeInsufficientRights:  {"SecErr", 4003, "INSUFF_ACCESS_RIGHTS"},
-	CodeInvalidParameter:    {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodePasswordRestriction: {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeAccountExists:       {"UpdErr", 6005, "ENTRY_EXISTS"},
-	CodeGroupExists:         {"UpdErr", 6005, "ENTRY_EXISTS"},
-	CodeObjectExists:        {"UpdErr", 6005, "ENTRY_EXISTS"},
-	CodeNameExists:          {"UpdErr", 6005, "ENTRY_EXISTS"},
-	CodeAlreadyMember:       {"UpdErr", 6005, "ENTRY_EXISTS"},
-	CodePrimaryGroup:        {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeNotMember:           {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeSpecialAccount:      {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeNonLeaf:             {"UpdErr", 6003, "CANT_ON_NON_LEAF"},
-	CodeOnRDN:               {"UpdErr", 6004, "CANT_ON_RDN"},
-	CodeModifyClass:         {"UpdErr", 6006, "CANT_MOD_OBJ_CLASS"},
-	CodeClassViolation:      {"UpdErr", 6002, "OBJ_CLASS_VIOLATION"},
-	CodeNotDefinedForClass:  {"UpdErr", 6002, "OBJ_CLASS_VIOLATION"},
-	CodeMissingRequired:     {"UpdErr", 6002, "OBJ_CLASS_VIOLATION"},
-	CodeClassRequired:       {"UpdErr", 6002, "OBJ_CLASS_VIOLATION"},
-	CodeIllegalModify:       {"UpdErr", 6002, "OBJ_CLASS_VIOLATION"},
-	CodeNaming:              {"UpdErr", 6001, "NAMING_VIOLATION"},
-	CodeIllegalSuperior:     {"UpdErr", 6001, "NAMING_VIOLATION"},
-	CodeNotFound:            {"NameErr", 2001, "NO_OBJECT"},
-	CodeNoSuchObject:        {"NameErr", 2001, "NO_OBJECT"},
-	CodeNoParent:            {"NameErr", 2001, "NO_OBJECT"},
-	CodeBadNameSyntax:       {"NameErr", 2003, "BAD_ATT_SYNTAX"},
-	CodeInvalidDN:           {"NameErr", 2003, "BAD_ATT_SYNTAX"},
-	CodeNameTypeUnknown:     {"NameErr", 2004, "BAD_NAME"},
-	CodeSingleValue:         {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
-	CodeRange:               {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
-	CodeConstraint:          {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
-	CodeSPNExists:           {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
-	CodeUPNExists:           {"AtrErr", 1005, "CONSTRAINT_ATT_TYPE"},
-	CodeNoSuchAttribute:     {"AtrErr", 1001, "NO_ATTRIBUTE_OR_VAL"},
-	CodeNotOnObject:         {"AtrErr", 1001, "NO_ATTRIBUTE_OR_VAL"},
-	CodeMissingAttribute:    {"AtrErr", 1001, "NO_ATTRIBUTE_OR_VAL"},
-	CodeMissingValue:        {"AtrErr", 1001, "NO_ATTRIBUTE_OR_VAL"},
-	CodeValueExists:         {"AtrErr", 1006, "ATT_OR_VALUE_EXISTS"},
-	CodeUnwilling:           {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeOwnedBySAM:          {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeInvalidGroupType:    {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeGlobalNoLocal:       {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeGlobalNoUniversal:   {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeUniversalNoLocal:    {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeGlobalNoCrossDomain: {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeLocalNoCrossLocal:   {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodePrimaryMembers:      {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeCannotDelete:        {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeCriticalObject:      {"SvcErr", 5003, "WILL_NOT_PERFORM"},
-	CodeNoRIDs:              {"SvcErr", 5012, "DIR_ERROR"},
 }

@@ -43,28 +43,28 @@ const (
 	CodeNoPartition          = 9901
 )
 
-// Op is the operation that failed. It selects the message.
-type Op int
+// Op is the operation that failed. It selects the message, see messages.txt.
+type Op string
 
 // The operations.
 const (
-	OpConnect Op = iota
-	OpGetZone
-	OpListZones
-	OpCreateZone
-	OpRemoveZone
-	OpGetRecord
-	OpListRecords
-	OpCreateRecord
-	OpRemoveRecord
-	OpSetRecord
-	OpSetZone
-	OpGetAging
-	OpSetAging
-	OpGetDelegation
-	OpCreateDelegation
-	OpRemoveDelegation
-	OpGetStatistics
+	OpConnect          Op = "connect"
+	OpGetZone          Op = "get zone"
+	OpListZones        Op = "list zones"
+	OpCreateZone       Op = "create zone"
+	OpRemoveZone       Op = "remove zone"
+	OpGetRecord        Op = "get record"
+	OpListRecords      Op = "list records"
+	OpCreateRecord     Op = "create record"
+	OpRemoveRecord     Op = "remove record"
+	OpSetRecord        Op = "set record"
+	OpSetZone          Op = "set zone"
+	OpGetAging         Op = "get aging"
+	OpSetAging         Op = "set aging"
+	OpGetDelegation    Op = "get delegation"
+	OpCreateDelegation Op = "create delegation"
+	OpRemoveDelegation Op = "remove delegation"
+	OpGetStatistics    Op = "get statistics"
 )
 
 // Error is the error of every failed operation. Callers distinguish errors by

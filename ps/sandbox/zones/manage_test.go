@@ -164,7 +164,12 @@ func TestMessagesExistInBothLanguages(t *testing.T) {
 		assert.NotContains(t, de, "WIN32", c)
 		assert.NotEqual(t, en, de, c)
 	}
-	for op := zones.OpGetZone; op <= zones.OpRemoveRecord; op++ {
+	for _, op := range []zones.Op{
+		zones.OpGetZone, zones.OpListZones, zones.OpCreateZone, zones.OpRemoveZone, zones.OpGetRecord,
+		zones.OpListRecords, zones.OpCreateRecord, zones.OpRemoveRecord, zones.OpSetRecord, zones.OpSetZone,
+		zones.OpGetAging, zones.OpSetAging, zones.OpGetDelegation, zones.OpCreateDelegation,
+		zones.OpRemoveDelegation, zones.OpGetStatistics,
+	} {
 		e := &zones.Error{Code: zones.CodeRecordAlreadyExists, Op: op, Server: "S", Zone: "Z", Name: "N"}
 		en, de := e.Message("en-US"), e.Message("de")
 		assert.NotEqual(t, en, de)

@@ -5,7 +5,7 @@ import (
 	"context"
 	"os"
 
-	"adgateway/ps/sandbox/remote/remotetest"
+	"adgateway/test/remotetest"
 )
 
 func main() {

@@ -16,9 +16,9 @@ import (
 	"adgateway/ps/sandbox/engine"
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/ps/sandbox/proxies"
-	"adgateway/ps/sandbox/proxies/proxytest"
 	"adgateway/ps/sandbox/remote"
 	"adgateway/scripts"
+	"adgateway/test/proxytest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
