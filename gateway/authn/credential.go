@@ -39,6 +39,16 @@ func (c Credential) Given() bool {
 	return len(c.AuthToken)+len(c.Authorization)+len(c.Query) > 0
 }
 
+// First returns one of the given texts, or "" if there is none. All texts of a valid credential are equal.
+func (c Credential) First() string {
+	for _, values := range [][]string{c.AuthToken, c.Authorization, c.Query} {
+		if len(values) > 0 {
+			return values[0]
+		}
+	}
+	return ""
+}
+
 // certified reports whether the certificate identifies the caller. Any other credential takes
 // precedence, wherever it is and whether or not it is valid. An invalid one is rejected, and a
 // valid one does not gain the rights of the certificate.

@@ -229,19 +229,11 @@ func (c *Collector) answer(result *ps.Result) (Answer, error) {
 		return answer, c.flush()
 	}
 	answer.Records = c.rendered.Bytes()
-	answer.Tag, answer.Same = c.tagged()
-	return answer, nil
-}
-
-// tagged returns the entity tag for the answer, or "" if the answer has none, and whether the caller already
-// has that state.
-func (c *Collector) tagged() (tag string, same bool) {
-	a := &c.call
-	if c.tag == "" || a.Op.Reply.Mark != ops.Single || !a.Tagged {
-		return "", false
+	if a := &c.call; c.tag != "" && a.Op.Reply.Mark == ops.Single && a.Tagged {
+		answer.Tag = c.tag
+		answer.Same = a.Conditions.None != nil && a.Conditions.None.Same(c.tag) && !a.Op.Effect.Writes()
 	}
-	none := a.Conditions.None
-	return c.tag, !a.Op.Effect.Writes() && none != nil && none.Same(c.tag)
+	return answer, nil
 }
 
 // sentence returns the sentence that describes a success.

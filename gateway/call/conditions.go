@@ -1,7 +1,6 @@
 package call
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -172,10 +171,8 @@ func (t *Table) stateOf(a Accepted, args ps.Args, supply func(name string) (ps.V
 	}
 	reader := ops.Find(t.Rows, a.Op.Guard.Reader)
 	state := &ps.State{Script: reader.Script, Identity: a.Op.Guard.Identity, Args: ps.Args{}}
-	for i := range reader.Params {
-		if p := &reader.Params[i]; schema.ChoosesFields(p.Kind) {
-			state.Args[cmp.Or(p.Arg, p.Name)] = reader.Reply.Shape.All().ReadingAll().Read()
-		}
+	if arg := reader.FieldsArg(); arg != "" {
+		state.Args[arg] = reader.Reply.Shape.All().ReadingAll().Read()
 	}
 	maps.Copy(state.Args, reader.Fixed)
 	for _, p := range t.Scripts[reader.Script].Params {

@@ -23,26 +23,6 @@ func Status(op *ops.Operation, classic bool, answer Answer, err error) int {
 		status, _ := refusalOf(op, err)
 		return status
 	}
-	return statusOfAnswer(op, classic, answer)
-}
-
-// Encode returns the status (see [Status]) and the body, which may be empty. id identifies the
-// request and appears in the body of an error or of a partial answer.
-func Encode(op *ops.Operation, classic bool, answer Answer, err error, id string) (status int, body []byte) {
-	if err != nil {
-		return encodeRefusal(op, err, id)
-	}
-	return statusOfAnswer(op, classic, answer), encodeAnswer(op, classic, answer, id)
-}
-
-// EncodeTail returns what follows the array of records in the envelope of a list whose records a
-// [Sink] has taken.
-func EncodeTail(answer Answer) []byte {
-	tail := append([]byte(`,"output":`), schema.JSON(answer.Output)...)
-	return append(append(tail, membersOf(answer)...), '}')
-}
-
-func statusOfAnswer(op *ops.Operation, classic bool, answer Answer) int {
 	switch {
 	case answer.Kept != nil:
 		return answer.Kept.Status
@@ -63,6 +43,26 @@ func statusOfAnswer(op *ops.Operation, classic bool, answer Answer) int {
 		return http.StatusCreated
 	}
 	return http.StatusOK
+}
+
+// Encode returns the status (see [Status]) and the body, which may be empty. id identifies the
+// request and appears in the body of an error or of a partial answer.
+func Encode(op *ops.Operation, classic bool, answer Answer, err error, id string) (status int, body []byte) {
+	if err == nil {
+		return Status(op, classic, answer, nil), encodeAnswer(op, classic, answer, id)
+	}
+	status, form := refusalOf(op, err)
+	if form != nil {
+		return status, schema.JSON(form)
+	}
+	return status, encodeError(err, id)
+}
+
+// EncodeTail returns what follows the array of records in the envelope of a list whose records a
+// [Sink] has taken.
+func EncodeTail(answer Answer) []byte {
+	tail := append([]byte(`,"output":`), schema.JSON(answer.Output)...)
+	return append(append(tail, membersOf(answer)...), '}')
 }
 
 // encodeAnswer returns the body of an answer to a call of a row. It may be empty.
@@ -186,16 +186,6 @@ func writeList(body *bytes.Buffer, records []byte) {
 	body.WriteByte('[')
 	body.Write(records)
 	body.WriteByte(']')
-}
-
-// encodeRefusal returns the status and the body of the answer to a request that failed with err. op
-// is nil if the request is not for an operation. A protocol may have its own form of refusals.
-func encodeRefusal(op *ops.Operation, err error, requestID string) (status int, body []byte) {
-	status, form := refusalOf(op, err)
-	if form != nil {
-		return status, schema.JSON(form)
-	}
-	return status, encodeError(err, requestID)
 }
 
 // refusalOf returns the status of a refusal, and the body that the row's protocol defines for it. A nil body

@@ -1,7 +1,6 @@
 package call
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -29,17 +28,13 @@ func (s *Service) Request(c *Collector, p *Policy, left allowance) ps.Request {
 		Write: a.Op.Effect.Writes() && !a.DryRun(), List: a.Op.Reply.Mark == ops.List, Limit: a.Op.Timeout,
 		Records: c.Take,
 	}
-	if a.Fields != a.Bound.Fields {
-		for i := range a.Op.Params {
-			if param := &a.Op.Params[i]; schema.ChoosesFields(param.Kind) {
-				req.Args[cmp.Or(param.Arg, param.Name)] = a.Fields.Read()
-			}
-		}
+	if arg := a.Op.FieldsArg(); arg != "" && a.Fields != a.Bound.Fields {
+		req.Args[arg] = a.Fields.Read()
 	}
 	about := circumstances{s, a, p, left}
-	for name, value := range contextArgs {
-		if s.takes(req.Script, name) {
-			req.Args[name] = value(about)
+	for _, param := range s.Scripts[req.Script].Params {
+		if value, is := about.supply(param.Name); is {
+			req.Args[param.Name] = value
 		}
 	}
 	req.State = s.stateOf(a, req.Args, about.supply)

@@ -20,8 +20,8 @@ func NewStreams(most int) *Streams { return &Streams{identity.NewBudget(int64(mo
 // Open returns the number of open streams.
 func (s *Streams) Open() int { return int(s.places.Held()) }
 
-// Take reserves a place for a caller. The caller of Take must call free to release it.
-func (s *Streams) Take(p *identity.Principal) (free func(), err error) {
+// take reserves a place for a caller. The caller of take must call free to release it.
+func (s *Streams) take(p *identity.Principal) (free func(), err error) {
 	by, share := p.Identity(), max(s.places.Most()/4, 1)
 	refuse := func(format string, args ...any) error {
 		refusal := problem.New(schema.RateLimited, format, args...)
@@ -38,6 +38,22 @@ func (s *Streams) Take(p *identity.Principal) (free func(), err error) {
 			"(events.sse). Try again later, or poll.", s.places.Most())
 	}
 	return func() { s.places.Free(by, 1) }, nil
+}
+
+// Run runs send as the stream of a call, from the beginning of the answer to its end. If it returns an error,
+// it has sent nothing.
+func (s *Streams) Run(a Accepted, to Events, send func() error) error {
+	free, err := s.take(a.Principal)
+	if err != nil {
+		return err
+	}
+	defer free()
+	a.Leave() // otherwise the stream would block a caller with a low concurrency limit
+	if err = to.Begin(); err == nil {
+		err = send()
+	}
+	to.End(err)
+	return nil
 }
 
 // streamRetry is the suggested time until a retry when all places for streams are taken.

@@ -29,29 +29,21 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 	if err != nil {
 		return err
 	}
-	free, err := s.Streams.Take(a.Principal)
-	if err != nil {
-		return err
-	}
-	defer free()
-	a.Leave() // otherwise a caller with a low concurrency limit could not make other calls
-	err = to.Begin()
-	if err == nil {
+	return s.Streams.Run(a, to, func() error {
 		s.mark(to, position)
-		err = to.Comment("what is changed follows") // with the cursor to resume from
-	}
-	reader := viewOf(to.Principal())
-	for err == nil {
-		var more <-chan struct{}
-		if position, more, err = s.send(ctx, a, to, &reader, position); err == nil {
-			err = to.Wait(more)
+		err := to.Comment("what is changed follows") // with the cursor to resume from
+		reader := viewOf(to.Principal())
+		for err == nil {
+			var more <-chan struct{}
+			if position, more, err = s.send(ctx, a, to, &reader, position); err == nil {
+				err = to.Wait(more)
+			}
+			if err == nil {
+				err = to.Wait(s.recent.turn())
+			}
 		}
-		if err == nil {
-			err = to.Wait(s.recent.turn())
-		}
-	}
-	to.End(err)
-	return nil
+		return err
+	})
 }
 
 // streamStart returns the position at which a stream begins.

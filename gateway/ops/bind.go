@@ -141,11 +141,9 @@ func (b *Bound) Classic() {
 			b.accept(p, decoded)
 		}
 	}
-	for i := range b.Op.Params {
-		if p := &b.Op.Params[i]; schema.ChoosesFields(p.Kind) {
-			b.Fields = b.Fields.Classic()
-			b.Args[p.arg()] = b.Fields.Read()
-		}
+	if arg := b.Op.FieldsArg(); arg != "" {
+		b.Fields = b.Fields.Classic()
+		b.Args[arg] = b.Fields.Read()
 	}
 }
 

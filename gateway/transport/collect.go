@@ -34,16 +34,13 @@ type collector struct {
 func (s *Server) newCollector(x *exchange) *collector {
 	return &collector{
 		Parameters: call.Parameters{Op: x.op, Names: s.parameterNames, Given: ops.Given{}},
-		credential: credentialOf(x.c.Request),
+		credential: x.credential.First(),
 	}
 }
 
 // collect reads all parameters of a request. The error concerns the request as a whole; the problems in the
 // result concern single parameters.
 func (s *Server) collect(x *exchange) (call.Given, error) {
-	if err := checkForm(x.op, x.c.Request.Header); err != nil {
-		return call.Given{}, err
-	}
 	switch {
 	case x.op.Protocol != nil:
 		return s.collectForeign(x)
@@ -52,10 +49,9 @@ func (s *Server) collect(x *exchange) (call.Given, error) {
 	}
 	c := s.newCollector(x)
 	c.secretsInQuery = x.policy.AllowSecretsInQuery || x.principal.SecretsInQuery
-	values := routeOf(x.c.Request).values
 	for _, p := range x.op.Params {
 		if p.Path != "" {
-			c.Given[p.Name] = values[p.Path]
+			c.Given[p.Name] = x.route.values[p.Path]
 		}
 	}
 	if failed := c.pairs([]byte(x.c.Request.URL.RawQuery), true); failed != nil {
@@ -290,7 +286,7 @@ func (b *bodies) reserve(by identity.ID, n, share int64) error {
 	return failed
 }
 
-// readBody reads the body of a request. Its memory counts until freeBody is called.
+// readBody reads the body of a request. Its memory counts until the request is released.
 func (s *Server) readBody(x *exchange) ([]byte, error) {
 	req := x.c.Request
 	if req.Body == nil || req.Body == http.NoBody {
@@ -324,13 +320,5 @@ func (s *Server) readBody(x *exchange) ([]byte, error) {
 		default:
 			return nil, problem.New(schema.InvalidRequest, "The body could not be read to its end.")
 		}
-	}
-}
-
-// freeBody releases the memory of the request's body.
-func (s *Server) freeBody(x *exchange) {
-	if x.body > 0 {
-		s.bodies.Free(x.principal.Identity(), x.body)
-		x.body = 0
 	}
 }

@@ -23,20 +23,7 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// caller authenticates the caller of a request and attaches its quota.
-func (s *Server) caller(r *http.Request) (*identity.Principal, error) {
-	p, err := s.Auth.Authenticate(r.Context(), credentialIn(r))
-	if err != nil {
-		return nil, err
-	}
-	return s.Quotas.Of(p), nil
-}
-
-// carries reports whether a request contains anything in a header or in the query that is meant as a
-// credential.
-func carries(r *http.Request) bool { return credentialIn(r).Given() }
-
-// credentialIn returns the credentials in a request.
+// credentialIn returns the credentials in the headers and in the query of a request.
 func credentialIn(r *http.Request) authn.Credential {
 	c := authn.Credential{
 		AuthToken: r.Header.Values(ops.TokenName), Authorization: r.Header.Values("Authorization"),
@@ -77,10 +64,10 @@ func queryTokens(raw string) []string {
 	return values
 }
 
-// adoptToken moves the token in the body of a request without other credentials to the header. It
-// reads at most [bodyPiece] of the body, because the caller is still unknown.
-func adoptToken(req *http.Request) {
-	if carries(req) || req.Body == nil || req.Body == http.NoBody || req.ContentLength > bodyPiece {
+// adoptToken adds the token in the body of a request to its credentials, unless there are others. It reads at
+// most [bodyPiece] of the body, because the caller is still unknown.
+func adoptToken(req *http.Request, credential *authn.Credential) {
+	if credential.Given() || req.Body == nil || req.Body == http.NoBody || req.ContentLength > bodyPiece {
 		return
 	}
 	start := make([]byte, bodyPiece+1)
@@ -94,7 +81,7 @@ func adoptToken(req *http.Request) {
 		return // the body is too long or broken, which the full read will report
 	}
 	if token, found := tokenOf(req.Header, start); found {
-		req.Header.Set(ops.TokenName, token)
+		credential.AuthToken = []string{token}
 	}
 }
 
@@ -153,16 +140,6 @@ func (c *collector) token(value any) error {
 	return nil
 }
 
-// credentialOf returns the credential of a request. If there are several, they are all equal.
-func credentialOf(req *http.Request) string {
-	for _, name := range []string{ops.TokenName, "Authorization"} {
-		if values := req.Header.Values(name); len(values) > 0 {
-			return values[0]
-		}
-	}
-	return req.URL.Query().Get(ops.TokenName)
-}
-
 // PagesPath is the path of the pages for people. They set their own headers.
 const PagesPath = "/ui/"
 
@@ -197,17 +174,17 @@ func (x *exchange) followsLink() bool {
 // roles returns the rights of a request's caller, as at least one principal. A ticket is accepted
 // once; after that, only the person's rights are looked up again.
 func (x *exchange) roles() ([]*identity.Principal, error) {
-	s, credential := x.server, credentialIn(x.c.Request)
-	token, ticket := credential.Ticket()
-	if s.tickets() == nil || !ticket {
-		p, err := s.caller(x.c.Request)
+	s := x.server
+	token, ticket := x.credential.Ticket()
+	if s.tickets == nil || !ticket {
+		p, err := s.Auth.Authenticate(x.c.Request.Context(), x.credential)
 		if err != nil {
 			return nil, err
 		}
-		x.headers.one[0] = p
-		return x.headers.one[:], nil
+		x.one[0] = s.Quotas.Of(p)
+		return x.one[:], nil
 	}
-	given := negotiate.Token{Value: token, Client: credential.Client}
+	given := negotiate.Token{Value: token, Client: x.client}
 	if s.EndPoint != nil {
 		given.Bindings = s.EndPoint(x.c.Request)
 	}
@@ -225,13 +202,13 @@ func (x *exchange) roles() ([]*identity.Principal, error) {
 func (x *exchange) rolesOf(token negotiate.Token) ([]*identity.Principal, error) {
 	ctx, s := x.c.Request.Context(), x.server
 	if x.person != "" {
-		all, err := s.tickets().Rights(ctx, x.person)
+		all, err := s.tickets.Rights(ctx, x.person)
 		if err == nil && len(all) == 0 {
 			err = &authn.Refusal{Code: schema.Unauthenticated, Message: "The person has no role any more."}
 		}
 		return all, err
 	}
-	all, reply, err := s.tickets().Caller(ctx, token)
+	all, reply, err := s.tickets.Caller(ctx, token)
 	if err != nil {
 		return nil, err
 	}
@@ -279,10 +256,7 @@ func (x *exchange) again() (*identity.Principal, error) {
 // ownCall refuses a change with a ticket if, according to the browser, a page of another site may
 // have made it. Browsers attach tickets automatically.
 func (x *exchange) ownCall() error {
-	if x.server.tickets() == nil || !x.changes() {
-		return nil
-	}
-	if _, ticket := credentialIn(x.c.Request).Ticket(); !ticket {
+	if _, ticket := x.credential.Ticket(); !ticket || x.server.tickets == nil || !x.changes() {
 		return nil
 	}
 	site, origin := x.c.GetHeader("Sec-Fetch-Site"), x.c.GetHeader("Origin")

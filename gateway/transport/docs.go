@@ -105,7 +105,7 @@ func (s *Server) document(v30, classic bool) func() (*versioned, error) {
 		text, err := openapi.Document(s.Operations, openapi.Options{
 			Version: cmp.Or(s.Version.Version, "development"), V30: v30, Classic: classic,
 			Sandbox: s.Sandbox(),
-			Tickets: s.tickets() != nil,
+			Tickets: s.tickets != nil,
 		})
 		text = append(text, '\n')
 		sum := sha256.Sum256(text)

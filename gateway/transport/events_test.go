@@ -19,7 +19,7 @@ func TestTheTextOfAnEvent(t *testing.T) {
 	c, _ := gin.CreateTestContext(w)
 	c.Request = httptest.NewRequest(http.MethodGet, "/", nil)
 	var e call.Events = &eventStream{x: &exchange{server: &Server{stopping: t.Context()}, c: c,
-		sendTimeout: time.Minute}, checkedAt: time.Now()}
+		sendTimeout: time.Minute, control: http.NewResponseController(c.Writer)}, checkedAt: time.Now()}
 	require.NoError(t, e.Begin())
 	require.NoError(t, e.Send(call.Event{ID: "a", Name: "one", Data: []byte("x\ny\r\nz\rend")}))
 	require.NoError(t, e.Send(call.Event{Name: "two"}))

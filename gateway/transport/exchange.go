@@ -35,27 +35,34 @@ type exchange struct {
 	policy      *WebPolicy
 	sendTimeout time.Duration // for one piece of the answer
 
-	op        *ops.Operation      // nil if the request is not for an operation
-	principal *identity.Principal // nil if not authenticated
-	person    string              // SID of a caller with a ticket; empty if it has none
-	allRoles  []*identity.Principal
-	input     *input      // nil until the parameters are read
-	classic   bool        // the classic dialect
-	body      int64       // bytes of the memory for bodies that the request holds
-	turn      func()      // ends the request's turn to send a list; nil if it has none
-	stream    *listStream // nil unless the answer is a long list
-	answer    call.Answer
-	err       error // nil on success
+	*arrival
+	caller
+	op     *ops.Operation // nil if the request is not for an operation
+	input  *input         // nil until the parameters are read
+	body   int64          // bytes of the memory for bodies that the request holds
+	turn   func()         // ends the request's turn to send a list; nil if it has none
+	stream *listStream    // nil unless the answer is a long list
+	answer call.Answer
+	err    error // nil on success
 
-	control *http.ResponseController // nil until it is needed
+	control *http.ResponseController
 	headers headerValues
 }
 
-// headerValues holds the values of an answer's headers in one array, and the caller of the request.
+// caller is what is known about the caller of a request.
+type caller struct {
+	credential authn.Credential    // as sent, wherever the request carries it
+	principal  *identity.Principal // nil if not authenticated
+	person     string              // SID of a caller with a ticket; empty if it has none
+	allRoles   []*identity.Principal
+	one        [1]*identity.Principal // holds the role of a caller that has only one
+	classic    bool                   // the classic dialect
+}
+
+// headerValues holds the values of an answer's headers in one array.
 type headerValues struct {
 	all  []string
 	room [6]string // enough for most answers
-	one  [1]*identity.Principal
 }
 
 // Names of headers of answers, in canonical form.
@@ -80,9 +87,7 @@ func (s *Server) serve(op *ops.Operation) func(*exchange) {
 		if op.Forms() != nil || op.Answers != nil || op.Images != nil {
 			x.c.Writer.Header().Add("Vary", acceptHeader)
 		}
-		defer s.freeBody(x)
-		defer x.endTurn()
-		defer x.stopStream()
+		defer x.release()
 		c := s.callOf(x)
 		if err := s.identifyCaller(x, &c); err != nil {
 			x.fail(s.Calls.Refuse(c, err))
@@ -108,7 +113,7 @@ func (s *Server) serve(op *ops.Operation) func(*exchange) {
 func (s *Server) callOf(x *exchange) call.Call {
 	header := x.c.Request.Header
 	return call.Call{
-		ID: x.id, Op: x.op, From: ClientOf(x.c.Request), Input: httpInput{x}, Path: routeOf(x.c.Request).values,
+		ID: x.id, Op: x.op, From: x.client, Input: httpInput{x}, Path: x.route.values,
 		Keys: header.Values(ops.KeyHeader), Match: header.Values(ops.IfMatch),
 		NoneMatch:       header.Values(ops.IfNoneMatch),
 		UnmodifiedSince: header.Values("If-Unmodified-Since"), LastEvents: header.Values(ops.LastEventHeader),
@@ -150,8 +155,10 @@ type httpInput struct{ x *exchange }
 func (i httpInput) Read(context.Context) (call.Given, error) {
 	x := i.x
 	if x.input == nil {
-		given, err := x.server.collect(x)
-		x.input = &input{given, err}
+		x.input = &input{}
+		if x.input.form, x.input.err = formOf(x.op, x.c.Request.Header); x.input.err == nil {
+			x.input.given, x.input.err = x.server.collect(x)
+		}
 	}
 	given := x.input.given
 	given.Values = maps.Clone(given.Values) // the call adds to them
@@ -161,6 +168,7 @@ func (i httpInput) Read(context.Context) (call.Given, error) {
 // input holds the parameters of a request as they were sent.
 type input struct {
 	given call.Given
+	form  string // media type of the answer, see formOf
 	err   error
 }
 
@@ -185,7 +193,7 @@ func (x *exchange) reply(answer call.Answer, err error) {
 		x.setHeaders(answer)
 		x.tell(answer.Partly)
 		x.send(call.Encode(x.op, x.classic, answer, nil, x.id))
-	case formOf(x.op, x.c.Request.Header) != ops.MediaJSON:
+	case x.input.form != ops.MediaJSON:
 		x.sendList(answer)
 	default:
 		x.setHeaders(answer)
@@ -238,14 +246,14 @@ func (x *exchange) sendDocument(answer call.Answer) {
 
 // sendList sends a list without an envelope.
 func (x *exchange) sendList(answer call.Answer) {
-	form, body := formOf(x.op, x.c.Request.Header), &bytes.Buffer{}
-	if err := writeList(body, form, answer); err != nil {
+	body := &bytes.Buffer{}
+	if err := writeList(body, x.input.form, answer); err != nil {
 		x.fail(problem.Internal(err))
 		return
 	}
 	x.setHeaders(answer)
 	listHeaders(x.c.Request.URL.RawQuery, answer, x.setHeader)
-	x.setHeader("Content-Type", ops.ContentTypeOf(form))
+	x.setHeader("Content-Type", ops.ContentTypeOf(x.input.form))
 	x.sendBody(http.StatusOK, body.Bytes())
 }
 
@@ -282,7 +290,7 @@ func (x *exchange) tell(err error) {
 	f, header := problem.Of(err), x.c.Writer.Header()
 	x.setHeader(serverHeader, f.Server)
 	x.setHeader(challengeHeader, f.Challenge)
-	if f.Challenge != "" && x.server.tickets() != nil {
+	if f.Challenge != "" && x.server.tickets != nil {
 		header.Add(challengeHeader, negotiate.Scheme)
 	}
 	x.setHeader(tagHeader, f.Tag)
@@ -303,14 +311,18 @@ func (x *exchange) abort(err error) {
 
 // send writes a whole answer.
 func (x *exchange) send(status int, body []byte) {
-	if len(body) > 0 && x.ownForm() {
+	switch {
+	case len(body) == 0:
+	case x.op != nil && x.op.Protocol != nil && x.err == nil:
+		x.setHeader("Content-Type", x.op.Protocol.Media)
+	default:
+		x.c.Writer.Header()["Content-Type"] = contentTypes
 		body = append(body, '\n') // a shell prompt then begins on a new line
-	}
-	if len(body) > 0 {
-		x.c.Writer.Header()["Content-Type"] = x.mediaOf()
 	}
 	x.sendBody(status, body)
 }
+
+var contentTypes = []string{ops.ContentTypeOf(ops.MediaJSON)} // shared by all answers
 
 // sendBody writes a whole answer as it is. Its Content-Type must be set, unless body is empty.
 func (x *exchange) sendBody(status int, body []byte) {
@@ -344,15 +356,7 @@ func (x *exchange) limitSend() { x.setWriteDeadline(time.Now().Add(x.sendTimeout
 func (x *exchange) unlimitSend() { x.setWriteDeadline(time.Time{}) }
 
 func (x *exchange) setWriteDeadline(deadline time.Time) {
-	_ = x.controller().SetWriteDeadline(deadline)
-}
-
-// controller returns the controller of the answer.
-func (x *exchange) controller() *http.ResponseController {
-	if x.control == nil {
-		x.control = http.NewResponseController(x.c.Writer)
-	}
-	return x.control
+	_ = x.control.SetWriteDeadline(deadline)
 }
 
 // setHeader sets a header of the answer, unless value is empty. name must be in canonical form.
@@ -381,7 +385,7 @@ func (l *listStream) Take(columns []string, records []byte) error {
 	x := l.x
 	if x.stream == nil {
 		x.stream = l
-		form := formOf(x.op, x.c.Request.Header)
+		form := x.input.form
 		x.c.Header("Content-Type", ops.ContentTypeOf(form))
 		x.c.Header("Trailer", trailersOf(form)) // their values are unknown before the script ends
 		x.c.Status(http.StatusOK)
@@ -411,16 +415,23 @@ func (l *listStream) finish(answer call.Answer) error {
 		return err
 	}
 	l.x.setHeader(serverHeader, answer.Server)
-	if formOf(l.x.op, l.x.c.Request.Header) != ops.MediaJSON {
+	if l.x.input.form != ops.MediaJSON {
 		listHeaders(l.x.c.Request.URL.RawQuery, answer, l.x.setHeader)
 	}
 	return nil
 }
 
-// stopStream discards a list that was not sent in full.
-func (x *exchange) stopStream() {
+// release discards a list that was not sent in full, lets the next list of the caller be read, and releases
+// the memory of the body.
+func (x *exchange) release() {
 	if x.stream != nil {
 		x.stream.to.Stop(func() { x.setWriteDeadline(time.Now()) })
+	}
+	if x.turn != nil {
+		x.turn()
+	}
+	if x.body > 0 {
+		x.server.bodies.Free(x.principal.Identity(), x.body)
 	}
 }
 

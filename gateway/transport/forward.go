@@ -17,7 +17,12 @@ import (
 // forwards them is in package forward.
 
 // OperationOf returns the operation of a request, or nil if the request is not for an operation.
-func OperationOf(r *http.Request) *ops.Operation { return routeOf(r).op }
+func OperationOf(r *http.Request) *ops.Operation {
+	if a := arrivalOf(r); a != nil {
+		return a.route.op
+	}
+	return nil
+}
 
 // RequestIDHeader is the header with a request's id, which also appears in the log and in the
 // audit.

@@ -38,7 +38,7 @@ func (s *Server) readyz(x *exchange) {
 		checks = s.Ready(x.c.Request.Context())
 	}
 	reasons := false
-	if carries(x.c.Request) {
+	if x.credential.Given() {
 		var failed error
 		x.principal, failed = x.authenticate(identity.OpsRead)
 		switch {
@@ -110,7 +110,7 @@ func (s *Server) version(x *exchange) {
 		// Features are features that an older gateway would not honor.
 		Features []string `json:"features"`
 	}{Version: s.Version.Version, Engine: s.Engine, Features: s.Features}
-	if carries(x.c.Request) {
+	if x.credential.Given() {
 		var failed error
 		x.principal, failed = x.authenticate(identity.OpsRead)
 		switch {

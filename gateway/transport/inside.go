@@ -3,7 +3,6 @@ package transport
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"adgateway/gateway/accesslog"
@@ -67,10 +66,7 @@ func (s *Server) noteInside(
 	}
 	took := time.Since(startedAt)
 	s.Answered(c.Op, counted, err)
-	s.meters.count(f)
-	s.meters.requests.WithLabelValues(c.Op.ID, ownProtocol, strconv.Itoa(counted/100)+"xx",
-		codeOf(f, left)).Inc()
-	s.meters.duration.WithLabelValues(c.Op.ID).Observe(took.Seconds())
+	s.meters.count(c.Op.ID, ownProtocol, counted, f, left, took)
 	if !s.Log.IsLevelEnabled(levelOf(f, left)) {
 		return
 	}

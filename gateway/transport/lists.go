@@ -31,37 +31,27 @@ const (
 )
 
 // formOf returns the media type, without parameters, in which a client gets the answer of a row. It is JSON
-// for rows that are not lists, and for clients that accept no form of the list.
-func formOf(op *ops.Operation, client http.Header) string {
-	if op.Forms() == nil {
-		return ops.MediaJSON
+// for rows that are not lists. It fails if the client accepts none of the forms of a list.
+func formOf(op *ops.Operation, client http.Header) (string, error) {
+	forms := op.Forms()
+	if forms == nil {
+		return ops.MediaJSON, nil
 	}
-	return cmp.Or(bestForm(op, client), ops.MediaJSON)
-}
-
-// bestForm returns the form of a list that a client prefers, or "" if it accepts none. CSV and NDJSON are
-// offered with their parameters, so that a client that requests CSV without a header row gets none with one.
-func bestForm(op *ops.Operation, client http.Header) string {
+	// CSV and NDJSON are offered with their parameters, so that a client that requests CSV without a header row
+	// gets none with one.
 	var offers []string
-	for _, form := range op.Forms() {
+	for _, form := range forms {
 		if form != ops.MediaJSON {
 			form = ops.ContentTypeOf(form)
 		}
 		offers = append(offers, form)
 	}
-	form, _, _ := strings.Cut(acceptOf(client).best(offers...), ";")
-	return form
-}
-
-// checkForm refuses a list in a form that the client does not accept.
-func checkForm(op *ops.Operation, client http.Header) error {
-	offers := op.Forms()
-	if offers == nil || bestForm(op, client) != "" {
-		return nil
+	if form, _, _ := strings.Cut(acceptOf(client).best(offers...), ";"); form != "" {
+		return form, nil
 	}
-	return problem.New(schema.NotAcceptable, "Accept is '%s', and a list has none of these forms. Name one of "+
-		"these in Accept, or leave Accept out: %s.",
-		problem.Printable(strings.Join(client.Values(acceptHeader), ", "), 100), strings.Join(offers, ", "))
+	return "", problem.New(schema.NotAcceptable, "Accept is '%s', and a list has none of these forms. Name one "+
+		"of these in Accept, or leave Accept out: %s.",
+		problem.Printable(strings.Join(client.Values(acceptHeader), ", "), 100), strings.Join(forms, ", "))
 }
 
 // listWriter writes a list in one of the forms. Only one goroutine uses it at a time.

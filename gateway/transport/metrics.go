@@ -28,9 +28,10 @@ type meters struct {
 	handshakes prometheus.Counter
 }
 
-// Labels of requests without an operation or without an error.
+// Labels of requests without an operation, a foreign protocol or an error.
 const (
 	noOperation = "none" // no route matches
+	ownProtocol = "adgateway"
 	noError     = "ok"
 	clientLeft  = "client_left" // before the answer
 )
@@ -81,44 +82,40 @@ func (s *Server) measure(x *exchange) {
 	if x.op != nil {
 		s.Answered(x.op, status, x.err)
 	}
-	s.meters.count(f)
-	operation := x.operation()
-	s.meters.requests.WithLabelValues(operation, x.protocolName(), strconv.Itoa(status/100)+"xx",
-		codeOf(f, left)).Inc()
+	operation, protocol, path := noOperation, ownProtocol, x.c.FullPath()
+	switch {
+	case x.op != nil && x.op.Protocol != nil:
+		operation, protocol = x.op.ID, x.op.Protocol.Name
+	case x.op != nil:
+		operation = x.op.ID
+	case path != "": // an operational endpoint
+		operation = strings.TrimPrefix(path, "/")
+	}
 	answeredAt := time.Now()
 	if !x.answeredAt.IsZero() {
 		answeredAt = x.answeredAt // the duration of a stream depends only on its client
 	}
-	s.meters.duration.WithLabelValues(operation).Observe(answeredAt.Sub(x.startedAt).Seconds())
+	s.meters.count(operation, protocol, status, f, left, answeredAt.Sub(x.startedAt))
 }
 
-// codeOf returns the code of a request for the metrics. f is nil if it succeeded.
-func codeOf(f *problem.Error, left bool) string {
+// count counts an answered request. f is nil if it succeeded, and left reports whether the client has left
+// before the answer.
+func (m *meters) count(
+	operation, protocol string, status int, f *problem.Error, left bool, took time.Duration,
+) {
+	code := noError
 	switch {
 	case f == nil:
-		return noError
 	case left:
-		return clientLeft
+		code = clientLeft
+	default:
+		code = string(f.Code)
 	}
-	return string(f.Code)
-}
-
-// count counts a request that was refused. f is nil if it succeeded.
-func (m *meters) count(f *problem.Error) {
 	if f != nil && f.Reason != "" {
 		m.refused.WithLabelValues(string(f.Reason)).Inc()
 	}
-}
-
-// operation returns the id of the operation, or the name of an operational endpoint.
-func (x *exchange) operation() string {
-	if x.op != nil {
-		return x.op.ID
-	}
-	if path := x.c.FullPath(); path != "" {
-		return strings.TrimPrefix(path, "/")
-	}
-	return noOperation
+	m.requests.WithLabelValues(operation, protocol, strconv.Itoa(status/100)+"xx", code).Inc()
+	m.duration.WithLabelValues(operation).Observe(took.Seconds())
 }
 
 // metrics returns the handler that serves the metrics to Prometheus.
@@ -126,7 +123,7 @@ func (s *Server) metrics() func(*exchange) {
 	answer := promhttp.HandlerFor(s.Metrics,
 		promhttp.HandlerOpts{ErrorLog: s.Log, ErrorHandling: promhttp.ContinueOnError})
 	return func(x *exchange) {
-		if !s.OpenMetrics || carries(x.c.Request) || !local(x.c.Request, x.policy.Origins) {
+		if !s.OpenMetrics || x.credential.Given() || !local(x.c.Request, x.policy.Origins) {
 			var failed error
 			if x.principal, failed = x.authenticate(identity.OpsRead); failed == nil {
 				failed = call.Authorise(x.principal, identity.OpsRead)

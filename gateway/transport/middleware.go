@@ -31,8 +31,9 @@ func (s *Server) receive(policy *WebPolicy) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		id := s.RequestID(c.Request)
 		x := &exchange{server: s, c: c, id: id, startedAt: time.Now(), policy: policy,
-			sendTimeout: s.Connections.SendTimeout}
-		arrivalOf(c.Request).exchange = x
+			sendTimeout: s.Connections.SendTimeout, arrival: arrivalOf(c.Request),
+			control: http.NewResponseController(c.Writer)}
+		x.exchange, x.credential = x, credentialIn(c.Request)
 		x.headers.all = x.headers.room[:0]
 		x.setHeader(RequestIDHeader, id)
 		c.Writer.Header()["X-Engine"] = engine
@@ -57,7 +58,7 @@ func (s *Server) logAccess(x *exchange) {
 	line.Text("method", x.c.Request.Method)
 	line.Whole("status", x.c.Writer.Status())
 	line.Whole("bytes", max(x.c.Writer.Size(), 0))
-	line.Text("client", ClientOf(x.c.Request).String())
+	line.Text("client", x.client.String())
 	if x.principal != nil && x.principal.Name != "" {
 		line.Text("principal", x.principal.Name)
 	}
@@ -173,7 +174,7 @@ func secure(x *exchange) {
 
 // noRoute answers requests that match no operation.
 func (s *Server) noRoute(x *exchange) {
-	found := routeOf(x.c.Request)
+	found := x.route
 	switch {
 	case (s.Pages != nil || !s.HideDocs) && wantsHome(x, found.path):
 		serveHome(x)

@@ -15,11 +15,11 @@ import (
 
 // The functions below are specific to rows with a foreign protocol.
 
-// adoptCredential copies a credential from the header that a request's protocol uses to our own header.
+// adoptCredential takes the credential from the body, or from the headers that the request's protocol uses.
 func adoptCredential(x *exchange) {
 	p := x.op.Protocol
 	if p == nil {
-		adoptToken(x.c.Request)
+		adoptToken(x.c.Request, &x.credential)
 		return
 	}
 	if p.KeyHeader == "" {
@@ -30,9 +30,10 @@ func adoptCredential(x *exchange) {
 	switch {
 	case user == "" && key == "":
 	case strings.HasPrefix(key, authn.TokenPrefix):
-		header.Set(ops.TokenName, "Bearer "+key)
+		x.credential.AuthToken = []string{"Bearer " + key}
 	default:
-		header.Set(ops.TokenName, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+key)))
+		basic := "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+key))
+		x.credential.AuthToken = []string{basic}
 	}
 }
 
@@ -99,29 +100,6 @@ func sameMedia(header http.Header, media string) bool {
 	}
 	return true
 }
-
-// mediaOf returns the Content-Type header of an answer.
-func (x *exchange) mediaOf() []string {
-	if !x.ownForm() {
-		return []string{x.op.Protocol.Media}
-	}
-	return contentTypes
-}
-
-// ownForm reports whether the answer is in our own format and not in that of a foreign protocol.
-func (x *exchange) ownForm() bool { return x.op == nil || x.op.Protocol == nil || x.err != nil }
-
-var contentTypes = []string{ops.ContentTypeOf(ops.MediaJSON)} // shared by all answers
-
-// protocolName returns the protocol label for the metrics.
-func (x *exchange) protocolName() string {
-	if x.op != nil && x.op.Protocol != nil {
-		return x.op.Protocol.Name
-	}
-	return ownProtocol
-}
-
-const ownProtocol = "adgateway"
 
 // bodyLimit returns the limit on the body of a request.
 func (s *Server) bodyLimit(op *ops.Operation) int64 {

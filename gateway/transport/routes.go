@@ -59,13 +59,6 @@ func arrivalOf(r *http.Request) *arrival {
 	return a
 }
 
-func routeOf(r *http.Request) *route {
-	if a := arrivalOf(r); a != nil {
-		return &a.route
-	}
-	return &route{}
-}
-
 func newRoutes(table []*ops.Operation) *routes {
 	rt := &routes{patterns: map[string][]*pattern{}}
 	for _, op := range table {

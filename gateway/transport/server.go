@@ -103,16 +103,8 @@ type Pages interface {
 	// Rights is an [authn.People].
 	Rights(ctx context.Context, sid string) ([]*identity.Principal, error)
 	// Tickets returns an authenticator of people by Kerberos tickets, or nil if tickets are not
-	// accepted.
+	// accepted. It is called once.
 	Tickets() authn.Tickets
-}
-
-// tickets returns what verifies Kerberos tickets, or nil if none are accepted or asked for.
-func (o *Options) tickets() authn.Tickets {
-	if o.Pages == nil {
-		return nil
-	}
-	return o.Pages.Tickets()
 }
 
 // Callers configures authentication and quotas. Auth and Quotas are required.
@@ -184,6 +176,7 @@ type Server struct {
 	bodies         *bodies
 	turns          *turns // turns for reading lists
 	spooler        *Spooler
+	tickets        authn.Tickets                       // verifies Kerberos tickets; nil if none are accepted
 	stopping       context.Context                     // done when the server stops, which ends event streams
 	stop           context.CancelFunc                  // cancels stopping
 	proven         *lru.Cache[netip.Prefix, time.Time] // times of the last valid credential, by host
@@ -206,6 +199,9 @@ func New(options Options) (*Server, error) {
 		Options: options, routes: newRoutes(options.Operations),
 		parameterNames: call.ParameterNames(options.Operations),
 		meters:         newMeters(), bodies: newBodies(options.Bodies.Memory), turns: newTurns(),
+	}
+	if s.Pages != nil {
+		s.tickets = s.Pages.Tickets()
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.spooler = &Spooler{spool.New(options.Spool, func(err error) {

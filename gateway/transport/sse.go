@@ -112,7 +112,7 @@ func (e *eventStream) flush() error {
 	defer e.x.unlimitSend()
 	err := e.x.write(e.text)
 	if err == nil {
-		err = e.x.controller().Flush()
+		err = e.x.control.Flush()
 	}
 	if err != nil {
 		return errors.Join(errSlowEvent, err)

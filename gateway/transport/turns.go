@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"time"
 
@@ -70,14 +69,6 @@ func (s *Server) awaitTurn(x *exchange) error {
 	x.turn = end
 	// The time for reading the body starts now, after the wait. Writers without deadlines, as in
 	// tests, need none.
-	_ = http.NewResponseController(x.c.Writer).SetReadDeadline(time.Now().Add(s.Connections.BodyTimeout))
+	_ = x.control.SetReadDeadline(time.Now().Add(s.Connections.BodyTimeout))
 	return nil
-}
-
-// endTurn lets the next list of the caller be read.
-func (x *exchange) endTurn() {
-	if x.turn != nil {
-		x.turn()
-		x.turn = nil
-	}
 }

@@ -20,30 +20,26 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 	if err != nil {
 		return err
 	}
-	free, err := s.Streams.Take(a.Principal)
-	if err != nil {
-		return err
-	}
-	defer free()
 	stream := &progressStream{
 		of: s, id: job.ID, items: a.Bound.Text(ops.JobItems) == "failed", watch: s.Manager.Watch(job.ID),
 	}
 	defer stream.watch.Stop()
-	a.Leave() // otherwise the stream would block a caller with a low concurrency limit
-	err = to.Begin()
-	for ended := false; err == nil && !ended; {
-		if ended, err = stream.send(ctx, to); err == nil && !ended {
-			err = to.Wait(stream.watch.Changed)
+	return s.Streams.Run(a, to, func() error {
+		for {
+			if ended, err := stream.send(ctx, to); ended || err != nil {
+				return err
+			}
+			if err := to.Wait(stream.watch.Changed); err != nil {
+				return err
+			}
+			if stream.watch.Over() {
+				return errRunsElsewhere
+			}
+			if err := to.Wait(after(time.Until(stream.sentAt.Add(progressEvery)))); err != nil {
+				return err
+			}
 		}
-		if err == nil && !ended && stream.watch.Over() {
-			err = errRunsElsewhere
-		}
-		if err == nil && !ended {
-			err = to.Wait(after(time.Until(stream.sentAt.Add(progressEvery))))
-		}
-	}
-	to.End(err)
-	return nil
+	})
 }
 
 // errRunsElsewhere ends the stream of a job whose gateway has stopped leading.
