@@ -138,8 +138,12 @@ func (r *Record) Identify(result *ps.Result) {
 func NamesIn(record map[string]json.RawMessage) (names []string) {
 	for _, member := range []string{"username", "samName", "userPrincipalName", "sid", "name", "computerName",
 		"fqdn", "zoneName"} {
+		text, has := record[member]
+		if !has {
+			continue
+		}
 		var name string
-		if _ = json.Unmarshal(record[member], &name); name != "" { // stays empty unless it is a string
+		if _ = json.Unmarshal(text, &name); name != "" { // stays empty unless it is a string
 			names = append(names, name)
 		}
 	}

@@ -47,8 +47,9 @@ type block struct {
 
 // terms holds the terms by which a change can be found.
 type terms struct {
-	at   place
-	sums []uint32
+	at    place
+	sums  []uint32
+	ended bool // whether the change has ended, so that the terms are final
 }
 
 // known holds the terms of a state of a change that no block covers.
@@ -246,6 +247,18 @@ func (x *index) excludes(id string, revision store.Revision, w wanted) bool {
 	return there && k.revision == revision && !w.matches(k.sums)
 }
 
+// pass reports whether the terms of a saved change are not needed yet, because no block covers it and none is
+// being built: it is read when its block is built. It counts such a change.
+func (x *index) pass(at place) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.building || x.has(at) {
+		return false
+	}
+	x.count()
+	return true
+}
+
 // add adds the terms of a saved change, which may differ from its earlier terms.
 func (x *index) add(t terms) {
 	x.mu.Lock()
@@ -253,9 +266,13 @@ func (x *index) add(t terms) {
 	if x.building {
 		x.saved = append(x.saved, t)
 	}
-	if x.addTo(t) || x.building {
-		return
+	if !x.addTo(t) && !x.building {
+		x.count()
 	}
+}
+
+// count counts a saved change that no block covers. x.mu is held.
+func (x *index) count() {
 	if x.newer++; x.newer >= 2*changesOfBlock {
 		select {
 		case x.due <- struct{}{}:
@@ -357,7 +374,7 @@ func (x *index) begin() (last place) {
 	return last
 }
 
-// end adds blocks for the changes that were read, which are newest first. It drops the blocks of changes
+// end adds blocks for the changes that were read, which are oldest first. It drops the blocks of changes
 // before oldest, the place of the oldest change that is kept.
 func (x *index) end(read []terms, oldest place) {
 	x.mu.Lock()
@@ -384,10 +401,9 @@ func (x *index) end(read []terms, oldest place) {
 	maps.DeleteFunc(x.known, func(id string, _ known) bool { return x.has(placeOf(id)) })
 }
 
-// built returns full blocks for the changes that were read, which are newest first. The changes that are left
+// built returns full blocks for the changes that were read, which are oldest first. The changes that are left
 // over are covered once there are more of them.
 func built(read []terms, after place) (all []*block) {
-	slices.Reverse(read)
 	b := &block{after: after}
 	for _, t := range read {
 		if n := len(b.places); n == 0 || b.places[n-1] != t.at {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,14 @@ type rangeFault struct {
 	store.Store
 	fault error
 	read  int // number of values read
+	gets  int // number of changes read with Get
+}
+
+func (s *rangeFault) Get(ctx context.Context, kind store.Kind, key string) (store.Entry, error) {
+	if kind == "change" {
+		s.gets++
+	}
+	return s.Store.Get(ctx, kind, key)
 }
 
 func (s *rangeFault) RangeBack(
@@ -183,6 +192,7 @@ func TestTheIndexIsBuiltBesideChanges(t *testing.T) {
 	}))
 	require.NoError(t, h.Update(t.Context(), first.ID,
 		func(r *changes.Record) { r.Intent.Objects[0].Names = []string{"late"} }))
+	slices.Reverse(read)
 	s.index.end(read, 0)
 	require.Len(t, s.index.blocks, 2)
 	assert.Equal(t, []string{first.ID}, searched(t, s, time.Time{}, "", ops.Given{"Object": "late"}))
@@ -225,7 +235,7 @@ func TestBlocksOfRemovedChangesAreDropped(t *testing.T) {
 	x := newIndex()
 	var read []terms
 	for i := range 5*changesOfBlock + 1 {
-		read = append(read, terms{place(9999 - i), sums([]string{fmt.Sprint(i)})})
+		read = append(read, terms{at: place(i + 1), sums: sums([]string{fmt.Sprint(i)})})
 	}
 	x.begin()
 	x.end(read, 0)

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -65,7 +66,8 @@ func (x *indexing) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	later, reached, err := x.endedAfter(ctx, x.position, x.index.covers)
+	missing := func(at place) bool { return x.index.covers(at) && !hasEnded(read, at) }
+	later, reached, err := x.endedAfter(ctx, x.position, missing)
 	for _, t := range later {
 		x.index.add(t)
 	}
@@ -75,7 +77,16 @@ func (x *indexing) read(ctx context.Context) error {
 	return err
 }
 
-// after returns the terms of the changes after a place, newest first, and the place of the oldest change. It
+// hasEnded reports whether changes, which are oldest first, have some at a place, and all of these have ended.
+func hasEnded(read []terms, at place) bool {
+	i, there := slices.BinarySearchFunc(read, at, func(t terms, at place) int { return cmp.Compare(t.at, at) })
+	for ; i < len(read) && read[i].at == at; i++ {
+		there = there && read[i].ended
+	}
+	return there
+}
+
+// after returns the terms of the changes after a place, oldest first, and the place of the oldest change. It
 // returns neither if it fails.
 func (x *indexing) after(ctx context.Context, last place) (read []terms, oldest place, err error) {
 	if x.position == (store.Position{}) {
@@ -93,20 +104,20 @@ func (x *indexing) after(ctx context.Context, last place) (read []terms, oldest 
 	if err != nil || ctx.Err() != nil {
 		return nil, 0, errors.Join(err, ctx.Err())
 	}
+	slices.Reverse(read)
 	id, err := x.History.Oldest(ctx)
 	return read, placeOf(id), err
 }
 
-// endedAfter returns the terms of the covered changes that ended after a position, and the position after
-// them.
+// endedAfter returns the terms of the wanted changes that ended after a position, and the position after them.
 func (x *indexing) endedAfter(
-	ctx context.Context, position store.Position, covers func(place) bool,
+	ctx context.Context, position store.Position, wanted func(place) bool,
 ) (all []terms, reached store.Position, err error) {
 	reached = position
 	var ids []string
 	err = x.History.Store().Log(ctx, changes.Log, position, func(a store.Appended) bool {
 		reached = a.Position
-		if id := string(a.Value); covers(placeOf(id)) {
+		if id := string(a.Value); wanted(placeOf(id)) {
 			ids = append(ids, id)
 		}
 		return true

@@ -94,6 +94,33 @@ func TestTheIndexOutlivesTheProcess(t *testing.T) {
 	i.check(t, third)
 }
 
+// TestAChangeIsReadOnceForTheIndex: the terms of a change are only made once a block covers it, and a change that
+// has ended is not read again for its end. One that was still running is.
+func TestAChangeIsReadOnceForTheIndex(t *testing.T) {
+	i, x := newIndexed(t)
+	i.add(t, changesOfBlock)
+	running := written(i.draw, i.all[1000].Time.Add(time.Millisecond))
+	running.Running = true
+	require.NoError(t, i.h.Save(t.Context(), running))
+	assert.Empty(t, x.index.saved)
+	assert.Empty(t, x.index.take())
+
+	i.kept.read, i.kept.gets = 0, 0
+	require.NoError(t, x.extend(t.Context()))
+	assert.Len(t, x.index.blocks, 8)
+	assert.Less(t, i.kept.read, 3*changesOfBlock)
+	assert.Zero(t, i.kept.gets)
+
+	x.index.used.Store(false) // another process completes it
+	running.Intent.Objects[0].Names = []string{"late"}
+	require.NoError(t, i.h.Complete(t.Context(), running, ps.OutcomeDone))
+	x.index.used.Store(true)
+	require.NoError(t, x.extend(t.Context()))
+	late := ops.Given{"Object": "late"}
+	assert.Equal(t, []string{running.ID}, searched(t, x.Service, time.Time{}, "", late))
+	i.check(t, x)
+}
+
 // TestASearchReadsOnlyItsChanges: a search reads and decodes about as many changes as it finds.
 func TestASearchReadsOnlyItsChanges(t *testing.T) {
 	i, x := newIndexed(t)

@@ -272,7 +272,7 @@ func (s *Service) termsOf(c *changes.Record) terms {
 			}
 		}
 	}
-	return terms{placeOf(c.ID), sums(texts)}
+	return terms{placeOf(c.ID), sums(texts), !c.Running}
 }
 
 // wanted returns the terms for those filters of a call that the index supports. They match every change that

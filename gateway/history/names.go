@@ -47,9 +47,11 @@ func (p *past) names() []string {
 			}
 		}
 		all = append(all, change.NameAfter(object))
-		var record map[string]json.RawMessage
-		_ = json.Unmarshal(object.Record, &record) // stays empty unless the object was removed
-		all = append(all, changes.NamesIn(record)...)
+		if len(object.Record) > 0 { // the object was removed
+			var record map[string]json.RawMessage
+			_ = json.Unmarshal(object.Record, &record) // stays empty unless it is an object
+			all = append(all, changes.NamesIn(record)...)
+		}
 		if p.made.Op.Lane == ps.DNS {
 			all = append(all, p.dnsNames(object)...)
 		}
