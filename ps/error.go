@@ -110,7 +110,7 @@ func (e *Error) Blocked() bool {
 // in it (225, 226), or a policy forbids it (1260 from AppLocker, 4551 from App Control).
 var refusedStarts = []string{"225", "226", "1260", "4551"}
 
-// The ids that [Error.Blocked] recognises.
+// The ids that [Error.Blocked] recognizes.
 const (
 	BlockedByProtection = "ScriptContainedMaliciousContent"
 	BlockedByPolicy     = "ScriptHasAdminBlockedContent"

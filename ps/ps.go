@@ -32,7 +32,7 @@ type Request struct {
 	Script string // name of a [Script], such as "Get-GatewayUser"
 	Lane   Lane
 	Args   Args
-	// whether it may change something; then it is never retried, and not cancelled with ctx once started
+	// whether it may change something; then it is never retried, and not canceled with ctx once started
 	Write   bool
 	Settles bool          // settles or undoes another request: also served during shutdown
 	List    bool          // whether it may be slow and large; then it must leave a session of the lane free

@@ -14,7 +14,7 @@ import (
 // inLanguage: scripts use only features of Windows PowerShell 5.1 and .NET Framework 4.5.2, the oldest
 // versions that run them. The parser refuses later syntax. The file testdata/framework.txt lists the allowed
 // types, static members and methods with their numbers of arguments. Later overloads with the same number of
-// arguments are recognised if they are visible in the text.
+// arguments are recognized if they are visible in the text.
 func inLanguage(_ *library, t *text) []error {
 	known := framework()
 	var faults []error

@@ -34,7 +34,7 @@ var rules = []rule{
 	{"banned", "facts E22, E23, C13; facts-5.1 I40, K6: cmdlets that fail, filters that are code, slow or logged ways", unbanned, true},
 	{"filter", "facts C13: every value in an LDAP filter is escaped", filtersEscaped, true},
 	{"language", "facts-5.1 I70-I77: what Windows PowerShell 5.1 has", inLanguage, true},
-	{"values", "facts-5.1 K6, I58: a wrapped value is serialised as an object", valuesBare, true},
+	{"values", "facts-5.1 K6, I58: a wrapped value is serialized as an object", valuesBare, true},
 	{"texts", "PowerShell compares texts by the rules of the invariant culture (about_Comparison_Operators)", textsExact, true},
 	{"culture", "-like, -match and -replace ignore case, and methods search texts, as the culture of the account does", cultureFree, true},
 	{"secrets", "facts-5.1 K3, I44: plain arguments are logged", secretsKept, true},

@@ -15,7 +15,7 @@ import (
 //   - a boolean or a number: a cast to one, a parameter of such a type, or the result of an
 //     operator that returns one;
 //   - a variable that holds only such values;
-//   - a GUID, recognised by a name that ends in "guid".
+//   - a GUID, recognized by a name that ends in "guid".
 //
 // Two other texts must be compared by [string]::Equals with a StringComparison.
 func textsExact(_ *library, t *text) []error {

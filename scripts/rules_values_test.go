@@ -8,7 +8,7 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// valuesBare: no wrapped value is serialised. The rule checks the entries of every [ordered]
+// valuesBare: no wrapped value is serialized. The rule checks the entries of every [ordered]
 // literal, the values assigned to keys of a variable that holds such a literal or the result
 // of a ConvertTo-Gateway function, and the hashtables passed to -Before and -After. Bare
 // values are
@@ -22,10 +22,10 @@ func valuesBare(_ *library, t *text) []error {
 	var faults []error
 	for _, s := range scopes(t) {
 		b := &bareness{scope: s, asked: map[string]bool{}}
-		held := b.serialised(t)
+		held := b.serialized(t)
 		check := func(at syntax.Node, key string, value syntax.Node) {
 			if !b.bare(value) {
-				faults = append(faults, placed(t, at, "the value of '%s' is serialised without a cast", key))
+				faults = append(faults, placed(t, at, "the value of '%s' is serialized without a cast", key))
 			}
 		}
 		s.walk(func(n syntax.Node) {
@@ -87,8 +87,8 @@ type bareness struct {
 	asked map[string]bool
 }
 
-// serialised returns the variables whose entries are serialised.
-func (b *bareness) serialised(t *text) map[string]bool {
+// serialized returns the variables whose entries are serialized.
+func (b *bareness) serialized(t *text) map[string]bool {
 	held := map[string]bool{}
 	for name, values := range b.scope.values {
 		for _, value := range values {
@@ -123,7 +123,7 @@ func commandOf(value syntax.Node) string {
 	return ""
 }
 
-// bareTypes are the types that are serialised unchanged.
+// bareTypes are the types that are serialized unchanged.
 var bareTypes = []string{
 	"string", "bool", "int", "long", "double", "decimal", "string[]", "bool[]", "int[]", "long[]", "ordered",
 }

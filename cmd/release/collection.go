@@ -19,13 +19,13 @@ import (
 // collectionArchive returns the Ansible collection by file name, in the form that
 // "ansible-galaxy collection build" makes of a folder with a galaxy.yml: an archive with a
 // list of its files in FILES.json, whose checksum is in MANIFEST.json.
-func collectionArchive(version string, licence []byte, stamp time.Time) (map[string][]byte, error) {
+func collectionArchive(version string, license []byte, stamp time.Time) (map[string][]byte, error) {
 	files, err := clients.Collection(ops.Table())
 	if err != nil {
 		return nil, err
 	}
 	short := shortVersion(version)
-	files["LICENSE"] = licence
+	files["LICENSE"] = license
 	list, err := indented(map[string]any{"files": listed(files), "format": 1})
 	if err != nil {
 		return nil, err

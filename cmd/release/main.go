@@ -1,5 +1,5 @@
 // Command release builds a release: a zip for each system with the executable, default settings, the
-// manual, alert rules and a dashboard, the licences of everything inside, a bill of materials, and
+// manual, alert rules and a dashboard, the licenses of everything inside, a bill of materials, and
 // checksums; a second zip with adgateway-engine; an MSI of the gateway for each Windows; the PowerShell
 // module as zip, NuGet package and MSI; the Ansible collection; the files for Windows package managers;
 // and the provenance of all these files.
@@ -188,7 +188,7 @@ func (j *job) zip(
 
 // clients builds the clients for other tools, and the files for package managers.
 func (j *job) clients(ctx context.Context, built map[string][]byte) error {
-	licence, err := os.ReadFile("LICENSE")
+	license, err := os.ReadFile("LICENSE")
 	if err != nil {
 		return fmt.Errorf("%w (run in the module's root)", err)
 	}
@@ -196,11 +196,11 @@ func (j *job) clients(ctx context.Context, built map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	collection, err := collectionArchive(j.version, licence, j.stamp)
+	collection, err := collectionArchive(j.version, license, j.stamp)
 	if err != nil {
 		return err
 	}
-	managers, err := managerFiles(ctx, j.version, j.url, built, licence, j.stamp, j.sign)
+	managers, err := managerFiles(ctx, j.version, j.url, built, license, j.stamp, j.sign)
 	if err != nil {
 		return err
 	}
@@ -247,11 +247,11 @@ func (j *job) contents(ctx context.Context, p program, t target) (map[string]fil
 	if err != nil {
 		return nil, err
 	}
-	licences, names, err := licencesOf(ctx, p, t)
+	licenses, names, err := licensesOf(ctx, p, t)
 	if err != nil {
 		return nil, err
 	}
-	for path, text := range licences {
+	for path, text := range licenses {
 		all["licenses/"+path] = file{text, 0o644}
 	}
 	materials, err := sbom(executable, p, t, j.version, j.stamp, names)

@@ -23,7 +23,7 @@ const (
 // managerFiles returns the files with which Windows package managers install the MSIs and
 // zips of a release, by file name. For packages that are downloaded, url is the URL of the
 // folder with the files; Chocolatey's package contains the MSI.
-func managerFiles(ctx context.Context, version, url string, built map[string][]byte, licence []byte,
+func managerFiles(ctx context.Context, version, url string, built map[string][]byte, license []byte,
 	stamp time.Time, sign *signer) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	of := func(arch, suffix string) (string, []byte) {
@@ -31,7 +31,7 @@ func managerFiles(ctx context.Context, version, url string, built map[string][]b
 		return name, built[name]
 	}
 	if name, content := of("amd64", "msi"); content != nil {
-		packed, err := chocolatey(ctx, version, url, name, content, licence, stamp, sign)
+		packed, err := chocolatey(ctx, version, url, name, content, license, stamp, sign)
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +118,7 @@ func quotedYAML(text string) string {
 // chocolatey returns the Chocolatey package. It contains the MSI, as feeds inside a network
 // require (facts L3).
 func chocolatey(
-	ctx context.Context, version, url, name string, msi, licence []byte, stamp time.Time, sign *signer,
+	ctx context.Context, version, url, name string, msi, license []byte, stamp time.Time, sign *signer,
 ) ([]byte, error) {
 	install := fmt.Sprintf(`$ErrorActionPreference = 'Stop'
 $folder = Split-Path -Parent -Path $MyInvocation.MyCommand.Definition
@@ -152,7 +152,7 @@ Install-ChocolateyInstallPackage @package
 	files := map[string]file{
 		"tools/" + name:               {msi, 0o644},
 		"tools/chocolateyInstall.ps1": {script, 0o644},
-		"tools/LICENSE.txt":           {licence, 0o644},
+		"tools/LICENSE.txt":           {license, 0o644},
 		"tools/VERIFICATION.txt":      {[]byte(verification), 0o644},
 	}
 	parts := nugetParts(product, []string{"x.ps1", "x.txt", "x.msi"}, fmt.Sprintf(`    <id>%s</id>

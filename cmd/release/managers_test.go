@@ -21,8 +21,8 @@ import (
 
 const downloads = "https://downloads.corp.example/adgateway/v1.2.3"
 
-// artefacts stand for the files of a release.
-var artefacts = map[string][]byte{
+// artifacts stand for the files of a release.
+var artifacts = map[string][]byte{
 	"adgateway-v1.2.3-windows-amd64.msi": []byte("the MSI for amd64"), "adgateway-v1.2.3-windows-arm64.msi": []byte("the MSI for arm64"),
 	"adgateway-v1.2.3-windows-amd64.zip": []byte("the zip for amd64"), "adgateway-v1.2.3-windows-arm64.zip": []byte("the zip for arm64"),
 	"adgateway-v1.2.3-linux-amd64.zip": []byte("the zip for Linux"),
@@ -30,7 +30,7 @@ var artefacts = map[string][]byte{
 
 func managed(t *testing.T, url string) map[string][]byte {
 	t.Helper()
-	files, err := managerFiles(t.Context(), "v1.2.3", url, artefacts, []byte("MIT License"), stamp, nil)
+	files, err := managerFiles(t.Context(), "v1.2.3", url, artifacts, []byte("MIT License"), stamp, nil)
 	require.NoError(t, err)
 	return files
 }
@@ -87,7 +87,7 @@ func hold(t *testing.T, kind string, object map[string]any) {
 	}
 }
 
-func sumOf(name string) string { return fmt.Sprintf("%x", sha256.Sum256(artefacts[name])) }
+func sumOf(name string) string { return fmt.Sprintf("%x", sha256.Sum256(artifacts[name])) }
 
 func TestWingetManifests(t *testing.T) {
 	files := managed(t, downloads)
@@ -154,7 +154,7 @@ func TestChocolateyPackage(t *testing.T) {
 		"tools/chocolateyInstall.ps1", "tools/LICENSE.txt", "tools/VERIFICATION.txt", "tools/" + msi} {
 		assert.Contains(t, text, name)
 	}
-	assert.Equal(t, string(artefacts[msi]), text["tools/"+msi])
+	assert.Equal(t, string(artifacts[msi]), text["tools/"+msi])
 	var spec struct {
 		Metadata struct {
 			ID          string `xml:"id"`

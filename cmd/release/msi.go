@@ -20,7 +20,7 @@ import (
 )
 
 // installer identifies a program's packages to Windows Installer. It must never change,
-// because Windows recognises the packages by it.
+// because Windows recognizes the packages by it.
 type installer struct {
 	UpgradeCode string // of all versions; also the name space of product and package codes
 	Components  string // prefix of the components' identifiers

@@ -20,7 +20,7 @@ import (
 var moduleTemplate string
 
 // moduleInstaller identifies the packages of the PowerShell module. It must never change,
-// because Windows recognises the packages by it.
+// because Windows recognizes the packages by it.
 var moduleInstaller = installer{UpgradeCode: "0F0D9B7E-3B57-5A0B-8C5E-6C1F5D0E7A42"}
 
 // moduleFolder is a folder of the module. The folder without a name is the module's root.

@@ -24,7 +24,7 @@ import (
 func statement(t *testing.T) []byte {
 	t.Helper()
 	t.Chdir("../..")
-	text, err := provenance("v1.2.3", "5d1b6f0e3a52c8f4f2b1a2b3c4d5e6f708192a3b", artefacts, stamp)
+	text, err := provenance("v1.2.3", "5d1b6f0e3a52c8f4f2b1a2b3c4d5e6f708192a3b", artifacts, stamp)
 	require.NoError(t, err)
 	return text
 }
@@ -32,7 +32,7 @@ func statement(t *testing.T) []byte {
 // The statement has the members that SLSA 1.0 and in-toto require.
 func TestProvenance(t *testing.T) {
 	text := statement(t)
-	again, err := provenance("v1.2.3", "5d1b6f0e3a52c8f4f2b1a2b3c4d5e6f708192a3b", artefacts, stamp)
+	again, err := provenance("v1.2.3", "5d1b6f0e3a52c8f4f2b1a2b3c4d5e6f708192a3b", artifacts, stamp)
 	require.NoError(t, err)
 	assert.Equal(t, text, again)
 	var content struct {
@@ -61,8 +61,8 @@ func TestProvenance(t *testing.T) {
 	for _, s := range content.Subject {
 		sums[s.Name] = s.Digest["sha256"]
 	}
-	require.Len(t, sums, len(artefacts))
-	for name := range artefacts {
+	require.Len(t, sums, len(artifacts))
+	for name := range artifacts {
 		assert.Equal(t, sumOf(name), sums[name])
 	}
 	build := content.Predicate.BuildDefinition

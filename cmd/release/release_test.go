@@ -66,13 +66,13 @@ func TestSourceDates(t *testing.T) {
 	}
 }
 
-func TestEveryModuleHasAnAllowedLicence(t *testing.T) {
+func TestEveryModuleHasAnAllowedLicense(t *testing.T) {
 	t.Chdir("../..")
-	_, names, err := licencesOf(t.Context(), engine, target{"windows", "amd64"})
+	_, names, err := licensesOf(t.Context(), engine, target{"windows", "amd64"})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"Apache-2.0"}, names["github.com/nats-io/nats-server/v2"])
 	for _, system := range []target{{"windows", "amd64"}, {"linux", "amd64"}} {
-		all, names, err := licencesOf(t.Context(), gateway, system)
+		all, names, err := licensesOf(t.Context(), gateway, system)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"MIT"}, names["github.com/gin-gonic/gin"])
 		paths := slices.Collect(maps.Keys(all))
@@ -84,7 +84,7 @@ func TestEveryModuleHasAnAllowedLicence(t *testing.T) {
 	}
 }
 
-// TestTheZipOfTheEngine: the node runs from its zip. The zip contains the licences and the
+// TestTheZipOfTheEngine: the node runs from its zip. The zip contains the licenses and the
 // bill of materials of its own content, and nothing that belongs to the gateway.
 func TestTheZipOfTheEngine(t *testing.T) {
 	if !*builds {
@@ -120,7 +120,7 @@ func TestTheZipOfTheEngine(t *testing.T) {
 	assert.Contains(t, string(said), "v1.2.3")
 }
 
-func TestUnknownLicenceIsRejected(t *testing.T) {
+func TestUnknownLicenseIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	write := func(text string) { require.NoError(t, os.WriteFile(dir+"/LICENSE", []byte(text), 0o600)) }
 	m := goModule{Path: "example.org/x", Dir: dir}
@@ -128,7 +128,7 @@ func TestUnknownLicenceIsRejected(t *testing.T) {
 		"proprietary": "All rights reserved."} {
 		write(text)
 		_, err := collect(m, []string{dir}, map[string][]byte{})
-		assert.ErrorContains(t, err, "example.org/x has no allowed licence", name)
+		assert.ErrorContains(t, err, "example.org/x has no allowed license", name)
 	}
 	write("ISC License\n\nPermission to use, copy, modify, and/or\n" +
 		"distribute this software for any purpose with or without fee is hereby\ngranted")

@@ -17,13 +17,13 @@ import (
 // sbomFile is the bill of materials in a zip.
 const sbomFile = "sbom.cdx.json"
 
-// spdx are the licences whose names are SPDX identifiers.
+// spdx are the licenses whose names are SPDX identifiers.
 var spdx = []string{"Apache-2.0", "MIT", "ISC", "Zlib", "MPL-2.0"}
 
 // sbom returns the bill of materials of an executable in CycloneDX format: every module that the
-// linker recorded in it, and Go itself. licences maps module paths to the names of licences.
+// linker recorded in it, and Go itself. licenses maps module paths to the names of licenses.
 func sbom(
-	executable []byte, p program, t target, version string, stamp time.Time, licences map[string][]string,
+	executable []byte, p program, t target, version string, stamp time.Time, licenses map[string][]string,
 ) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(executable))
 	if err != nil {
@@ -59,10 +59,10 @@ func sbom(
 		} else {
 			component.PackageURL = "pkg:golang/" + m.Path + "@" + m.Version
 		}
-		if len(licences[path]) == 0 {
-			return nil, fmt.Errorf("%s has no licence", path)
+		if len(licenses[path]) == 0 {
+			return nil, fmt.Errorf("%s has no license", path)
 		}
-		component.Licenses = choices(licences[path])
+		component.Licenses = choices(licenses[path])
 		components, refs = append(components, component), append(refs, component.BOMRef)
 	}
 	all.Components = &components
@@ -76,7 +76,7 @@ func sbom(
 // ours reports whether a replaced module is replaced by a folder of these sources.
 func ours(path string) bool { return strings.HasPrefix(path, "./") }
 
-// choices returns the licences in the form that a component uses.
+// choices returns the licenses in the form that a component uses.
 func choices(names []string) *cyclonedx.Licenses {
 	var all cyclonedx.Licenses
 	for _, name := range names {

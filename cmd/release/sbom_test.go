@@ -19,20 +19,20 @@ func TestBillOfMaterials(t *testing.T) {
 	require.NoError(t, err)
 	info, err := buildinfo.Read(bytes.NewReader(executable))
 	require.NoError(t, err)
-	licences := map[string][]string{"go": {"BSD"}}
+	licenses := map[string][]string{"go": {"BSD"}}
 	want := map[string]string{"Go standard library": info.GoVersion}
 	for _, m := range info.Deps {
 		if m.Replace != nil { // replaced by a package of ours
 			continue
 		}
-		licences[m.Path] = []string{"MIT", "BSD"}
+		licenses[m.Path] = []string{"MIT", "BSD"}
 		want[m.Path] = m.Version
 	}
 	require.Greater(t, len(want), 3)
 	linux := target{"linux", "amd64"}
-	first, err := sbom(executable, gateway, linux, "v1.0.0", stamp, licences)
+	first, err := sbom(executable, gateway, linux, "v1.0.0", stamp, licenses)
 	require.NoError(t, err)
-	again, err := sbom(executable, gateway, linux, "v1.0.0", stamp, licences)
+	again, err := sbom(executable, gateway, linux, "v1.0.0", stamp, licenses)
 	require.NoError(t, err)
 	assert.Equal(t, first, again, "the same input gives the same bytes")
 
@@ -49,9 +49,9 @@ func TestBillOfMaterials(t *testing.T) {
 	assert.Equal(t, "v1.0.0", found.Metadata.Component.Version)
 	assert.Len(t, (*found.Metadata.Component.Hashes)[0].Value, 64)
 
-	delete(licences, info.Deps[0].Path)
-	_, err = sbom(executable, gateway, linux, "v1.0.0", stamp, licences)
-	assert.ErrorContains(t, err, info.Deps[0].Path+" has no licence")
-	_, err = sbom([]byte("no executable"), gateway, linux, "v1.0.0", stamp, licences)
+	delete(licenses, info.Deps[0].Path)
+	_, err = sbom(executable, gateway, linux, "v1.0.0", stamp, licenses)
+	assert.ErrorContains(t, err, info.Deps[0].Path+" has no license")
+	_, err = sbom([]byte("no executable"), gateway, linux, "v1.0.0", stamp, licenses)
 	assert.Error(t, err)
 }

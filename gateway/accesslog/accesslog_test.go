@@ -127,7 +127,7 @@ func TestManyFields(t *testing.T) {
 // TestOtherFormattersStay: a logger with another formatter writes access lines in that format.
 func TestOtherFormattersStay(t *testing.T) {
 	for name, f := range map[string]logrus.Formatter{
-		"colours": &logrus.TextFormatter{ForceColors: true}, "JSON": &logrus.JSONFormatter{DataKey: "data"},
+		"colors": &logrus.TextFormatter{ForceColors: true}, "JSON": &logrus.JSONFormatter{DataKey: "data"},
 	} {
 		fields := logrus.Fields{"a": "b c", "n": 3, "t": true, "ms": 1.5}
 		theirs := written(t, f, logrus.InfoLevel, time.Unix(9, 0), func(log *logrus.Logger) {

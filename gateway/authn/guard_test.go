@@ -98,10 +98,10 @@ func TestLockIsPerNameAndAddress(t *testing.T) {
 	}
 }
 
-// TestANeighbourDoesNotLockOutAKnownCaller: while others behind the same address fail in every way, a caller
+// TestANeighborDoesNotLockOutAKnownCaller: while others behind the same address fail in every way, a caller
 // that recently signed in from there is still let in, with and without the cache of correct passwords.
 // Guesses at that caller's password stay limited.
-func TestANeighbourDoesNotLockOutAKnownCaller(t *testing.T) {
+func TestANeighborDoesNotLockOutAKnownCaller(t *testing.T) {
 	for name, fail := range map[string]func(s *stored){
 		"a client with an expired token": func(s *stored) {
 			for range addressBurst + 5 {

@@ -475,7 +475,7 @@ func (s *Store) verify(
 	if c != nil {
 		hash = c.hash
 	}
-	// Other requests may share the result, so it must not be cancelled with this request.
+	// Other requests may share the result, so it must not be canceled with this request.
 	right, err := s.verifier.verify(context.WithoutCancel(ctx), hash, password)
 	switch {
 	case err != nil:

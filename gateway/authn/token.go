@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A token is TokenPrefix, 256 random bits and their checksum in base 62. Secret scanners recognise
+// A token is TokenPrefix, 256 random bits and their checksum in base 62. Secret scanners recognize
 // it, and a mistyped token is rejected without a look-up.
 const (
 	TokenPrefix = "adgw_"

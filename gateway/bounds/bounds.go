@@ -53,7 +53,7 @@ var (
 	}
 	Jobs = &Row{
 		Name: "jobs", What: "Lists and results of jobs, about twice the size of what was sent. A job that was " +
-			"cancelled or rejected before anything of it ran keeps no list.",
+			"canceled or rejected before anything of it ran keeps no list.",
 		Settings: []string{"jobs.maxStored", "jobs.keep"}, Answer: "429 `rate_limited`",
 		Remove: "`DELETE /api/Jobs/{JobId}/Record` removes one that has ended.",
 		Kinds:  []string{"job", "jobspec", "jobitem", "jobkey", "jobonce"}, Logs: []string{"jobs"},

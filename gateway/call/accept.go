@@ -32,7 +32,7 @@ func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, er
 	if c.Classic {
 		a.Bound.Classic()
 	}
-	if err = Authorise(c.Principal, a.Bound.Scopes...); err != nil {
+	if err = Authorize(c.Principal, a.Bound.Scopes...); err != nil {
 		return a, err
 	}
 	if a.Readable, a.Unread, err = readableTypes(c.Principal, a.Bound); err != nil {
@@ -83,9 +83,9 @@ func read(ctx context.Context, c *Call) (given Given, err error) {
 		if given, err = c.Input.Read(ctx); err != nil {
 			return given, err
 		}
-		return given, AuthoriseRow(c.Principal, c.Op)
+		return given, AuthorizeRow(c.Principal, c.Op)
 	}
-	if err = AuthoriseRow(c.Principal, c.Op); err != nil {
+	if err = AuthorizeRow(c.Principal, c.Op); err != nil {
 		return given, err
 	}
 	return c.Input.Read(ctx)

@@ -22,7 +22,7 @@ var scriptCodes = []schema.Code{
 }
 
 // Failure returns the error of a call whose run failed with err. It derives the code and the message from
-// error numbers and types, never from error texts, which are localised.
+// error numbers and types, never from error texts, which are localized.
 func Failure(op *ops.Operation, b *ops.Bound, err error) error {
 	e := ps.AsError(err)
 	f := &problem.Error{Outcome: e.Outcome, Server: e.Server, RetryAfter: e.RetryAfter, Cause: err}

@@ -65,7 +65,7 @@ func init() {
 	}
 }
 
-// meaningOf maps an error by number, then id, fault and type, and never by message, which is localised (facts
+// meaningOf maps an error by number, then id, fault and type, and never by message, which is localized (facts
 // D3, D7). An error that is not in the table never counts as missing or forbidden. If it comes from the
 // directory or from DNS, it is unmapped; otherwise it is a defect of the gateway. The second result is the
 // directory's code.

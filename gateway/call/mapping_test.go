@@ -176,9 +176,9 @@ func atoi(t *testing.T, text string) int {
 	return number
 }
 
-// TestEachRowAndItsNeighbours: errors that differ from a row in one respect do not get its meaning,
+// TestEachRowAndItsNeighbors: errors that differ from a row in one respect do not get its meaning,
 // and an unknown error never counts as missing or forbidden.
-func TestEachRowAndItsNeighbours(t *testing.T) {
+func TestEachRowAndItsNeighbors(t *testing.T) {
 	keys := map[string]bool{}
 	for _, r := range mapping {
 		key := rowKey(r)
@@ -192,7 +192,7 @@ func TestEachRowAndItsNeighbours(t *testing.T) {
 				found, _ := meaningOf(&e)
 				assert.Equal(t, r.meaning, found, "%+v", e)
 			}
-			for _, e := range neighboursOf(r) {
+			for _, e := range neighborsOf(r) {
 				for _, category := range []string{"ObjectNotFound", "PermissionDenied", "ResourceExists",
 					"NotSpecified"} {
 					e.Category = category
@@ -249,8 +249,8 @@ func errorsOf(r row) []ps.Error {
 	}
 }
 
-// neighboursOf returns errors that only resemble the errors of a row.
-func neighboursOf(r row) []ps.Error {
+// neighborsOf returns errors that only resemble the errors of a row.
+func neighborsOf(r row) []ps.Error {
 	const strange = "4711"
 	number := strconv.Itoa(r.number)
 	switch {
@@ -275,15 +275,15 @@ func neighboursOf(r row) []ps.Error {
 		next++
 	}
 	unknown := strconv.Itoa(next)
-	neighbours := []ps.Error{foreign, ad("ADException", "ActiveDirectoryServer:"+unknown, "", unknown),
+	neighbors := []ps.Error{foreign, ad("ADException", "ActiveDirectoryServer:"+unknown, "", unknown),
 		dns(unknown, "")}
 	switch r.origin {
 	case directory:
-		neighbours = append(neighbours, dns(number, ""))
+		neighbors = append(neighbors, dns(number, ""))
 	case dnsServer:
-		neighbours = append(neighbours, ad("ADException", "ActiveDirectoryServer:"+number, "", number))
+		neighbors = append(neighbors, ad("ADException", "ActiveDirectoryServer:"+number, "", number))
 	}
-	return neighbours
+	return neighbors
 }
 
 // gone returns the error of a step about a missing object.

@@ -36,7 +36,7 @@ func readableTypes(p *identity.Principal, b *ops.Bound) (readable []string, unre
 	asked := b.Text(ops.TypeName)
 	for _, name := range typesOf(b.Op) {
 		wanted := asked == "" || slices.Contains(strings.Split(asked, ","), name)
-		refused := Authorise(p, readScopes[name])
+		refused := Authorize(p, readScopes[name])
 		switch {
 		case !wanted:
 		case refused == nil:

@@ -9,8 +9,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Authorise requires all scopes. Every credential has the empty scope.
-func Authorise(p *identity.Principal, scopes ...identity.Scope) error {
+// Authorize requires all scopes. Every credential has the empty scope.
+func Authorize(p *identity.Principal, scopes ...identity.Scope) error {
 	for _, scope := range scopes {
 		if scope != "" && !p.Has(scope) {
 			failed := problem.New(schema.Forbidden, "This needs the scope '%s', which the credential does not have.",
@@ -22,10 +22,10 @@ func Authorise(p *identity.Principal, scopes ...identity.Scope) error {
 	return nil
 }
 
-// AuthoriseRow requires the scope of a row, or one of its alternatives.
-func AuthoriseRow(p *identity.Principal, op *ops.Operation) error {
+// AuthorizeRow requires the scope of a row, or one of its alternatives.
+func AuthorizeRow(p *identity.Principal, op *ops.Operation) error {
 	if op.Scope == "" || slices.ContainsFunc(op.Or, p.Has) {
 		return nil
 	}
-	return Authorise(p, op.Scope)
+	return Authorize(p, op.Scope)
 }

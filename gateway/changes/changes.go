@@ -444,7 +444,7 @@ func (h *History) Running(ctx context.Context) (running []*Record, err error) {
 // isRunning is part of the text of every running change, and perhaps of others.
 var isRunning = []byte(`"running":true`)
 
-// Sum returns a keyed sum of some texts, with which the history recognises its own cursors.
+// Sum returns a keyed sum of some texts, with which the history recognizes its own cursors.
 func (h *History) Sum(parts ...string) []byte {
 	raw := make([][]byte, len(parts))
 	for i, part := range parts {

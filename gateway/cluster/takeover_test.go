@@ -267,7 +267,7 @@ func TestASuspendedLeaderMayWriteWhatWasInFlight(t *testing.T) {
 	})
 }
 
-func TestAJudgementThatFailsIsTriedAgain(t *testing.T) {
+func TestAJudgmentThatFailsIsTriedAgain(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, w *world) {
 		a := w.startAll()
 		id, _ := a.running().background("x", time.Hour)

@@ -286,12 +286,12 @@ type process struct {
 	ended   sync.WaitGroup
 	writer  chan struct{} // contains an element while the store writes
 	inbox   chan Message
-	judging time.Duration // how long a judgement takes
+	judging time.Duration // how long a judgment takes
 
 	mu      sync.Mutex
 	locks   map[string]string // attempts of this process by object
 	noted   []string
-	fails   int // number of judgements that will fail
+	fails   int // number of judgments that will fail
 	opens   int // number of times that reading the open attempts will fail
 	foreign []Attempt
 }

@@ -16,7 +16,9 @@ func (s *Settings) Advice(from map[string]Origin) []string {
 	if n := s.Pool.DirectorySessions; n > adwsConnections {
 		out = append(out, fmt.Sprintf(
 			"pool.directorySessions is %d, but a domain controller allows an account %d connections unless "+
-				"its MaxConnectionsPerUser was raised, and each session uses one: more sessions are refused, and their requests get 503. Set at most %d, or less if a second gateway or the doctor uses the same account", n,
+				"its MaxConnectionsPerUser was raised, and each session uses one: more sessions are refused, and "+
+				"their requests get 503. Set at most %d, or less if a second gateway or the doctor uses the same "+
+				"account", n,
 			adwsConnections, adwsConnections))
 	}
 	if each, all := s.HTTP.MaxConnectionsPerAddress, s.HTTP.MaxConnections; each > all {

@@ -122,7 +122,8 @@ func (c Cluster) checkAccess() error {
 	}
 	switch {
 	case encrypted && c.CA == "":
-		return errors.New("tls:// needs cluster.ca, the certificates of the authorities that sign the servers' certificates")
+		return errors.New("tls:// needs cluster.ca, the certificates of the authorities that sign the servers' " +
+			"certificates")
 	case c.NKeyFile != "" && c.CredsFile != "":
 		return errors.New("cluster.nkeyFile and cluster.credsFile are both set: set only one of " +
 			"them")

@@ -86,7 +86,8 @@ func TestAFaultInASettingOfAnEarlierVersion(t *testing.T) {
 		Name: "x.yaml", Text: []byte("cluster:\n  name: [corp]\n"), Flags: []string{"cluster.gateway=[gw1]"},
 		Environment: []string{"ADGATEWAY_CLUSTER_KEY_FILE={a: b}"},
 	}.Load()
-	for _, want := range []string{"x.yaml:2: cluster.name: takes a string", "--set cluster.gateway: takes a string",
+	for _, want := range []string{"x.yaml:2: cluster.name: takes a string",
+		"--set cluster.gateway: takes a string",
 		"environment: ADGATEWAY_CLUSTER_KEY_FILE: takes a string"} {
 		assert.ErrorContains(t, err, want)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"adgateway/gateway/config"
 	"adgateway/gateway/config/configtest"
+	"adgateway/test/prose"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,7 +31,11 @@ func TestDefaultsMatchTheTable(t *testing.T) {
 	for _, row := range config.Rows() {
 		assert.False(t, seen[row.Key], "%s stands twice in the table", row.Key)
 		seen[row.Key] = true
-		assert.NotEmpty(t, row.Doc, row.Key)
+		assert.Regexp(t, `^[A-Z].*\.$`, row.Doc, row.Key)
+		assert.NotRegexp(t, `^(?:The|An?) `, row.Doc, row.Key)
+		for _, text := range []string{row.Doc, row.Allowed()} {
+			assert.Empty(t, prose.Text(text), "%s: %s", row.Key, text)
+		}
 		assert.NotEmpty(t, row.Allowed(), row.Key)
 		assert.False(t, variables[row.Variable()], "%s stands for two settings", row.Variable())
 		variables[row.Variable()] = true

@@ -64,7 +64,8 @@ func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 	}
 	if s.Memory.Limit > 0 && s.HTTP.MaxBodyMemory >= s.Memory.Limit {
 		fault([]string{"http.maxBodyMemory", "memory.limit"},
-			"http.maxBodyMemory (%d MiB) is not less than memory.limit (%d MiB), which is for all memory of the gateway",
+			"http.maxBodyMemory (%d MiB) is not less than memory.limit (%d MiB), which is for all memory of the "+
+				"gateway",
 			s.HTTP.MaxBodyMemory, s.Memory.Limit)
 	}
 	for _, err := range attributes.CheckSite(s.Account.Attributes) {

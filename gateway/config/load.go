@@ -231,7 +231,7 @@ func (r *reader) leads(prefix string) bool {
 	return false
 }
 
-// meant suggests the key closest to a misspelt one.
+// meant suggests the key closest to a misspelled one.
 func (r *reader) meant(key string) string {
 	var keys []string
 	for _, row := range Rows() {
@@ -240,7 +240,7 @@ func (r *reader) meant(key string) string {
 	return meant(key, keys)
 }
 
-// meant suggests the name closest to a misspelt one, or "" if none is close.
+// meant suggests the name closest to a misspelled one, or "" if none is close.
 func meant(mistyped string, names []string) string {
 	best := nearest.Of(mistyped, names)
 	if best == "" {

@@ -99,7 +99,7 @@ type Jobs struct {
 	Running   int           `key:"jobs.running" from:"1" to:"100" default:"4" doc:"Maximum number of jobs that run at the same time; more jobs are held."`
 	PerCaller int           `key:"jobs.perCaller" from:"1" to:"100" default:"2" doc:"Maximum number of jobs of one token or user that run at the same time."`
 	Share     int           `key:"jobs.share" from:"1" to:"100" default:"50" doc:"Percentage of the sessions for the directory, and of those for DNS, that jobs may use at the same time; at least one session. The others are reserved for other calls."`
-	Rate      int           `key:"jobs.rate" from:"0" to:"1000" default:"20" doc:"Maximum number of items of a job per second; 0: no limit."`
+	Rate      int           `key:"jobs.rate" from:"0" to:"1000" default:"20" doc:"Maximum number of items of a job per second; 0 means no limit."`
 	Keep      time.Duration `key:"jobs.keep" from:"1h" to:"2160h" default:"168h" doc:"How long jobs are kept with their items and results (168h is 7 days)."`
 	MaxStored int           `key:"jobs.maxStored" from:"1" to:"1048576" unit:"MiB" default:"2048" doc:"Space in MiB for the lists and results of all jobs. One credential can use a quarter of it. A list takes about twice its size. Beyond that, new jobs are refused with 429 until others are removed."`
 	Secrets   string        `key:"jobs.secrets" oneOf:"refuse, sealed" default:"refuse" doc:"Whether lists may contain passwords. refuse: no. sealed: yes, encrypted with a key for each job, which is destroyed when nothing is left to retry."`

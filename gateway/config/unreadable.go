@@ -75,7 +75,7 @@ func advise(lines []string, at int) (line int, advice string) {
 	return 0, ""
 }
 
-// adviceOn explains the mistake in a line. It returns "" if it does not recognise a mistake.
+// adviceOn explains the mistake in a line. It returns "" if it does not recognize a mistake.
 func adviceOn(line string) string {
 	if strings.HasPrefix(strings.TrimSpace(line), "#") {
 		return ""

@@ -26,7 +26,8 @@ func checkWebhookURL(text string) error {
 	case err != nil || u.Hostname() == "" || u.Opaque != "":
 		return errors.New("takes a URL such as https://hooks.corp.example/adgateway")
 	case u.User != nil:
-		return errors.New("takes a URL without name and password: the signature identifies the gateway to the receiver")
+		return errors.New("takes a URL without name and password: the signature identifies the gateway to the " +
+			"receiver")
 	case u.Fragment != "":
 		return errors.New("takes a URL without #")
 	case u.Scheme == "https", u.Scheme == "http" && ofThisMachine(u.Hostname()):

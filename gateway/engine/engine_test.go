@@ -122,9 +122,9 @@ func TestWhatKeepsANodeFromStarting(t *testing.T) {
 		_, err := start(t, o)
 		assert.ErrorContains(t, err, c.want, name)
 	}
-	cancelled, cancel := context.WithCancelCause(t.Context())
+	canceled, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("told to stop"))
-	if n, err := engine.Start(cancelled, alone(t)); err == nil {
+	if n, err := engine.Start(canceled, alone(t)); err == nil {
 		n.Close() // it has started before
 	} else {
 		require.ErrorContains(t, err, "told to stop")

@@ -238,7 +238,7 @@ func now(a call.Accepted) (*identity.Principal, error) {
 	}
 	principal, err := a.Again()
 	if err == nil {
-		err = call.AuthoriseRow(principal, a.Op)
+		err = call.AuthorizeRow(principal, a.Op)
 	}
 	return principal, err
 }

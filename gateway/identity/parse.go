@@ -30,7 +30,7 @@ func ParseScopes(names []string) ([]Scope, error) {
 	return scopes, nil
 }
 
-// meant suggests the scope nearest to a misspelt one.
+// meant suggests the scope nearest to a misspelled one.
 func meant(name string) string {
 	known := make([]string, len(Scopes()))
 	for i, scope := range Scopes() {

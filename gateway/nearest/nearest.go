@@ -134,7 +134,7 @@ func part(name, known string) (steps int, near bool) {
 }
 
 // distance returns the number of letters that must be added, removed, replaced or swapped with
-// their neighbour to turn one name into the other.
+// their neighbor to turn one name into the other.
 func distance(a, b []rune) int {
 	older, before, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range before {

@@ -48,9 +48,9 @@ const maxTTL = 1<<31 - 1
 // key identifies the record set.
 func (e *endpoint) key() string { return e.DNSName + " " + e.RecordType }
 
-// normalise brings the name, type, time to live and targets into the form in which records are
+// normalize brings the name, type, time to live and targets into the form in which records are
 // read. It fails if a target does not fit its type.
-func (e *endpoint) normalise() error {
+func (e *endpoint) normalize() error {
 	e.DNSName = strings.TrimSuffix(strings.ToLower(e.DNSName), ".")
 	e.RecordType = strings.ToUpper(e.RecordType)
 	e.RecordTTL = min(max(e.RecordTTL, 0), maxTTL)
@@ -126,7 +126,7 @@ func adjusted(wanted []*endpoint) (left []*endpoint, notes []string) {
 	seen := map[string]bool{}
 	for _, e := range wanted {
 		name := e.DNSName
-		if err := e.normalise(); err != nil {
+		if err := e.normalize(); err != nil {
 			notes = append(notes, fmt.Sprintf("ExternalDNS: '%s' was left out: the DNS server does not keep %s", name,
 				err))
 			continue
@@ -329,7 +329,7 @@ func appendChange(all *[]setChange, from, to *endpoint) *schema.FieldError {
 		if e == nil {
 			continue
 		}
-		switch err := e.normalise(); {
+		switch err := e.normalize(); {
 		case err == nil:
 		case !keeps(e.RecordType):
 			return e.wrong("has " + err.Error() + ", which cannot be written here")
@@ -368,7 +368,7 @@ func difference(a, b *endpoint) [][]string {
 			continue
 		}
 		fields, problem := targetFields(a.RecordType, target)
-		if problem == nil { // always, because normalise has parsed it
+		if problem == nil { // always, because normalize has parsed it
 			data = append(data, fields)
 		}
 	}

@@ -146,7 +146,7 @@ var jobRows = []*Operation{
 	}),
 	jobRow(Operation{
 		ID: "job.cancel", Summary: "Cancels a job. Items that have begun are finished; the others do not run.",
-		Method: http.MethodDelete, Path: "/api/Jobs/{JobId}", Scope: identity.JobSubmit, Effect: Update, Success: "The job was cancelled.",
+		Method: http.MethodDelete, Path: "/api/Jobs/{JobId}", Scope: identity.JobSubmit, Effect: Update, Success: "The job was canceled.",
 	}),
 	jobRow(Operation{
 		ID: "job.remove", Summary: "Removes a job that has ended, with its list and its results.",

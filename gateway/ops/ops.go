@@ -25,7 +25,7 @@ type Operation struct {
 	Path    string           // e.g. "/api/ADUser/{UserName}"
 	Scope   identity.Scope   // required of the caller; empty if none is
 	Or      []identity.Scope // alternatives to Scope, with which the operation only does what the caller may do
-	// decides what an empty string means and whether a run is cancelled when the client leaves
+	// decides what an empty string means and whether a run is canceled when the client leaves
 	Effect Effect
 	Params []Param
 	Rules  []Rule // constraints across parameters, in order

@@ -190,7 +190,7 @@ func judgeChange(c *ps.IntendedChange, steps []ps.Step, state map[string]string)
 	}
 }
 
-// inferUnclear infers the outcome of changes that are not visible from the outcomes of neighbouring changes.
+// inferUnclear infers the outcome of changes that are not visible from the outcomes of neighboring changes.
 // This is possible because a script changes the properties of an object in the announced order.
 func inferUnclear(changes []ps.IntendedChange, at []progress) {
 	for i := range at {

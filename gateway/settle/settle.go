@@ -61,7 +61,7 @@ func Open(req ps.Request, err error) *ps.Error {
 	return cut
 }
 
-// Settle determines the outcome of a change. It continues if ctx is cancelled.
+// Settle determines the outcome of a change. It continues if ctx is canceled.
 func (s *Settler) Settle(ctx context.Context, change Change) Finding {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Limit)
 	defer cancel()

@@ -57,7 +57,7 @@ func SelfSigned(names []string, days int, now time.Time) (certificate, key []byt
 	return encodeCertificate(raw), key, nil
 }
 
-// templateName is the extension by which a Windows authority recognises the template of a request
+// templateName is the extension by which a Windows authority recognizes the template of a request
 // ([MS-WCCE] 2.2.2.7.7.1).
 var templateName = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 20, 2}
 

@@ -283,7 +283,7 @@ func able(all []*identity.Principal, op *ops.Operation) []*identity.Principal {
 	}
 	var able []*identity.Principal
 	for _, p := range all {
-		if call.AuthoriseRow(p, op) == nil {
+		if call.AuthorizeRow(p, op) == nil {
 			able = append(able, p)
 		}
 	}

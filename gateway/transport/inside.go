@@ -13,7 +13,7 @@ import (
 )
 
 // Call makes a call of an operation on behalf of a part of the gateway: a page, a job or sign-in. The call is
-// authorised, metered, audited, logged and counted like a client's call, and answered as by
+// authorized, metered, audited, logged and counted like a client's call, and answered as by
 // [call.Service.Do]. Call sets c.Op and c.Classic, and c.ID if that is missing or malformed. c.Input must be
 // [call.Values].
 //

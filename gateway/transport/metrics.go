@@ -126,7 +126,7 @@ func (s *Server) metrics() func(*exchange) {
 		if !s.OpenMetrics || x.credential.Given() || !local(x.c.Request, x.policy.Origins) {
 			var failed error
 			if x.principal, failed = x.authenticate(identity.OpsRead); failed == nil {
-				failed = call.Authorise(x.principal, identity.OpsRead)
+				failed = call.Authorize(x.principal, identity.OpsRead)
 			}
 			if failed != nil {
 				x.fail(failed)

@@ -171,7 +171,7 @@ func (e *eventStream) Check() error {
 		}
 		return errNotKnown
 	}
-	if failed = call.AuthoriseRow(principal, x.op); failed != nil {
+	if failed = call.AuthorizeRow(principal, x.op); failed != nil {
 		return errNoRight
 	}
 	x.principal, e.checkedAt = principal, time.Now()

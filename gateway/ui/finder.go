@@ -52,7 +52,7 @@ func hitOf(r say.Record) hitRow {
 }
 
 // oneLine returns a typed text with single spaces between its words. It keeps the domain in DOMAIN\name,
-// because the search recognises the gateway's own domain.
+// because the search recognizes the gateway's own domain.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // accountIn returns a typed text without the domain in front of a logon name.

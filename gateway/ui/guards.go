@@ -106,7 +106,7 @@ func guardOfRecords(c *frame.Visit, zone, name string, targets ...string) guardi
 // the reason is empty.
 func keeps(c *frame.Visit, why string, op *ops.Operation) bool {
 	return why != "" && !slices.ContainsFunc(c.Principals, func(p *identity.Principal) bool {
-		return p.Has(identity.Privileged) && call.AuthoriseRow(p, op) == nil
+		return p.Has(identity.Privileged) && call.AuthorizeRow(p, op) == nil
 	})
 }
 

@@ -48,7 +48,7 @@ func (a asking) Call(ctx context.Context, operation string, c call.Call) (call.A
 }
 
 // TestTheDomainOfANameCounts: EUROPE\lweber is another account than lweber in this domain. The search
-// recognises its own domain, and other operations recognise all domains of the forest.
+// recognizes its own domain, and other operations recognize all domains of the forest.
 func TestTheDomainOfANameCounts(t *testing.T) {
 	var text any
 	own := map[string]any{"type": "user", "guid": "g", "name": "Lea Weber", "username": "lweber"}

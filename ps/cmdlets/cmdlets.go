@@ -219,7 +219,7 @@ func hasPrefixFold(s, prefix string) bool {
 	return prefix != "" && len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// In returns the behaviour of the parameter in a set, or false if the parameter does not belong to the set.
+// In returns the behavior of the parameter in a set, or false if the parameter does not belong to the set.
 func (p *Param) In(set string) (InSet, bool) {
 	for _, s := range p.PerSet {
 		if strings.EqualFold(s.Set, set) {

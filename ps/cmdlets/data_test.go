@@ -18,9 +18,9 @@ var update = flag.Bool("update", false, "rewrite the data files from the contrac
 
 // contract contains the members of a contract file that the tests use. See testdata/README.md.
 type contract struct {
-	Module  string                 `json:"module"`
-	Cmdlets map[string]docCmdlet   `json:"cmdlets"`
-	Model   map[string]docModelled `json:"objectModel"`
+	Module  string                `json:"module"`
+	Cmdlets map[string]docCmdlet  `json:"cmdlets"`
+	Model   map[string]docModeled `json:"objectModel"`
 }
 
 type docCmdlet struct {
@@ -70,7 +70,7 @@ type docFacts struct {
 	Aliases  []string `json:"aliases"`
 }
 
-type docModelled struct {
+type docModeled struct {
 	Parent     *string `json:"parent"`
 	Properties []struct {
 		Name string   `json:"name"`
@@ -233,7 +233,7 @@ func pipeline(p docParam, set *string) (value, property bool) {
 	return contains(facts.Pipeline, "ByValue"), contains(facts.Pipeline, "ByPropertyName")
 }
 
-// merge joins sets with the same behaviour and drops defaults.
+// merge joins sets with the same behavior and drops defaults.
 func merge(in []wireSet, sets int) []wireSet {
 	var out []wireSet
 next:

@@ -111,7 +111,7 @@ type wireParam struct {
 	In       []wireSet `json:"s,omitempty"` // absent: by name, optional, in every set
 }
 
-// wireSet is the behaviour in one or more sets. Position is the index plus one.
+// wireSet is the behavior in one or more sets. Position is the index plus one.
 type wireSet struct {
 	Sets      []int `json:"s,omitempty"` // indexes into Sets; absent: all
 	Mandatory bool  `json:"m,omitempty"`

@@ -53,7 +53,7 @@ type Config struct {
 
 	MaxWait  time.Duration // maximum wait for a session, unless the request has its own limit; 10 s
 	Queue    int           // requests that may wait per lane, at most half of them lists; 64
-	Grace    time.Duration // time a cancelled read may continue before its session is killed; 2 s
+	Grace    time.Duration // time a canceled read may continue before its session is killed; 2 s
 	MinDelay time.Duration // first pause after a failed start; 1 s
 	MaxDelay time.Duration // longest pause after a failed start; 10 s
 	Sweep    time.Duration // interval at which due sessions retire and missing ones are started; 1 s

@@ -30,7 +30,7 @@ type Servers struct {
 	directory *group
 	dns       *group
 
-	ctx  context.Context // cancelled by Close
+	ctx  context.Context // canceled by Close
 	stop context.CancelFunc
 	done chan struct{} // closed when keep returns
 

@@ -27,7 +27,7 @@ type world struct {
 	warnings  []ps.Warning                            // the warnings of Get-GatewayServer
 	answer    func(host string, req ps.Request) error // the answer of every other script; nil means success
 	ran       []string                                // script@server, in order
-	dialled   int
+	dialed    int
 	hang      time.Duration // how long an attempt to connect to a server that is down takes
 }
 
@@ -77,7 +77,7 @@ func (w *world) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	require.NoError(w.t, err)
 	w.mu.Lock()
-	w.dialled++
+	w.dialed++
 	w.mu.Unlock()
 	if !w.isUp(host, port) {
 		select {

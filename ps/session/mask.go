@@ -16,7 +16,7 @@ import (
 )
 
 // inserted matches characters that the console host may insert anywhere in a text. These are line breaks and,
-// in later versions, the margin of messages and escape sequences for colours and titles. The search for
+// in later versions, the margin of messages and escape sequences for colors and titles. The search for
 // secrets skips them.
 var inserted = regexp.MustCompile(`[\r\n |]+|\x1b(?:\[[0-?]*[ -/]*(?:[@-~]|$)|\][^\x07\x1b]*(?:\x07|\x1b\\|\x1b?$)|[ -/]*(?:[0-Z\\^-~]|$))`)
 

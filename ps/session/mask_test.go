@@ -30,7 +30,7 @@ func TestSecretsAreMaskedInOtherCodePages(t *testing.T) {
 		{"a pair, as one", "p4ss😀word", "p4ss?word"},
 		{"mixed", "pä€ss", "p\x84?ss"},
 		{"wrapped", "pässwörd", "p\x84s\r\n  | sw\x94rd"},
-		{"coloured", "pässwörd", "p\x84\x1b[31mss\x1b[0mw\x94rd"},
+		{"colored", "pässwörd", "p\x84\x1b[31mss\x1b[0mw\x94rd"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			line := ps.EncodeRequest("1", "Set-X", ps.Args{"Password": ps.Secret(c.secret)})

@@ -40,8 +40,8 @@ func TestCaptureMasksSecretsInEveryEncoding(t *testing.T) {
 			text, total := kept.take()
 			assert.EqualValues(t, len(c.text), total)
 			assert.LessOrEqual(t, len(text), keepNoise)
-			for _, spelt := range []string{secret, encoded, `p\"`, `p"`, encoded[4:]} {
-				assert.NotContains(t, text, spelt)
+			for _, spelled := range []string{secret, encoded, `p\"`, `p"`, encoded[4:]} {
+				assert.NotContains(t, text, spelled)
 			}
 		})
 	}
@@ -64,19 +64,19 @@ func TestCaptureStillMasksThePreviousRequestsSecrets(t *testing.T) {
 func TestCaptureMasksASecretInPieces(t *testing.T) {
 	const secret = "s3cret pässword"
 	line := ps.EncodeRequest("1", "Set-X", ps.Args{"Password": ps.Secret(secret)})
-	for _, spelt := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret))} {
-		for cut := 1; cut < len(spelt); cut++ {
+	for _, spelled := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret))} {
+		for cut := 1; cut < len(spelled); cut++ {
 			for _, before := range []string{"before ", strings.Repeat("x", 2*keepNoise)} {
 				var kept capture
 				kept.guard(lineSecrets(line))
-				first, _ := kept.captured(before + spelt[:cut])
+				first, _ := kept.captured(before + spelled[:cut])
 				assert.Equal(t, len(before) < keepNoise, strings.HasSuffix(first, "e ***"), first[max(0, len(first)-40):])
 				kept.guard([]string{"another one"})
-				second, _ := kept.captured(spelt[cut : cut+1])
+				second, _ := kept.captured(spelled[cut : cut+1])
 				assert.Equal(t, "***", second)
-				third, total := kept.captured(spelt[cut+1:] + " after")
-				assert.Equal(t, strings.Repeat("*** ", min(1, len(spelt)-cut-1))+"after", third)
-				assert.EqualValues(t, len(spelt)-cut-1+len(" after"), total)
+				third, total := kept.captured(spelled[cut+1:] + " after")
+				assert.Equal(t, strings.Repeat("*** ", min(1, len(spelled)-cut-1))+"after", third)
+				assert.EqualValues(t, len(spelled)-cut-1+len(" after"), total)
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func newRun(id string) *run {
 
 // Run sends one request and waits for its answer. [ps.Runner] documents ctx and the errors. A session runs
 // one request at a time, and a concurrent request fails with an internal error. If a run is interrupted
-// (timeout, cancelled, died), Run returns after the process has ended, so the run has no later effects.
+// (timeout, canceled, died), Run returns after the process has ended, so the run has no later effects.
 // [Session.Dead] reports whether the session can still be used.
 func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	r, err := s.claim(ctx)
@@ -54,7 +54,7 @@ func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	timer := s.endAfter(limit, r, req.Script)
 	defer func() { timer.Stop() }()
 	if !req.Write {
-		stop := context.AfterFunc(ctx, func() { s.failRun(r, CauseCancelled, cancelled(ctx)) })
+		stop := context.AfterFunc(ctx, func() { s.failRun(r, CauseCancelled, canceled(ctx)) })
 		defer stop()
 	}
 	a := &answer{write: req.Write, records: req.Records, newList: s.cfg.list}
@@ -87,7 +87,7 @@ func (s *Session) endAfter(limit time.Duration, r *run, script string) *time.Tim
 // claim reserves the session for one request.
 func (s *Session) claim(ctx context.Context) (*run, error) {
 	if ctx.Err() != nil {
-		return nil, cancelled(ctx)
+		return nil, canceled(ctx)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,7 +225,7 @@ func refusal(err error) *ps.Error {
 	return &ps.Error{Kind: ps.KindCancelled, Message: "the caller stopped taking records", Cause: err}
 }
 
-func cancelled(ctx context.Context) *ps.Error {
+func canceled(ctx context.Context) *ps.Error {
 	return &ps.Error{Kind: ps.KindCancelled, Outcome: ps.OutcomeNone, Message: "the caller left",
 		Cause: context.Cause(ctx)}
 }
@@ -240,7 +240,7 @@ func (s *Session) handshake(ctx context.Context, boot *run) error {
 			Message: fmt.Sprintf(noReady, s.cfg.StartTimeout)})
 	})
 	defer timer.Stop()
-	stop := context.AfterFunc(ctx, func() { s.failRun(boot, CauseStart, cancelled(ctx)) })
+	stop := context.AfterFunc(ctx, func() { s.failRun(boot, CauseStart, canceled(ctx)) })
 	defer stop()
 
 	a := &answer{boot: true}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// languageCase is a case of the language recording, with the behaviour of a real engine (PowerShell 7.6.5).
+// languageCase is a case of the language recording, with the behavior of a real engine (PowerShell 7.6.5).
 type languageCase struct {
 	Group, Name, Source string
 	ParseErrors         []struct {

@@ -258,7 +258,7 @@ func (l *lexer) dash(c rune) token {
 	return l.operatorOrWord(l.symbol("-"))
 }
 
-// parameter reads a parameter in command mode, and otherwise an operator that is spelt as a word.
+// parameter reads a parameter in command mode, and otherwise an operator that is spelled as a word.
 func (l *lexer) parameter() token {
 	from, colon := l.at, false
 	end := from

@@ -105,7 +105,7 @@ var symbols = map[string]*operator{
 	"-=": {text: "-=", assign: true, assigns: AssignSub},
 }
 
-// words contains the operators that are spelt with a dash, by lower-case name without the dash.
+// words contains the operators that are spelled with a dash, by lower-case name without the dash.
 var words = makeWords()
 
 func makeWords() map[string]*operator {
@@ -158,7 +158,7 @@ var otherWords = map[string]bool{
 	"ireplace": true, "icontains": true, "inotcontains": true,
 }
 
-// keywords contains the words that are recognised at the start of a statement and, in command mode, in a few
+// keywords contains the words that are recognized at the start of a statement and, in command mode, in a few
 // other places.
 var keywords = map[string]bool{
 	"begin": true, "break": true, "catch": true, "class": true, "configuration": true, "continue": true,

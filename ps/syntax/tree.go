@@ -311,7 +311,7 @@ const (
 // Variable is $Name, ${Name}, $Scope:Name or @Name.
 type Variable struct {
 	Span
-	// global, local, script or private, or the drive env, function or variable, spelt as in the source; may be
+	// global, local, script or private, or the drive env, function or variable, spelled as in the source; may be
 	// empty
 	Scope string
 	Name  string // as written

@@ -273,11 +273,11 @@ func small(t *testing.T, picture []byte) []byte {
 	most := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int {
 		return cmp.Or(cmp.Compare(count[b], count[a]), strings.Compare(fmt.Sprint(a), fmt.Sprint(b)))
 	})
-	var colours color.Palette
+	var colors color.Palette
 	for _, c := range most[:min(len(most), 64)] {
-		colours = append(colours, c)
+		colors = append(colors, c)
 	}
-	reduced := image.NewPaletted(full.Bounds(), colours)
+	reduced := image.NewPaletted(full.Bounds(), colors)
 	draw.Draw(reduced, reduced.Bounds(), full, full.Bounds().Min, draw.Src)
 	var out bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, reduced); err != nil {

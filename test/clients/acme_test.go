@@ -157,7 +157,7 @@ func TestLegoObtainsCertificates(t *testing.T) {
 	}
 }
 
-// The client library of acme-dns updates the record of its account, and recognises refusals.
+// The client library of acme-dns updates the record of its account, and recognizes refusals.
 func TestAcmeDNSClientUpdatesItsRecord(t *testing.T) {
 	s := systemtest.NewForDNS(t, `acme.accounts=[{"subdomain":"c36f50e8","credential":"acme","name":"_acme-challenge.site.corp.example"}]`)
 	client := goacmedns.NewClient(s.URL + "/api/Acme/AcmeDns")

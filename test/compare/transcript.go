@@ -45,7 +45,7 @@ func transcript(w *world, seed uint64, calls int) string {
 	w.close()
 	w.writeKept(&b, k)
 	writeAudit(&b, w.audit())
-	return normalised(b.String())
+	return normalized(b.String())
 }
 
 // serve makes one call.
@@ -149,8 +149,8 @@ var (
 	randomPattern = regexp.MustCompile(`"(next|\w*[pP]assword)":"[^"]+"`)
 )
 
-// normalised replaces times and hashes. It replaces ids with numbers in the order of their first appearance.
-func normalised(text string) string {
+// normalized replaces times and hashes. It replaces ids with numbers in the order of their first appearance.
+func normalized(text string) string {
 	ids := map[string]string{}
 	text = idPattern.ReplaceAllStringFunc(text, func(id string) string {
 		if ids[id] == "" {

@@ -67,7 +67,7 @@ func (f *fleet) callWith(h *host, method, path, body string, headers http.Header
 	return answer{response.StatusCode, response.Header, string(text)}
 }
 
-// must repeats a request until the gateway fulfils it. It decodes the answer into the value at into, unless
+// must repeats a request until the gateway fulfills it. It decodes the answer into the value at into, unless
 // into is nil.
 func (f *fleet) must(h *host, method, path, body, key string, into any) answer {
 	f.t.Helper()

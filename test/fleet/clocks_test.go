@@ -100,5 +100,5 @@ func TestAWallClockIsWrong(t *testing.T) {
 			f.setClock(h, 0)
 		})
 	}
-	f.fulfil(f.hosts[0], p)
+	f.fulfill(f.hosts[0], p)
 }

@@ -117,5 +117,5 @@ func TestASingleGatewayGrows(t *testing.T) {
 			f.known(h, p)
 		}
 	}
-	f.fulfil(f.hosts[size-1], p)
+	f.fulfill(f.hosts[size-1], p)
 }

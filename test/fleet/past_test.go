@@ -86,9 +86,9 @@ func (f *fleet) known(h *host, p *past) {
 	f.must(h, http.MethodGet, "/api/Jobs/"+p.job, "", "", nil)
 }
 
-// fulfil applies the plan at a gateway, waits until the job has ended at all gateways, and checks that each
+// fulfill applies the plan at a gateway, waits until the job has ended at all gateways, and checks that each
 // change was written once.
-func (f *fleet) fulfil(h *host, p *past) {
+func (f *fleet) fulfill(h *host, p *past) {
 	f.t.Helper()
 	f.must(h, http.MethodPut, "/api/ADUser/shared01/Disable?PlanId="+p.plan, "", "fleet-key-plan", nil)
 	for _, at := range f.hosts {

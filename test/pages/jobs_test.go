@@ -31,11 +31,11 @@ func TestJobsPages(t *testing.T) {
 		return a.Envelope.Result[0]["id"].(string)
 	}
 	wrong := submit("Name=%3Cb%3Ebold%3C%2Fb%3E", "UserName,Country\naschmidt,Atlantis\n")
-	waits := submit("Mode=validate&Name=reorganisation", "UserName,City\naschmidt,Rome\nnobody.here,Rome\n")
+	waits := submit("Mode=validate&Name=reorganization", "UserName,City\naschmidt,Rome\nnobody.here,Rome\n")
 	b := s.browser(t)
 	require.Equal(t, 303, b.submitFrom("/ui/signin", "/ui/signin", "token", systemtest.AllToken))
 	require.Equal(t, 200, b.get("/ui/jobs"))
-	assert.Contains(t, b.page, "reorganisation")
+	assert.Contains(t, b.page, "reorganization")
 	assert.Contains(t, b.page, "&lt;b&gt;bold")
 	assert.Contains(t, b.page, "0 of 2")
 	require.Equal(t, 200, b.get("/ui/jobs/"+wrong))
@@ -73,7 +73,7 @@ func TestJobsPages(t *testing.T) {
 	assert.Equal(t, 403, none.get("/ui/jobs"))
 	require.Equal(t, 303, b.submitFrom("/ui/jobs/"+again, "/ui/jobs/"+again+"/cancel"))
 	require.Equal(t, 200, b.get("/ui/jobs/"+again))
-	assert.Contains(t, b.page, "cancelled")
+	assert.Contains(t, b.page, "canceled")
 	require.Equal(t, 409, b.post("/ui/jobs/"+again+"/resume", b.form("/ui/signout")))
 	assert.Contains(t, b.page, "it must be paused")
 }

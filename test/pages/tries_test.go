@@ -35,21 +35,21 @@ func TestEveryNameOfAnAccountCountsTowardsItsTries(t *testing.T) {
 	assert.Equal(t, 3, s.people.asked)
 }
 
-// TestANeighbourAtTheSameAddressKeepsNobodyOut: while others at the same address must wait, a person can
+// TestANeighborAtTheSameAddressKeepsNobodyOut: while others at the same address must wait, a person can
 // still sign in with a browser that this person has used before.
-func TestANeighbourAtTheSameAddressKeepsNobodyOut(t *testing.T) {
+func TestANeighborAtTheSameAddressKeepsNobodyOut(t *testing.T) {
 	s := start(t)
 	mine := s.browser(t)
 	mine.signIn("helpdesk")
 	require.Equal(t, 200, mine.get("/ui/"))
 	require.Equal(t, 303, mine.submit("/ui/signout"))
-	neighbour := s.browser(t)
-	require.Equal(t, 200, neighbour.get("/ui/signin"))
+	neighbor := s.browser(t)
+	require.Equal(t, 200, neighbor.get("/ui/signin"))
 	for i, status := 0, 0; status != 429; i++ {
-		status = neighbour.submit("/ui/signin", "username", fmt.Sprint("nobody", i), "password", "wrong")
+		status = neighbor.submit("/ui/signin", "username", fmt.Sprint("nobody", i), "password", "wrong")
 		require.Less(t, i, 30)
 	}
-	require.Equal(t, 429, neighbour.submit("/ui/signin", "username", "operator", "password", password))
+	require.Equal(t, 429, neighbor.submit("/ui/signin", "username", "operator", "password", password))
 	require.Equal(t, 200, mine.get("/ui/signin"))
 	require.Equal(t, 429, mine.submit("/ui/signin", "username", "operator", "password", password))
 	require.Equal(t, 303, mine.submit("/ui/signin", "username", "helpdesk", "password", password), mine.page)

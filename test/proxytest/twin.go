@@ -2,7 +2,7 @@
 // shows that the functions of the modules work even where there is no PowerShell.
 //
 // The types that C# declares for a real engine (sandbox.cs) are implemented in Go here, with
-// the same behaviour: kit.go contains the types, link.go the connection. The engine parses,
+// the same behavior: kit.go contains the types, link.go the connection. The engine parses,
 // binds and runs the functions, and the sandbox answers over the same socket.
 package proxytest
 

@@ -51,10 +51,10 @@ func (a *asked) run(ctx context.Context, seed uint64) {
 	a.adds(ctx)
 }
 
-// favourite is the gateway that a client calls until that gateway no longer leads.
-type favourite struct{ at int }
+// favorite is the gateway that a client calls until that gateway no longer leads.
+type favorite struct{ at int }
 
-func (f *favourite) heed(status int) {
+func (f *favorite) heed(status int) {
 	if status == notBegun || status == 0 || status == inDoubt {
 		f.at = (f.at + 1) % size
 	}
@@ -65,7 +65,7 @@ const callFor = 2 * time.Second
 
 // registers reads values and replaces the values that it has read.
 func (a *asked) registers(ctx context.Context, client int, rnd *rand.Rand) {
-	at, known, unsure := favourite{rnd.IntN(size)}, map[string]string{}, map[string]bool{}
+	at, known, unsure := favorite{rnd.IntN(size)}, map[string]string{}, map[string]bool{}
 	for n := 0; ctx.Err() == nil; n++ {
 		// Values are abandoned after a while, so that the search for an order stays short.
 		key := fmt.Sprintf("%d-%d", int(time.Since(began)/(5*time.Second)), rnd.IntN(2))
@@ -129,7 +129,7 @@ func (a *asked) adds(ctx context.Context) {
 
 // changes makes changes of a few objects. If an answer was lost, it repeats the change at any gateway.
 func (a *asked) changes(ctx context.Context, client int, rnd *rand.Rand) {
-	at := favourite{rnd.IntN(size)}
+	at := favorite{rnd.IntN(size)}
 	for n := 0; ctx.Err() == nil; n++ {
 		object, number := fmt.Sprint("o", rnd.IntN(10)), fmt.Sprintf("%d-%d", client, n)
 		for range 1 + rnd.IntN(40) {

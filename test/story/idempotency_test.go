@@ -155,7 +155,7 @@ func TestManyCallsWithOneKey(t *testing.T) {
 	assert.Equal(t, 1, ran)
 }
 
-// TestKeysOutliveTheGateway: another gateway with the same store file recognises the calls of the first one.
+// TestKeysOutliveTheGateway: another gateway with the same store file recognizes the calls of the first one.
 func TestKeysOutliveTheGateway(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state.db")
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})

@@ -110,9 +110,9 @@ func TestJobFromASpreadsheet(t *testing.T) {
 		"aschmidt;<clear>;Paris;c\r\nmwagner;Team 9;;d\r\n"
 	before := userField(s, "aschmidt", "department")
 	require.NotNil(t, before)
-	id := submitted(s, submit(csvMedia, list, "Operation", "user.update", "Name", "reorganisation"))
+	id := submitted(s, submit(csvMedia, list, "Operation", "user.update", "Name", "reorganization"))
 	job := reached(s, id, "done")
-	assert.Equal(t, "reorganisation", job["name"])
+	assert.Equal(t, "reorganization", job["name"])
 	assert.Equal(t, ";", job["separator"])
 	for member, want := range map[string]float64{"total": 4, "done": 2, "noop": 1, "failed": 1, "waiting": 0,
 		"running": 0, "percent": 100} {
@@ -427,7 +427,7 @@ func TestJobStops(t *testing.T) {
 	assert.Equal(t, "job_state", none.Envelope.Error.Code)
 }
 
-// TestJobIsPaused: a job is paused, resumed and cancelled.
+// TestJobIsPaused: a job is paused, resumed and canceled.
 func TestJobIsPaused(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "jobs.rate=20")
 	var list strings.Builder

@@ -301,7 +301,7 @@ func (f *fleet) kept(c *crowd, g *member, key string) *answer {
 	return a
 }
 
-// exchange makes each pair of neighbours continue each other's work. A single gateway continues its own work.
+// exchange makes each pair of neighbors continue each other's work. A single gateway continues its own work.
 func (f *fleet) exchange(c *crowd, when string) {
 	f.t.Helper()
 	before := c.done.Load()

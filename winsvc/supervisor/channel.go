@@ -65,7 +65,7 @@ func RunChild(
 	defer signal.Stop(dropped)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	go obey(in, cancel, exit) // runs until the process ends, because a read cannot be cancelled
+	go obey(in, cancel, exit) // runs until the process ends, because a read cannot be canceled
 
 	up := &parent{out: json.NewEncoder(out)}
 	serve, started, err := prepare(ctx, func(e events.Event, text string) { up.tell(e.Name, text) })

@@ -118,7 +118,7 @@ func converse(name string, connection net.Conn) {
 }
 
 // runChild runs a gateway or a node that serves until its last client has disconnected.
-// Files in the folder change its behaviour.
+// Files in the folder change its behavior.
 func runChild(name, address, folder string) int {
 	prepare := func(_ context.Context, write events.Write) (func(context.Context) error, string, error) {
 		if fails(filepath.Join(folder, name+".fails")) {

@@ -33,7 +33,7 @@ func ParseUser(text string) (config.User, error) {
 }
 
 // splitScopes splits "VALUE=scope,scope" at the last '='. A value may end in '=', as
-// base64 does. Any other text after the last '=' must be scopes. A misspelt scope is
+// base64 does. Any other text after the last '=' must be scopes. A misspelled scope is
 // therefore an error, instead of becoming part of a value that grants all scopes.
 func splitScopes(flag, text string) (value string, scopes []string, err error) {
 	at := strings.LastIndexByte(text, '=')

@@ -101,7 +101,7 @@ func Listed(s tls.ConnectionState, list Members) (gateway string, err error) {
 	return gateway, nil
 }
 
-// JoinProtocol is the protocol of connections on which gateways join. Servers recognise it during
+// JoinProtocol is the protocol of connections on which gateways join. Servers recognize it during
 // the handshake (ALPN).
 const JoinProtocol = "adgateway-join/1"
 

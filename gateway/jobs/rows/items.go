@@ -73,7 +73,7 @@ func (s Items) Call(ctx context.Context, item jobs.Call) jobs.Answer {
 		return refusedItem(schema.InvalidRequest, err.Error())
 	}
 	if able := slices.DeleteFunc(slices.Clone(all), func(p *identity.Principal) bool {
-		return call.AuthoriseRow(p, op) != nil
+		return call.AuthorizeRow(p, op) != nil
 	}); len(able) > 0 {
 		all = able
 	} else {

@@ -55,7 +55,7 @@ func (k staleKind) handler(s *Service) call.Handler {
 	return func(ctx context.Context, a call.Accepted) (call.Answer, error) {
 		actions := strings.Split(a.Bound.Text(ops.StaleAction), ",")
 		for _, action := range actions { // before anything is read
-			if err := call.AuthoriseRow(a.Principal, ops.Find(s.Operations, k.rows[action])); err != nil {
+			if err := call.AuthorizeRow(a.Principal, ops.Find(s.Operations, k.rows[action])); err != nil {
 				return call.Answer{}, err
 			}
 		}

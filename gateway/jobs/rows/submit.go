@@ -185,7 +185,7 @@ func (sub *submission) bind() error {
 		}
 	}
 	if sub.missing != "" {
-		return call.Authorise(sub.a.Principal, sub.missing)
+		return call.Authorize(sub.a.Principal, sub.missing)
 	}
 	if sub.cut {
 		sub.more = max(sub.more, 1)
@@ -232,7 +232,7 @@ func (sub *submission) bindItem(i int) {
 		return
 	}
 	spec.Operation, spec.Lane = op.ID, op.Lane
-	if call.AuthoriseRow(sub.a.Principal, op) != nil {
+	if call.AuthorizeRow(sub.a.Principal, op) != nil {
 		sub.missing = cmp.Or(sub.missing, op.Scope)
 	}
 	c := &call.Parameters{Op: op, Names: sub.s.names, Given: ops.Given{}}

@@ -139,7 +139,7 @@ func shrink(from image.Image, edge int) *image.RGBA {
 	return to
 }
 
-// mean returns the mean colour of a part of an image, on white.
+// mean returns the mean color of a part of an image, on white.
 func mean(of image.Image, part image.Rectangle) color.RGBA {
 	var r, g, b, a, n uint64
 	for y := part.Min.Y; y < part.Max.Y; y++ {

@@ -90,13 +90,13 @@ func MailTo(field string) func(Record) Fact {
 	}
 }
 
-// dialled is the prefix of links to phone numbers. Only digits and + follow it.
-const dialled = "tel:"
+// dialed is the prefix of links to phone numbers. Only digits and + follow it.
+const dialed = "tel:"
 
 // Href returns the link in the form that a template needs, because templates refuse links to phone numbers
 // that are plain strings.
 func (f Fact) Href() any {
-	if strings.HasPrefix(f.Link, dialled) {
+	if strings.HasPrefix(f.Link, dialed) {
 		return template.URL(f.Link)
 	}
 	return f.Link
@@ -113,7 +113,7 @@ func Phone(field string) func(Record) Fact {
 			return -1
 		}, r.Text(field))
 		if strings.Trim(number, "+") != "" {
-			f.Link = dialled + number
+			f.Link = dialed + number
 		}
 		return f
 	}

@@ -64,7 +64,7 @@ func DoAddress(operation string, pairs ...string) string {
 // MayDo reports whether one of the person's roles has the right to an operation.
 func MayDo(c *frame.Visit, op *ops.Operation) bool {
 	return slices.ContainsFunc(c.Principals, func(p *identity.Principal) bool {
-		return call.AuthoriseRow(p, op) == nil
+		return call.AuthorizeRow(p, op) == nil
 	})
 }
 

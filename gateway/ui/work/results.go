@@ -103,7 +103,7 @@ func would(c *frame.Visit, j Job, items []jobItem) (all []wouldRow) {
 	return all
 }
 
-// mark is the byte order mark, from which spreadsheets recognise UTF-8.
+// mark is the byte order mark, from which spreadsheets recognize UTF-8.
 const mark = "\ufeff"
 
 // JobResult sends a job's list as a file, with the outcome of each row in additional columns.

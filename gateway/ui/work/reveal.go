@@ -131,7 +131,7 @@ func RevealSecret(c *frame.Visit) {
 func revealAs(c *frame.Visit, operation string, values call.Values) *frame.Answer {
 	op, first := ops.Find(ops.Table(), operation), (*frame.Answer)(nil)
 	for _, principal := range c.Principals {
-		if call.AuthoriseRow(principal, op) != nil {
+		if call.AuthorizeRow(principal, op) != nil {
 			continue
 		}
 		a := c.CallAs(principal, operation, values)

@@ -21,7 +21,7 @@
 //   - types.go, sid.go, value.go: the .NET types, and conversion of values
 //     between the directory and the engine
 //
-// # Simulated behaviour
+// # Simulated behavior
 //
 // A user is created in three steps and is left behind disabled if a later step fails (facts E2); protection
 // is two access control entries (facts E37); adding an existing member succeeds silently (facts E25);

@@ -127,7 +127,7 @@ func (c *call) record(f failure) *dotnet.ErrorRecord {
 func (c *call) throw(f failure) error { return c.Throw(c.record(f)) }
 
 // fail translates a directory error into the error that the command throws. The
-// error of a cancelled context is returned unchanged.
+// error of a canceled context is returned unchanged.
 func (c *call) fail(err error) error {
 	var e *directory.Error
 	if !errors.As(err, &e) {
@@ -225,7 +225,7 @@ func isCode(err error, code int) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// cancelled reports whether err is the error of an ended context.
-func cancelled(err error) bool {
+// canceled reports whether err is the error of an ended context.
+func canceled(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

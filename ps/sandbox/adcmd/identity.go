@@ -75,7 +75,7 @@ func (c *call) authenticate() error {
 		password = cred.Password.Reveal()
 	}
 	if err := c.dc.Logon(c.ctx(), name, password); err != nil {
-		if cancelled(err) {
+		if canceled(err) {
 			return c.ctx().Err()
 		}
 		return c.throw(c.rejected())

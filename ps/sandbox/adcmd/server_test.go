@@ -156,7 +156,7 @@ func TestLockout(t *testing.T) {
 	assert.Equal(t, "False\n0\nFalse", l.run(`Unlock-ADAccount alice;`+show))
 }
 
-// A cancelled run ends with the context's error, not with a directory error.
+// A canceled run ends with the context's error, not with a directory error.
 func TestCancelled(t *testing.T) {
 	l := newLab(t, "")
 	ctx, cancel := context.WithCancel(context.Background())

@@ -63,7 +63,7 @@ func short(s string) string {
 }
 
 // uses reports whether the simulation itself uses an attribute, so that a malformed value would falsify its
-// behaviour.
+// behavior.
 func (k *known) uses(def *Attribute) bool {
 	fields := reflect.ValueOf(k).Elem()
 	for i := range fields.NumField() {

@@ -16,7 +16,7 @@
 //   - types.go: the CIM classes and exceptions
 //   - errors.go: Win32 codes to exceptions, error ids and categories (facts D.3)
 //
-// # Simulated behaviour
+// # Simulated behavior
 //
 // Errors are CimExceptions and are non-terminating (facts D4, D11). Messages are in the culture of [Options];
 // codes and error ids are not localized. Names in record data have a trailing dot (facts E53), a static

@@ -14,7 +14,7 @@ type Call struct {
 	host Host // used instead of the two above if set
 }
 
-// Context returns a context that is done when the run is cancelled. A slow body must check it.
+// Context returns a context that is done when the run is canceled. A slow body must check it.
 func (c *Call) Context() context.Context {
 	if c.host != nil {
 		return c.host.Context()

@@ -97,7 +97,7 @@ func (m *meteredWriter) Write(p []byte) (int, error) {
 		return 0, &LimitError{Limit: "OutputBytes"}
 	}
 	if m.s.meter.stop.Load() {
-		return 0, m.s.cancelled(nil)
+		return 0, m.s.canceled(nil)
 	}
 	return m.w.Write(p)
 }

@@ -82,7 +82,7 @@ func (f *frame) step(at *place) error {
 	m := &f.s.meter
 	m.steps++
 	if m.stop.Load() {
-		return f.s.cancelled(at)
+		return f.s.canceled(at)
 	}
 	if m.steps > f.s.limits.Steps {
 		return &LimitError{Limit: "Steps", Line: at.line()}
@@ -115,7 +115,7 @@ func (s *Session) look(at *place) error {
 	return &LimitError{Limit: "HeapBytes", Line: at.line()}
 }
 
-func (s *Session) cancelled(at *place) error {
+func (s *Session) canceled(at *place) error {
 	if s.meter.late.Load() && s.ctx.Err() == nil {
 		return &LimitError{Limit: "WallTime", Line: at.line()}
 	}

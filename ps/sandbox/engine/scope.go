@@ -10,7 +10,7 @@ import (
 // symbol is a variable name, interned in lower case.
 type symbol struct {
 	id  unique.Handle[string]
-	bit uint64 // one bit, by which a scope without the variable is usually recognised
+	bit uint64 // one bit, by which a scope without the variable is usually recognized
 }
 
 func intern(name string) symbol {

@@ -63,7 +63,7 @@ type param struct {
 	def        exprFn
 	defAt      *place
 	checked    *constraint // constraint of its variable, if the type is known at compile time
-	refused    bool        // recognised only to be refused
+	refused    bool        // recognized only to be refused
 }
 
 // inSet is the declaration of a parameter in one set; flag 0 means all sets.
@@ -143,7 +143,7 @@ func (sig *signature) add(p *param) {
 }
 
 // commonParams are the parameters that every cmdlet and advanced function has. Parameters without a type take
-// an action. Refused parameters are recognised only to be refused.
+// an action. Refused parameters are recognized only to be refused.
 var commonParams = []struct {
 	name, alias string
 	typ         **dotnet.Type

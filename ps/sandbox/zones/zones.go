@@ -191,7 +191,7 @@ type Config struct {
 	Now     func() time.Time // default: time.Now
 
 	// SetKeepsPTR determines whether the PTR records of an address are kept when its address record is replaced.
-	// The behaviour of the real cmdlet is unknown (facts NA21).
+	// The behavior of the real cmdlet is unknown (facts NA21).
 	SetKeepsPTR bool
 
 	// Reads determines how an operation reads names. If it is nil, all operations use Strips.

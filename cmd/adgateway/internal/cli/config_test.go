@@ -85,7 +85,7 @@ func TestConfigShowPrintsValuesAndSources(t *testing.T) {
 	assert.NotContains(t, stdout, "s3cret")
 }
 
-func TestMisspeltWordsGetSuggestions(t *testing.T) {
+func TestMisspelledWordsGetSuggestions(t *testing.T) {
 	t.Setenv("ADGATEWAY_HTTP_LISTN", "x")
 	for _, c := range []struct {
 		args []string
@@ -143,7 +143,7 @@ func TestConfigCheckFindsWhatServeRefuses(t *testing.T) {
 		"secret of a webhook":   {hook("chat", "hook.secret", ""), ":3: events.webhooks (secretFile of chat): " + filepath.Join(folder, "hook.secret") + ": line 1: the secret has 5 bytes, not 24 to 64"},
 		"authority of one":      {hook("chat", "hook.secret", ", caFile: hook.secret"), "events.webhooks (caFile of chat): " + filepath.Join(folder, "hook.secret") + ": it has no certificate"},
 		"no file of one":        {hook("chat", "no.secret", ""), "no.secret does not exist"},
-		"a webhook twice":       {hook("chat", "hook.secret", "") + "    - {name: chat, url: 'https://b/', secretFile: hook.secret}\n", ":3: events.webhooks: the name chat is there twice"},
+		"a webhook twice":       {hook("chat", "hook.secret", "") + "    - {name: chat, url: 'https://b/', secretFile: hook.secret}\n", ":3: events.webhooks: two webhooks have the name chat"},
 		"webhooks, but no log":  {"store: {file: off}\n" + hook("chat", "hook.secret", ""), "without a store"},
 		"address of others":     {"http:\n  listen: 192.0.2.1:8443\n  allowUnencrypted: true\n", ":2: http.listen: cannot listen on 192.0.2.1:8443"},
 		"audit in no folder":    {"audit:\n  file: file/audit.jsonl\n", ":2: audit.file"},

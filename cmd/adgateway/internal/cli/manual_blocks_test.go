@@ -189,7 +189,7 @@ func documents(t *testing.T, text string) []any {
 	}
 }
 
-// The blocks, answers and comments of a page are recognised.
+// The blocks, answers and comments of a page are recognized.
 func TestBlocksOfAPage(t *testing.T) {
 	page := manual.Page{Path: "p",
 		Text: "# P\n\n```sh\na\n```\n\n```text\nb\n```\n\n```text\nno answer\n```\n\nwords\n\n" +

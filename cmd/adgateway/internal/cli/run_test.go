@@ -102,7 +102,7 @@ func TestCommandsThatEnd(t *testing.T) {
 		"password or scope":    {[]string{"sandbox", "--user", "anna:pa=ss"}, 1, []string{"--user", "VALUE=*"}},
 		"user without colon":   {[]string{"sandbox", "--user", "anna"}, 1, []string{"NAME:PASSWORD"}},
 		"unknown setting":      {[]string{"sandbox", "--set", "http.listn=x:1"}, 1, []string{"http.listn", "did you mean http.listen?"}},
-		"settings file":        {[]string{"sandbox", "--config", settings}, 1, []string{settings + ":2: http.listen", settings + ":4: unknown setting log.colour"}},
+		"settings file":        {[]string{"sandbox", "--config", settings}, 1, []string{settings + ":2: http.listen", settings + ":4: unknown setting log.color"}},
 		"missing LDIF":         {[]string{"sandbox", "--ldif", "no-such.ldif", "--zone", "no.zone"}, 1, []string{"--ldif (sandbox.ldif): no-such.ldif does not exist", "--zone (sandbox.zones): no.zone does not exist"}},
 		"missing certificate":  {[]string{"sandbox", "--set", "tls.certificateFile=no.pem", "--set", "tls.keyFile=no.key"}, 1, []string{"tls.certificateFile: no.pem does not exist (relative to "}},
 		"certificate's folder": {[]string{"sandbox", "--set", "tls.pfxFile=/no/such.pfx"}, 1, []string{"tls.pfxFile: /no/such.pfx does not exist, nor does its folder"}},

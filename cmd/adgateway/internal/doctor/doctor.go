@@ -178,7 +178,7 @@ func (c Check) run(ctx context.Context, x *exam) Result {
 }
 
 // ask runs the probe with its time limit. A probe that does not return is abandoned, because it may be inside
-// a system call that cannot be cancelled. The process ends soon afterwards.
+// a system call that cannot be canceled. The process ends soon afterwards.
 func (c Check) ask(ctx context.Context, x *exam) verdict {
 	switch {
 	case ctx.Err() != nil:

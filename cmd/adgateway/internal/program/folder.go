@@ -2,7 +2,7 @@
 // a command's input (--config, --set, flags that stand for one setting, the environment)
 // into settings, [OpenLog] opens the log that they describe, [DataDir] is the folder of an
 // installation, [ServiceCommands] install and control a Windows service, and the rest parses
-// user input: times, passwords, and names that may be misspelt.
+// user input: times, passwords, and names that may be misspelled.
 package program
 
 import (

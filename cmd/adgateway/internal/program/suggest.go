@@ -2,10 +2,10 @@ package program
 
 import "adgateway/gateway/nearest"
 
-// DidYouMean returns "; did you mean NAME?" with the name nearest to a misspelt one, or ""
+// DidYouMean returns "; did you mean NAME?" with the name nearest to a misspelled one, or ""
 // if none is near. prefix, such as the dashes of a flag, is written before the name.
-func DidYouMean(misspelt, prefix string, names []string) string {
-	near := nearest.Of(misspelt, names)
+func DidYouMean(misspelled, prefix string, names []string) string {
+	near := nearest.Of(misspelled, names)
 	if near == "" {
 		return ""
 	}

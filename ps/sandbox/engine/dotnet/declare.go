@@ -1,6 +1,6 @@
 package dotnet
 
-// Types that Go code often names. They are set when the package is initialised.
+// Types that Go code often names. They are set when the package is initialized.
 var (
 	TObject, TValueType, TEnum                                 *Type
 	TString, TChar, TBool                                      *Type

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// registry finds types by folded name. Types are registered during initialisation; arrays
+// registry finds types by folded name. Types are registered during initialization; arrays
 // and closed generics are added when they are first named.
 var registry = struct {
 	sync.RWMutex
@@ -53,7 +53,7 @@ func Define(c Class) *Type {
 }
 
 // Register defines a type that Lookup finds by its name and aliases. It panics if a name is
-// already in use, and is called only during initialisation.
+// already in use, and is called only during initialization.
 func Register(c Class) *Type {
 	t := Define(c)
 	t.registered = true

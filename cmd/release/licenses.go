@@ -16,16 +16,16 @@ import (
 	"strings"
 )
 
-// licence is a licence that is allowed in a release, with phrases that its text must
+// license is a license that is allowed in a release, with phrases that its text must
 // contain.
-type licence struct {
+type license struct {
 	name    string
 	phrases []string
 }
 
-// allowed lists the licences that only require their text to be included, and two that permit linking
+// allowed lists the licenses that only require their text to be included, and two that permit linking
 // unchanged libraries into other works. The list in the zip says where the sources of those libraries are.
-var allowed = []licence{
+var allowed = []license{
 	{"Apache-2.0", []string{"Apache License Version 2.0"}},
 	{"MIT", []string{"Permission is hereby granted, free of charge, to any person obtaining a copy"}},
 	{"BSD", []string{"Redistribution and use in source and binary forms, with or without modification, are permitted"}},
@@ -38,8 +38,8 @@ var allowed = []licence{
 
 var spaces = regexp.MustCompile(`\s+`)
 
-// licenceOf returns the name of the licence in a text, or "" if it is not allowed.
-func licenceOf(text []byte) string {
+// licenseOf returns the name of the license in a text, or "" if it is not allowed.
+func licenseOf(text []byte) string {
 	folded := strings.ToLower(spaces.ReplaceAllString(string(text), " "))
 	for _, l := range allowed {
 		if !slices.ContainsFunc(l.phrases,
@@ -50,8 +50,8 @@ func licenceOf(text []byte) string {
 	return ""
 }
 
-// licenceFile matches the name of a file with a licence or a notice about one.
-var licenceFile = regexp.MustCompile(`(?i)^((un)?licen[cs]e|copying|copyright|notice|patents)([-._].*)?$`)
+// licenseFile matches the name of a file with a license or a notice about one.
+var licenseFile = regexp.MustCompile(`(?i)^((un)?licen[cs]e|copying|copyright|notice|patents)([-._].*)?$`)
 
 // goModule is the output of `go list` for a module.
 type goModule struct {
@@ -60,10 +60,10 @@ type goModule struct {
 	Replace            *goModule // nil if the module is not replaced
 }
 
-// licencesOf returns the licence files of Go and of all modules with code in the executable,
-// by their path below licenses/, and the names of the licences by module path. A module
-// without an allowed licence is an error.
-func licencesOf(
+// licensesOf returns the license files of Go and of all modules with code in the executable,
+// by their path below licenses/, and the names of the licenses by module path. A module
+// without an allowed license is an error.
+func licensesOf(
 	ctx context.Context, p program, t target,
 ) (all map[string][]byte, of map[string][]string, err error) {
 	listed, err := goTool(ctx, t, "list", "-deps", "-json=ImportPath,Dir,Module", "./cmd/"+p.Name)
@@ -120,7 +120,7 @@ func packageDirs(listed []byte) (dirs map[string][]string, modules map[string]go
 	}
 }
 
-// collect reads the licence files of a module: those in its root, and those in the folders
+// collect reads the license files of a module: those in its root, and those in the folders
 // on the path to each package in use.
 func collect(m goModule, packages []string, all map[string][]byte) (names []string, err error) {
 	folders := map[string]bool{}
@@ -135,7 +135,7 @@ func collect(m goModule, packages []string, all map[string][]byte) (names []stri
 			return nil, err
 		}
 		for _, entry := range entries {
-			if entry.IsDir() || !licenceFile.MatchString(entry.Name()) || filepath.Ext(entry.Name()) == ".go" {
+			if entry.IsDir() || !licenseFile.MatchString(entry.Name()) || filepath.Ext(entry.Name()) == ".go" {
 				continue
 			}
 			text, err := os.ReadFile(filepath.Join(folder, entry.Name()))
@@ -147,13 +147,13 @@ func collect(m goModule, packages []string, all map[string][]byte) (names []stri
 				return nil, err
 			}
 			all[path.Join(m.Path, filepath.ToSlash(below), entry.Name())] = text
-			if name := licenceOf(text); name != "" && !slices.Contains(names, name) {
+			if name := licenseOf(text); name != "" && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s has no allowed licence: see %s", m.Path, m.Dir)
+		return nil, fmt.Errorf("%s has no allowed license: see %s", m.Path, m.Dir)
 	}
 	return names, nil
 }
