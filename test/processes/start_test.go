@@ -30,7 +30,7 @@ func TestEveryFaultOfAStart(t *testing.T) {
 			})
 		}
 	})
-	goleak.VerifyNone(t, before)
+	systemtest.NoGoroutinesLeft(t, before)
 }
 
 func failingStart(t *testing.T, fault string) {
