@@ -2,9 +2,9 @@
 # Lists the functions of the module that no command reaches, and fails if there are any. A function is dead if
 # neither the Linux nor the Windows build reaches it, or if only one of them reaches it although its package
 # has no files for Windows. deadcode.txt lists the allowed functions: tests of several packages use them to
-# make key rings, to restart a gateway next to its node, and to run the PowerShell module with another
-# transport; and the manual is generated with the table of bounds and the examples of the module. A line of
-# deadcode.txt that is no longer needed is a failure, too.
+# make key rings, and to run the PowerShell module with another transport; and the manual is generated with the
+# table of bounds and the examples of the module. A line of deadcode.txt that is no longer needed is a failure,
+# too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tool=$(go tool -n deadcode)

@@ -8,7 +8,9 @@
 package ops
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"adgateway/gateway/identity"
@@ -32,9 +34,9 @@ type Operation struct {
 
 	Script string  // e.g. "New-GatewayUser"
 	Fixed  ps.Args // constant arguments, such as {"Category": "Security"}
-	Lane   ps.Lane // of the script; set for the rows of the table
+	Lane   ps.Lane // of the script; set for groups of rows in the table
 	Reply  Reply
-	Settle Settle        // how an interrupted write is settled; zero for reads
+	Settle Settle        // how an interrupted write is settled; zero for reads; see [usual]
 	Fails  []schema.Code // domain failures, in addition to faults of the request itself
 
 	// Reveals reports whether the answer contains a secret of the directory. Such a read is a POST, which
@@ -292,11 +294,28 @@ var table = tagged(undoable(slices.Concat(
 	in(ps.Directory, planRows, historyRows, jobRows, clusterRows),
 )))
 
-// in sets the lane of rows and returns them.
+// usual is the subject and the settling that most rows of a resource have. A row names only another one.
+var usual = map[string]struct {
+	subject string
+	settle  Settle
+}{
+	"user":     {userSubject, settleUser},
+	"group":    {groupSubject, settleGroup},
+	"computer": {computerSubject, settleComputer},
+	"ou":       {ouSubject, settleOU},
+	"zone":     {subject: zoneSubject},
+}
+
+// in sets the lane of rows and what is usual for their resource, and returns them.
 func in(lane ps.Lane, rows ...[]*Operation) []*Operation {
 	all := slices.Concat(rows...)
 	for _, op := range all {
 		op.Lane = lane
+		resource, _, _ := strings.Cut(op.ID, ".")
+		op.Subject = cmp.Or(op.Subject, usual[resource].subject)
+		if op.Effect.Writes() && op.Settle.Script == "" {
+			op.Settle = usual[resource].settle
+		}
 	}
 	return all
 }

@@ -49,7 +49,8 @@ func oddActions(t *testing.T, k *frame.Kind, api given, pages map[string]string)
 	t.Helper()
 	for i := range actions[k.HitType] {
 		s := &work.Step{
-			ID: odd, Form: form.Of(actions[k.HitType][i].operation), Says: form.Words{odd, odd}, Back: k.At(odd),
+			ID: odd, Form: form.Of(actions[k.HitType][i].operation),
+			StepState: work.StepState{Says: form.Words{odd, odd}, Back: k.At(odd)},
 		}
 		s.Typed = url.Values{"back": {odd}}
 		text, err := json.Marshal(odd)

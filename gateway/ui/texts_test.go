@@ -16,7 +16,6 @@ import (
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ui/frame"
-	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -121,11 +120,6 @@ func TestEveryTextIsInTheTable(t *testing.T) {
 	for _, scope := range identity.Scopes() {
 		if what, verb, has := strings.Cut(string(scope), ":"); has {
 			assert.True(t, texts.Has("right."+what) && texts.Has("right.verb."+verb), scope)
-		}
-	}
-	for field, values := range say.Colors {
-		for value := range values {
-			assert.NotContains(t, say.WordOf(field, value).Text.In(texts.English), "word.", "%s %v", field, value)
 		}
 	}
 }

@@ -1,103 +1,27 @@
 package syntax
 
-import "strings"
+import (
+	_ "embed" // messages.txt
+	"strings"
+	"sync"
 
-// messages contains the engine's messages for its parse errors. {0} is the text that an error concerns.
-var messages = map[string]string{
-	"AmpersandNotAllowed":                                      "The ampersand (&) character is not allowed. The & operator is reserved for future use; wrap an ampersand in double quotation marks (\"&\") to pass it as part of a string.",
-	"BadNumericConstant":                                       "The numeric constant {0} is not valid.",
-	"ControlLeavingFinally":                                    "Flow of control cannot leave a Finally block.",
-	"DuplicateFormalParameter":                                 "Duplicate parameter ${0} in parameter list.",
-	"DuplicateKeyInHashLiteral":                                "Duplicate keys '{0}' are not allowed in hash literals.",
-	"DuplicateNamedArgument":                                   "Duplicate named arguments '{0}' are not allowed.",
-	"DuplicateScriptCommandClause":                             "Script command clause '{0}' has already been defined.",
-	"EmptyCatchNotLast":                                        "Catch block must be the last catch block.",
-	"EmptyPipeElement":                                         "An empty pipe element is not allowed.",
-	"EmptyVariableReference":                                   "An empty ${} variable reference was found. A name is required inside the braces.",
-	"EndSquareBracketExpectedAtEndOfAttribute":                 "Missing ] at end of attribute or type literal.",
-	"EndSquareBracketExpectedAtEndOfType":                      "Missing ] at end of type token.",
-	"ExpectedExpression":                                       "An expression was expected after '('.",
-	"ExpectedValueExpression":                                  "You must provide a value expression following the '{0}' operator.",
-	"ExpressionsMustBeFirstInPipeline":                         "Expressions are only allowed as the first element of a pipeline.",
-	"IfStatementMissingCondition":                              "Missing condition in if statement after '{0} ('.",
-	"IncompleteDollarSubexpressionReference":                   "$(subexpression) is missing the closing ')'.",
-	"IncompleteDollarVariableReference":                        "${variable} reference starting is missing the closing '}'.",
-	"IncompleteString":                                         "Incomplete string token.",
-	"InvalidBracedVariableReference":                           "Variable reference is not valid. The variable name is missing.",
-	"InvalidForeachFlag":                                       "The parameter {0} is not valid for the foreach statement.",
-	"InvalidFunctionParameter":                                 "Parameter declarations are a comma-separated list of variable names with optional initializer expressions.",
-	"InvalidLeftHandSide":                                      "The assignment expression is not valid. The input to an assignment operator must be an object that is able to accept assignments, such as a variable or a property.",
-	"InvalidSwitchFlag":                                        "The parameter {0} is not valid for the switch statement.",
-	"InvalidVariableReference":                                 "Variable reference is not valid. '$' was not followed by a valid variable name character. Consider using ${} to delimit the name.",
-	"InvalidVariableReferenceWithDrive":                        "Variable reference is not valid. ':' was not followed by a valid variable name character. Consider using ${} to delimit the name.",
-	"MissingArgument":                                          "Missing argument in parameter list.",
-	"MissingArrayIndexExpression":                              "Array index expression is missing or not valid.",
-	"MissingCatchHandlerBlock":                                 "The Catch block is missing its statement block.",
-	"MissingCatchOrFinally":                                    "The Try statement is missing its Catch or Finally block.",
-	"MissingCurlyBraceInSwitchStatement":                       "Missing '{' in switch statement.",
-	"MissingEndCurlyBrace":                                     "Missing closing '}' in statement block or type definition.",
-	"MissingEndParenthesisAfterForeach":                        "Missing closing ')' after expression part of foreach loop.\nThe correct form is: foreach ($a in $b) {...}",
-	"MissingEndParenthesisAfterStatement":                      "Missing closing ')' after expression in '{0}' statement.",
-	"MissingEndParenthesisInExpression":                        "Missing closing ')' in expression.",
-	"MissingEndParenthesisInFunctionParameterList":             "Missing ')' in function parameter list.",
-	"MissingEndParenthesisInMethodCall":                        "Missing ')' in method call.",
-	"MissingEndParenthesisInSubexpression":                     "Missing closing ')' in subexpression.",
-	"MissingEndParenthesisInSwitchStatement":                   "Missing ')' after expression in switch statement.",
-	"MissingEndSquareBracket":                                  "Missing ']' after array index expression.",
-	"MissingEqualsInHashLiteral":                               "Missing '=' operator after key in hash literal.",
-	"MissingExpression":                                        "Missing expression after '{0}' in pipeline element.",
-	"MissingExpressionAfterKeyword":                            "Missing expression after '{0}' in loop.",
-	"MissingExpressionAfterOperator":                           "Missing expression after unary operator '{0}'.",
-	"MissingExpressionAfterToken":                              "Missing expression after '{0}'.",
-	"MissingExpressionInNamedArgument":                         "Missing statement after '=' in named argument.",
-	"MissingFileSpecification":                                 "Missing file specification after redirection operator.",
-	"MissingFinallyStatementBlock":                             "The Finally block is missing its statement block.",
-	"MissingForeachExpression":                                 "Missing expression in foreach loop.\nThe correct form is: foreach ($a in $b) {...}",
-	"MissingForeachStatement":                                  "Missing statement body in foreach loop.\nThe correct form is: foreach ($a in $b) {...}",
-	"MissingFunctionBody":                                      "Missing function body in function declaration.",
-	"MissingInInForeach":                                       "Missing 'in' after variable in foreach loop.\nThe correct form is: foreach ($a in $b) {...}",
-	"MissingLoopStatement":                                     "Missing statement body in {0} loop.",
-	"MissingNameAfterKeyword":                                  "Missing name after {0} keyword.",
-	"MissingNamedStatementBlock":                               "Missing statement block after '{0}'.",
-	"MissingOpenParenthesisAfterKeyword":                       "Missing opening '(' after keyword '{0}'.",
-	"MissingOpenParenthesisInIfStatement":                      "Missing '(' after '{0}' in if statement.",
-	"MissingPropertyName":                                      "Missing property name after reference operator.",
-	"MissingStatementBlock":                                    "Missing statement block after {0} ( condition ).",
-	"MissingStatementBlockAfterElse":                           "Missing statement block after 'else' keyword.",
-	"MissingStatementInHashLiteral":                            "Missing statement after '=' in hash literal.",
-	"MissingSwitchConditionExpression":                         "Missing condition in switch statement clause.",
-	"MissingSwitchStatementClause":                             "Missing statement block in switch statement clause.",
-	"MissingTerminatorMultiLineComment":                        "The terminator '#>' is missing from the multiline comment.",
-	"MissingTryStatementBlock":                                 "The Try statement is missing its statement block.",
-	"MissingTypeLiteralToken":                                  "Missing type literal.",
-	"MissingTypename":                                          "Missing type name after '['.",
-	"MissingVariableNameAfterForeach":                          "Missing variable name after foreach.\nThe correct form is: foreach ($a in $b) {...}",
-	"MissingWhileOrUntilInDoWhile":                             "Missing while or until keyword in do loop.",
-	"MultipleSwitchDefaultClauses":                             "A switch statement can have only one default clause.",
-	"OnlyOneParameterListAllowed":                              "The param statement cannot be used if arguments were specified in the function declaration.",
-	"OpenBraceNeedsToBeBackTickedInVariableName":               "Use `{ instead of { in variable names.",
-	"OperatorRequiresVariableOrProperty":                       "The '{0}' operator works only on variables or on properties.",
-	"OrderedAttributeOnlyOnHashLiteralNode":                    "The {0} attribute can be specified only on a hash literal node.",
-	"ParameterAttributeArgumentNeedsToBeConstantOrScriptBlock": "Attribute argument must be a constant or a script block.",
-	"ParameterRequiresArgument":                                "Parameter {0} requires an argument.",
-	"PipelineValueRequired":                                    "A switch statement must have one of the following:  '-file file_name' or '( expression )'.",
-	"RedirectionNotSupported":                                  "The '{0}' operator is reserved for future use.",
-	"ReservedKeywordNotAllowed":                                "The '{0}' keyword is not supported in this version of the language.",
-	"SplattingNotPermitted":                                    "The splatting operator '@' cannot be used to reference variables in an expression. '@{0}' can be used only as an argument to a command. To reference variables in an expression use '${0}'.",
-	"SplattingNotPermittedInArgumentList":                      "Splatted variables like '@{0}' cannot be part of a comma-separated list of arguments.",
-	"StreamAlreadyRedirected":                                  "The {0} for this command is already redirected.",
-	"TerminatorExpectedAtEndOfString":                          "The string is missing the terminator: {0}.",
-	"TypeNotAllowedBeforeParam":                                "Unexpected type [{0}] was found in the parameter statement.",
-	"UnexpectedAttribute":                                      "Unexpected attribute '{0}'.",
-	"UnexpectedCharactersAfterHereStringHeader":                "No characters are allowed after a here-string header but before the end of the line.",
-	"UnexpectedToken":                                          "Unexpected token '{0}' in expression or statement.",
-	"UnrecognizedToken":                                        "Unrecognized token in source text.",
-	"VoidTypeConstraintNotAllowed":                             "[void] cannot be used as a parameter type, or on the left side of an assignment.",
-	"WhitespaceBeforeHereStringFooter":                         "White space is not allowed before the string terminator.",
-}
+	"adgateway/ps/packed"
+)
+
+//go:embed messages.txt
+var messageText string
+
+// messages contains the engine's messages for its parse errors.
+var messages = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for cells := range packed.Rows(messageText) {
+		all[cells[0]] = strings.ReplaceAll(cells[1], `\n`, "\n")
+	}
+	return all
+})
 
 func message(id string, args []string) string {
-	text := messages[id]
+	text := messages()[id]
 	if len(args) > 0 {
 		text = strings.ReplaceAll(text, "{0}", args[0])
 	}

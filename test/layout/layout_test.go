@@ -129,7 +129,7 @@ var mayImport = map[string][]string{
 	"ps/session":                            {"ps", "ps/sorted"},
 	"ps/sorted":                             {},
 	"ps/session/sessiontest":                {"ps", "ps/session"},
-	"ps/syntax":                             {},
+	"ps/syntax":                             {"ps/packed"},
 	"ps/cmdlets":                            {"ps/packed"},
 	"ps/packed":                             {},
 	"ps/sandbox":                            {"ps/cmdlets", "ps/syntax", "ps/sandbox/..."},

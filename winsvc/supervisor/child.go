@@ -19,13 +19,12 @@ type child struct {
 	required bool // if the process ends before it has started for the first time, it is not started again
 	options  Options
 	log      logrus.FieldLogger
-	restarts chan chan answer
 	hangup   chan os.Signal
 	cancel   context.CancelFunc
 	ended    chan struct{} // closed when the child has been stopped permanently
 	err      error         // of the stop; valid after ended is closed
 
-	asked    chan<- answer // receives the outcome of a start; nil if no caller waits
+	asked    chan<- answer // receives the outcome of the first start; nil afterwards
 	failures int           // consecutive unrequested ends
 }
 
@@ -58,7 +57,7 @@ func (c *child) keep(ctx context.Context) {
 			c.failures++
 		}
 		if err == nil {
-			continue // stopped on request, either permanently or to start again
+			return // stopped on request
 		}
 		err = fmt.Errorf("%s: %w", c.name, err)
 		c.answer(answer{err: err})
@@ -76,30 +75,20 @@ func (c *child) keep(ctx context.Context) {
 // watch waits for the end of the process. It returns nil if the process stopped on request,
 // otherwise the reason why it ended.
 func (c *child) watch(ctx context.Context, p *process) error {
-	starting, restarts := p.started, c.restarts
-	if c.asked != nil {
-		restarts = nil // restarts only after the start in progress
-	}
+	starting := p.started
 	// nil until the start is complete, because the signal would end a process that is still starting
 	var hangup chan os.Signal
 	var begun time.Time
 	for {
 		select {
 		case text := <-starting:
-			starting, restarts, hangup, begun = nil, c.restarts, c.hangup, time.Now()
+			starting, hangup, begun = nil, c.hangup, time.Now()
 			c.started(p, text)
 		case s := <-hangup:
 			_ = p.command.Process.Signal(s) // the process may have ended
 		case <-p.ended:
 			c.failures = endsInARow(c.failures, begun, time.Now())
 			return cmp.Or(p.err, errUnasked)
-		case c.asked = <-restarts:
-			c.log.Info("stopping the process, to start it again")
-			c.failures = 0
-			if err := p.stop(c.StopWait); err != nil {
-				c.log.WithError(err).Warn("the process did not stop well")
-			}
-			return nil
 		case <-ctx.Done():
 			if c.err = p.stop(c.StopWait); c.err != nil {
 				c.err = fmt.Errorf("%s: %w", c.name, c.err)
@@ -139,12 +128,10 @@ func (c *child) pause(ctx context.Context, err error) {
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-	case c.asked = <-c.restarts:
-		c.failures = 0
 	}
 }
 
-// answer sends the outcome of a start to the caller that waits for it, if there is one.
+// answer sends the outcome of the first start to the caller. It does nothing for later starts.
 func (c *child) answer(a answer) {
 	if c.asked != nil {
 		c.asked <- a // the channel is buffered

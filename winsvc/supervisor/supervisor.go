@@ -1,6 +1,5 @@
 // Package supervisor runs a gateway and its node as two processes of one service. If one of
-// them is overloaded or ends, the other is not affected, and the node keeps running when the
-// gateway is restarted for new settings.
+// them is overloaded or ends, the other is not affected.
 //
 // The process of the service calls [Start], which starts both as its children, and then [Supervisor.Serve],
 // which restarts a child that has ended by itself. When the service stops, Serve stops first the gateway and
@@ -107,26 +106,6 @@ func (s *Supervisor) stop() error {
 	return errors.Join(s.gateway.end(), s.node.end())
 }
 
-// RestartGateway stops the gateway, which finishes its requests, and starts it again with the current
-// settings. It returns when the gateway has started. If the gateway does not start, RestartGateway returns
-// the reason, and the gateway is started again after a pause, as after any other end. The node keeps running.
-func (s *Supervisor) RestartGateway(ctx context.Context) error {
-	asked := make(chan answer, 1)
-	select {
-	case s.gateway.restarts <- asked:
-	case <-s.gateway.ended:
-		return errStopped
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	select {
-	case a := <-asked:
-		return a.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // answer is the outcome of a child's start.
 type answer struct {
 	started string // the child's description of itself
@@ -148,7 +127,7 @@ func (w *oneAtATime) Write(p []byte) (int, error) {
 func newChild(name string, c Child, o Options) *child {
 	return &child{
 		Child: c, name: name, options: o,
-		log:      o.Log.WithField("process", name),
-		restarts: make(chan chan answer), hangup: make(chan os.Signal, 1), ended: make(chan struct{}),
+		log:    o.Log.WithField("process", name),
+		hangup: make(chan os.Signal, 1), ended: make(chan struct{}),
 	}
 }

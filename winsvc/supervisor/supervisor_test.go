@@ -249,7 +249,6 @@ func TestTheGatewayStopsBeforeTheNode(t *testing.T) {
 	assert.Equal(t, "gateway: stopping\ngateway: stopped\nnode: stopping\nnode: stopped\n", output)
 	assert.Equal(t, "audit_end: It has 42 lines.\n", s.events.String())
 	s.assertFree()
-	assert.Error(t, s.supervisor.RestartGateway(t.Context()), "there is none any more")
 }
 
 func TestWhatAStopWasLike(t *testing.T) {
@@ -263,45 +262,6 @@ func TestWhatAStopWasLike(t *testing.T) {
 		"gateway: 2 requests were cut off\nnode: it had not stopped after 1ms, and was killed")
 	held.awaitEnd(t)
 	s.awaitFree()
-}
-
-func TestTheGatewayRestartsAlone(t *testing.T) {
-	s := running(t)
-	busy, node := dial(t, s.gateway), pidOf(t, s.node)
-	restarted := make(chan error, 1)
-	go func() { restarted <- s.supervisor.RestartGateway(t.Context()) }()
-	s.output.await(t, "gateway: stopping\n", 1)
-	require.NoError(t, busy.Close()) // the last request ends
-	require.NoError(t, <-restarted)
-	assert.NotEqual(t, busy.pid, pidOf(t, s.gateway))
-
-	s.file("gateway.fails", "x")
-	assert.EqualError(t, s.supervisor.RestartGateway(t.Context()), "gateway: the settings are wrong")
-	s.events.await(t, "process_started: The process of the gateway", 1)
-	for range 2 {
-		go func() { restarted <- s.supervisor.RestartGateway(t.Context()) }()
-	}
-	assert.NoError(t, <-restarted)
-	assert.NoError(t, <-restarted)
-	assert.Equal(t, 5, strings.Count(s.log.String(), "gateway listens"), "at first, and after four restarts")
-	assert.Equal(t, node, pidOf(t, s.node))
-	assert.NotContains(t, s.output.String(), "node: stopping")
-
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_ = s.stop()
-	assert.Error(t, s.supervisor.RestartGateway(ctx))
-}
-
-// A requested restart does not wait for the end of the pause after a failure.
-func TestARestartEndsThePause(t *testing.T) {
-	s := prepared(t)
-	s.options.Delays = []time.Duration{24 * time.Hour}
-	require.NoError(t, s.start())
-	kill(t, pidOf(t, s.gateway))
-	s.events.await(t, "starts again in 24h0m0s", 1)
-	assert.NoError(t, s.supervisor.RestartGateway(t.Context()))
-	assert.NotZero(t, pidOf(t, s.gateway))
 }
 
 // program is the process of a service, started as a separate program.

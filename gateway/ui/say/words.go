@@ -10,74 +10,22 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// The table in this file decides which word and color a page shows for a value. Templates only show the
-// result. A condition in a template would interpret the record a second time, and might contradict the table.
+// The rows word.* of the texts decide which word and color a page shows for a value. Templates only show the
+// result. A condition in a template would interpret the record a second time, and might contradict the rows.
 
 // Color is a class of the style sheet.
 type Color string
 
 const (
-	plain Color = ""
-	Good  Color = "ok"
-	Warn  Color = "warn"
-	Bad   Color = "bad"
+	Good Color = "ok"
+	Warn Color = "warn"
+	Bad  Color = "bad"
 )
 
 // Word is the text and color that a page shows for a value.
 type Word struct {
 	Text  texts.Text
 	Color Color
-}
-
-// Colors contains the color of each value of a field that pages show as a word. The words are in the table
-// of texts, see [wordOf]. Fields of records that are not objects have the kind of record in their name.
-var Colors = map[string]map[any]Color{
-	"enabled":                 {true: Good, false: Bad},
-	"locked":                  {true: Bad}, // of a search hit
-	"lockedOut":               {true: Bad}, // of a user
-	"changePasswordNextLogon": {true: Warn},
-	"primary":                 {true: plain},
-
-	"state.enabled":                 {false: Bad},
-	"state.lockedOut":               {true: Bad},
-	"state.locked":                  {true: Bad},
-	"state.accountExpired":          {true: Bad},
-	"state.changePasswordNextLogon": {true: Warn},
-	"state":                         {"active": Good},
-
-	"type": {
-		"Security": plain, "Distribution": plain, "user": plain, "group": plain, "computer": plain, "ou": plain,
-	},
-	"scope":  {"Domain_Local": plain, "Global": plain, "Universal": plain},
-	"lookup": {"Forward": plain, "Reverse": plain},
-	"zoneType": {
-		"Primary": plain, "Secondary": plain, "Stub": plain, "Forwarder": plain,
-	},
-	"dynamicUpdate": {"None": plain, "Secure": plain, "NonsecureAndSecure": Warn},
-	"paused":        {true: Bad},
-	"readOnly":      {true: plain},
-	"signed":        {true: Good},
-	"restorable":    {true: Good, false: Bad},
-	"outcome":       {"done": Good, "partial": Warn, "unknown": Warn},
-	"protected":     {true: plain, false: plain},
-
-	"plan.undo":          {"full": plain, "partial": plain, "restore": plain, "none": plain},
-	"check.state":        {"passed": Good, "failed": Bad, "not_checked": plain},
-	"readiness.ok":       {true: Good, false: Bad},
-	"readiness.verdict":  {"down": Bad, "degraded": Warn, "sound": Good},
-	"readiness.degraded": {true: Warn},
-	"job.state": {
-		"ready": Warn, "held": Warn, "running": "run", "paused": Warn, "stopping": Warn,
-		"done": Good, "failed": Bad, "cancelled": Bad, "rejected": Bad,
-	},
-	"item.state": {
-		"failed": Bad, "unknown": Warn, "not_run": plain, "skipped": plain, "waiting": plain, "running": plain, "noop": plain,
-		"done": Good,
-	},
-	"job.why": {
-		"notBefore": plain, "caller": plain, "budget": plain, "credential": plain, "engine": plain, "lane": plain,
-		"errors": plain, "unknown": plain,
-	},
 }
 
 // WordOf returns the word for a field's value. A string without a word, which a newer API
@@ -88,8 +36,8 @@ func WordOf(field string, value any) Word {
 	default:
 		return Word{}
 	}
-	if c, known := Colors[field][value]; known {
-		return Word{texts.Of(fmt.Sprintf("word.%s.%v", field, value)), c}
+	if key := fmt.Sprintf("word.%s.%v", field, value); texts.Has(key) {
+		return Word{texts.Of(key), Color(texts.Color(key))}
 	}
 	text, _ := value.(string)
 	return Word{Text: texts.Raw(text)}

@@ -28,6 +28,14 @@ func TestTheTableIsComplete(t *testing.T) {
 	}
 }
 
+func TestOnlyWordsHaveColors(t *testing.T) {
+	assert.Greater(t, len(colors), 30)
+	for key, color := range colors {
+		assert.True(t, strings.HasPrefix(key, "word."), key)
+		assert.Contains(t, []string{"ok", "warn", "bad", "run"}, color, key)
+	}
+}
+
 // english matches words that no German text contains. It finds texts that were not translated.
 var english = regexp.MustCompile(`(?i)\b(the|and|of|is|are|you|your|not|this|with|cannot|for|from|been)\b`)
 

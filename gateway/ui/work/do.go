@@ -408,7 +408,9 @@ func DoOperation(c *frame.Visit) {
 		leaveForm(c, f, Draft{Typed: typed, Problems: problems})
 		return
 	}
-	s := &Step{Form: f, Given: call.Values(given), Typed: typed, Back: backOf(c, f, meant)}
+	s := &Step{
+		Form: f, StepState: StepState{Given: call.Values(given), Typed: typed, Back: backOf(c, f, meant)},
+	}
 	if failed := planStep(c, s); failed != nil {
 		leaveForm(c, f, refusedDraft(c, f, typed, failed))
 		return

@@ -90,12 +90,12 @@ func resultOf(c *frame.Visit, body *StepPage, s *Step, password string) *frame.A
 		body.Parts = frame.Records[copied](s.Result)
 	}
 	if password != "" {
-		left := passwordLife - time.Since(s.shown)
+		left := passwordLife - time.Since(s.Confirmed)
 		body.Spelled = spelled(password)
 		body.addPerson(c, s)
 		minutes := texts.Count("step.minutes", max(1, int((left+time.Minute-1)/time.Minute)))
 		body.Left = texts.Of("pass.left", "n", minutes)
-	} else if s.sealed != nil {
+	} else if s.Password != nil {
 		body.Gone = true
 	}
 	return frame.AlertOf(s.Result)

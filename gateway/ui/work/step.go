@@ -22,23 +22,27 @@ import (
 // Step is a change in a session, from its preview on. It runs only once, because pressing the button again,
 // at any gateway, shows the result of the first press.
 type Step struct {
-	ID      string
-	Form    *form.Form
-	Given   call.Values // values of the call, without secrets
+	ID   string
+	Form *form.Form
+	StepState
 	secrets map[string]string
-	Typed   url.Values // values of the form, which can be opened again
-	Back    string     // page from which it was started
-	Says    form.Words // description with the names of all objects
-	Plan    *say.Plan
-	Said    string
-	Warned  []frame.Warning
-	Drifted bool          // the object has changed since an earlier preview
-	Result  *frame.Answer // nil if not confirmed
-	role    role          // role that made the plan
-	sealed  []byte        // generated password, encrypted; nil if there is none or it is no longer shown
-	shown   time.Time
-
 	version signin.Version
+}
+
+// StepState is the part of a step that is stored as it is.
+type StepState struct {
+	Given     call.Values // values of the call, without secrets
+	Typed     url.Values  // values of the form, which can be opened again
+	Back      string      // page from which it was started
+	Says      form.Words  // description with the names of all objects
+	Plan      *say.Plan
+	Said      string
+	Warned    []frame.Warning
+	Drifted   bool          // the object has changed since an earlier preview
+	Result    *frame.Answer // nil if not confirmed
+	Role      role          // role that made the plan
+	Password  []byte        // generated, encrypted; nil if there is none or it is no longer shown
+	Confirmed time.Time
 }
 
 // role contains the properties that distinguish the roles of a person.
@@ -51,22 +55,11 @@ func RoleOf(p *identity.Principal) role { return role{p.Scopes, p.Limits} }
 
 // keptStep is a stored step. Secrets and Password are encrypted with the session cookie.
 type keptStep struct {
-	Row       string
-	Given     call.Values
-	Secrets   map[string][]byte
-	Typed     url.Values
-	Back      string
-	Says      form.Words
-	Plan      *say.Plan
-	Said      string
-	Warned    []frame.Warning
-	Drifted   bool
-	Role      role
-	Result    *frame.Answer
-	Status    int // status of the result
-	ChangeID  string
-	Password  []byte
-	Confirmed time.Time
+	StepState
+	Row      string
+	Secrets  map[string][]byte
+	Status   int // status of the result
+	ChangeID string
 }
 
 // passwordLife is the time for which a generated password can be seen.
@@ -74,12 +67,8 @@ const passwordLife = 10 * time.Minute
 
 // keepStep stores a step in its current state.
 func keepStep(c *frame.Visit, s *Step) error {
-	kept := keptStep{
-		Row: s.Form.Op.ID, Given: s.Given, Secrets: map[string][]byte{},
-		Typed: frame.WithoutSecrets(s.Form, s.Typed), Back: s.Back, Says: s.Says,
-		Plan: s.Plan, Said: s.Said, Warned: s.Warned, Drifted: s.Drifted, Role: s.role,
-		Result: s.Result, Password: s.sealed, Confirmed: s.shown,
-	}
+	kept := keptStep{StepState: s.StepState, Row: s.Form.Op.ID, Secrets: map[string][]byte{}}
+	kept.Typed = frame.WithoutSecrets(s.Form, s.Typed)
 	for name, text := range s.secrets {
 		sealed, err := signin.SealSecret(c.Cookie(c.R), text)
 		if err != nil {
@@ -101,9 +90,7 @@ func stepAt(c *frame.Visit, id string) *Step {
 		return nil
 	}
 	s := &Step{
-		ID: id, Form: form.Of(kept.Row), Given: kept.Given, Typed: kept.Typed, Back: kept.Back, Says: kept.Says,
-		Plan: kept.Plan, Said: kept.Said, Warned: kept.Warned, Drifted: kept.Drifted, Result: kept.Result,
-		role: kept.Role, sealed: kept.Password, shown: kept.Confirmed, version: at, secrets: map[string]string{},
+		ID: id, Form: form.Of(kept.Row), StepState: kept.StepState, version: at, secrets: map[string]string{},
 	}
 	if s.Form == nil || s.Plan == nil {
 		return nil // it was made by another version
@@ -132,7 +119,7 @@ func planStep(c *frame.Visit, s *Step) *frame.Answer {
 			}
 		}
 		if a.Ok() {
-			s.ID, s.role, s.Plan, s.Said, s.Warned = signin.NewID(), RoleOf(principal), a.Plan, a.Output, a.Warnings
+			s.ID, s.Role, s.Plan, s.Said, s.Warned = signin.NewID(), RoleOf(principal), a.Plan, a.Output, a.Warnings
 			s.Says = sentencesOf(c, s)
 			if err := keepStep(c, s); err != nil {
 				why := &frame.Failure{Message: c.Say("step.notKept", "why", frame.WithoutStore(err))}
@@ -229,7 +216,7 @@ func ConfirmStep(c *frame.Visit) {
 		c.GoTo(s.after())
 		return
 	}
-	principal := RoleNow(c, s.role)
+	principal := RoleNow(c, s.Role)
 	if principal == nil {
 		c.Failed(
 			&frame.Answer{Status: http.StatusForbidden, Error: &frame.Failure{Message: c.Say("step.roleGone")}},
@@ -247,14 +234,14 @@ func ConfirmStep(c *frame.Visit) {
 	}
 	generated := a.Generated
 	if generated != "" {
-		a.Result, s.shown = nil, time.Now()
+		a.Result, s.Confirmed = nil, time.Now()
 		var err error
-		if s.sealed, err = signin.SealSecret(c.Cookie(c.R), generated); err != nil {
-			s.sealed = nil
+		if s.Password, err = signin.SealSecret(c.Cookie(c.R), generated); err != nil {
+			s.Password = nil
 		}
 	}
 	s.Result, s.secrets = a, nil
-	if err := keepStep(c, s); err != nil || generated != "" && s.sealed == nil {
+	if err := keepStep(c, s); err != nil || generated != "" && s.Password == nil {
 		// the result or the password could not be stored, so only this response contains them
 		ShowStep(c, http.StatusOK, s, nil, generated)
 		return
@@ -265,7 +252,7 @@ func ConfirmStep(c *frame.Visit) {
 // after returns the page that shows the result of a step, which is the object's page, or the step's page if
 // there is more to show.
 func (s *Step) after() string {
-	if s.sealed != nil || !s.Result.Ok() {
+	if s.Password != nil || !s.Result.Ok() {
 		return say.Address("steps", s.ID)
 	}
 	return withDone(s.landing(), s.ID)
@@ -342,7 +329,8 @@ func RoleNow(c *frame.Visit, was role) *identity.Principal {
 // previewAgain shows the changes that the action would make now.
 func previewAgain(c *frame.Visit, s *Step, drifted *frame.Answer) {
 	again := &Step{
-		Form: s.Form, Given: s.Given, secrets: maps.Clone(s.secrets), Typed: s.Typed, Back: s.Back, Drifted: true,
+		Form: s.Form, secrets: maps.Clone(s.secrets),
+		StepState: StepState{Given: s.Given, Typed: s.Typed, Back: s.Back, Drifted: true},
 	}
 	s.Result, s.secrets = drifted, nil
 	_ = keepStep(c, s) // if this fails, another press finds the same drift
@@ -380,10 +368,10 @@ func tooLate(c *frame.Visit) {
 // passwordOf returns the password that a step has generated. It returns "" if there is no password, or if the
 // password may no longer be shown.
 func passwordOf(c *frame.Visit, s *Step) string {
-	if s.sealed == nil || time.Since(s.shown) >= passwordLife {
+	if s.Password == nil || time.Since(s.Confirmed) >= passwordLife {
 		return ""
 	}
-	text, err := signin.OpenSecret(c.Cookie(c.R), s.sealed)
+	text, err := signin.OpenSecret(c.Cookie(c.R), s.Password)
 	if err != nil {
 		return "" // it was made in another session
 	}
@@ -397,7 +385,7 @@ func CloseStep(c *frame.Visit) {
 		c.GoTo(say.Base)
 		return
 	}
-	s.sealed = nil
+	s.Password = nil
 	if err := keepStep(c, s); err != nil {
 		why := &frame.Failure{Message: frame.WithoutStore(err).In(c.Lang())}
 		c.Failed(&frame.Answer{Status: http.StatusServiceUnavailable, Error: why})

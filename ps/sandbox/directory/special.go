@@ -15,12 +15,12 @@ func init() {
 		"samaccountname":       changeSAM,
 		"userprincipalname":    changeUnique(CodeUPNExists),
 		"serviceprincipalname": changeUnique(CodeSPNExists),
-		"useraccountcontrol":   changeNumber((*tx).setUAC),
-		"grouptype":            changeNumber((*tx).setGroupType),
-		"primarygroupid":       changePrimary,
-		"pwdlastset":           changePwdLastSet,
-		"lockouttime":          changeLockout,
-		"accountexpires":       changeExpiry,
+		"useraccountcontrol":   changeRequired(setNumber((*tx).setUAC)),
+		"grouptype":            changeRequired(setNumber((*tx).setGroupType)),
+		"primarygroupid":       changeRequired(setPrimary),
+		"pwdlastset":           changeRequired(setPwdLastSet),
+		"lockouttime":          changeRequired(setLockout),
+		"accountexpires":       changeRequired(setExpiry),
 		"unicodepwd":           changePassword,
 		keyDescriptor:          changeDescriptor,
 		"description":          onlyDescription,
@@ -69,8 +69,19 @@ func (m *modifier) only(def *Attribute, c Change) (raw string, ok bool, err *Err
 	return vals[0], true, nil
 }
 
-func (m *modifier) required(def *Attribute) *Error {
-	return failAttr(CodeIllegalModify, KindConstraint, m.n.dn(), def.Name, "the attribute cannot be cleared")
+// changeRequired sets a single-valued attribute that cannot be cleared.
+func changeRequired(set func(m *modifier, def *Attribute, raw string) *Error) special {
+	return func(m *modifier, def *Attribute, c Change) (bool, *Error) {
+		raw, ok, err := m.only(def, c)
+		switch {
+		case err != nil:
+			return true, err
+		case !ok:
+			return true, failAttr(CodeIllegalModify, KindConstraint, m.n.dn(), def.Name,
+				"the attribute cannot be cleared")
+		}
+		return true, set(m, def, raw)
+	}
 }
 
 func changeSAM(m *modifier, def *Attribute, c Change) (bool, *Error) {
@@ -152,78 +163,43 @@ func changeUnique(code int) special {
 	}
 }
 
-func changeNumber(set func(*tx, *node, int64) *Error) special {
-	return func(m *modifier, def *Attribute, c Change) (bool, *Error) {
-		raw, ok, err := m.only(def, c)
-		if err != nil {
-			return true, err
-		}
-		if !ok {
-			return true, m.required(def)
-		}
+func setNumber(set func(*tx, *node, int64) *Error) func(*modifier, *Attribute, string) *Error {
+	return func(m *modifier, _ *Attribute, raw string) *Error {
 		n, _ := strconv.ParseInt(raw, 10, 64)
-		return true, set(m.tx, m.n, n)
+		return set(m.tx, m.n, n)
 	}
 }
 
-func changePrimary(m *modifier, def *Attribute, c Change) (bool, *Error) {
-	raw, ok, err := m.only(def, c)
-	switch {
-	case err != nil:
-		return true, err
-	case !ok:
-		return true, m.required(def)
-	}
+func setPrimary(m *modifier, def *Attribute, raw string) *Error {
 	n, _ := strconv.ParseInt(raw, 10, 64)
-	if m.adding {
-		if n != defaultPrimaryGroup(m.n, m.n.int(m.rep.sch.uac, 0)) {
-			return true, failAttr(CodeConstraint, KindConstraint, m.n.dn(), def.Name,
-				"a new account has the default primary group")
-		}
-		m.set(m.n, def, raw)
-		return true, nil
+	if !m.adding {
+		return m.setPrimaryGroup(m.n, n)
 	}
-	return true, m.setPrimaryGroup(m.n, n)
-}
-
-func changePwdLastSet(m *modifier, def *Attribute, c Change) (bool, *Error) {
-	raw, ok, err := m.only(def, c)
-	switch {
-	case err != nil:
-		return true, err
-	case !ok:
-		return true, m.required(def)
-	}
-	return true, m.setPwdLastSet(m.n, raw)
-}
-
-func changeLockout(m *modifier, def *Attribute, c Change) (bool, *Error) {
-	raw, ok, err := m.only(def, c)
-	switch {
-	case err != nil:
-		return true, err
-	case !ok:
-		return true, m.required(def)
-	case raw != "0":
-		return true, failAttr(CodeInvalidParameter, KindConstraint, m.n.dn(), def.Name, "only 0 can be written")
-	}
-	m.unlock(m.n)
-	return true, nil
-}
-
-// changeExpiry sets accountExpires, which cannot be cleared (facts E9).
-func changeExpiry(m *modifier, def *Attribute, c Change) (bool, *Error) {
-	raw, ok, err := m.only(def, c)
-	switch {
-	case err != nil:
-		return true, err
-	case !ok:
-		return true, m.required(def)
-	case strings.HasPrefix(raw, "-"):
-		return true, failAttr(CodeInvalidParameter, KindConstraint, m.n.dn(), def.Name, "a negative time")
+	if n != defaultPrimaryGroup(m.n, m.n.int(m.rep.sch.uac, 0)) {
+		return failAttr(CodeConstraint, KindConstraint, m.n.dn(), def.Name,
+			"a new account has the default primary group")
 	}
 	m.set(m.n, def, raw)
-	return true, nil
+	return nil
+}
+
+func setPwdLastSet(m *modifier, _ *Attribute, raw string) *Error { return m.setPwdLastSet(m.n, raw) }
+
+func setLockout(m *modifier, def *Attribute, raw string) *Error {
+	if raw != "0" {
+		return failAttr(CodeInvalidParameter, KindConstraint, m.n.dn(), def.Name, "only 0 can be written")
+	}
+	m.unlock(m.n)
+	return nil
+}
+
+// setExpiry sets accountExpires, which cannot be cleared (facts E9).
+func setExpiry(m *modifier, def *Attribute, raw string) *Error {
+	if strings.HasPrefix(raw, "-") {
+		return failAttr(CodeInvalidParameter, KindConstraint, m.n.dn(), def.Name, "a negative time")
+	}
+	m.set(m.n, def, raw)
+	return nil
 }
 
 // changePassword handles unicodePwd: replace resets the password, and delete and add in the

@@ -75,6 +75,11 @@ func Method(name, sig string, call Func) Member {
 	return Member{Name: name, Sig: sig, Call: call}
 }
 
+// methodOf is [Method] for a method of values that have the type T in Go.
+func methodOf[T any](name, sig string, call func(self T, a []any) (any, error)) Member {
+	return Method(name, sig, func(self any, a []any) (any, error) { return call(self.(T), a) })
+}
+
 // Constructor is a row for one overload of a constructor.
 func Constructor(sig string, call Func) Member {
 	return Member{Name: "new", Sig: sig, Call: call}

@@ -11,18 +11,18 @@ func declareCollections() {
 	TObjectArray = TObject.Array()
 	THashtable = Register(Class{
 		Name: "System.Collections.Hashtable", Aliases: []string{"hashtable"}, Implements: dictionaryInterfaces,
-		Members: append(dictionaryMembers("object"), tableMethod("Contains", "object", hasKey),
-			tableMethod("ContainsKey", "object", hasKey)),
+		Members: append(dictionaryMembers("object"), methodOf("Contains", "object", hasKey),
+			methodOf("ContainsKey", "object", hasKey)),
 	})
 	TOrderedDictionary = Register(Class{
 		Name: "System.Collections.Specialized.OrderedDictionary", Aliases: []string{"ordered"},
 		Implements: dictionaryInterfaces,
-		Members:    append(dictionaryMembers("object"), tableMethod("Contains", "object", hasKey)),
+		Members:    append(dictionaryMembers("object"), methodOf("Contains", "object", hasKey)),
 	})
 	TArrayList = Register(Class{
 		Name: "System.Collections.ArrayList", Implements: listInterfaces,
 		Members: append(listMembers(TObject),
-			listMethod("Add", "object",
+			methodOf("Add", "object",
 				func(l *List, a []any) (any, error) { return int32(len(l.Items)), l.push(a[0]) })),
 	})
 	declareGenerics()
@@ -52,7 +52,7 @@ func declareGenerics() {
 					return &List{Type: closed(name, args...)}, nil
 				})},
 				Members: append(listMembers(args[0]),
-					listMethod("Add", "T", func(l *List, a []any) (any, error) { return Void, l.push(a[0]) })),
+					methodOf("Add", "T", func(l *List, a []any) (any, error) { return Void, l.push(a[0]) })),
 			}
 		})
 	}
@@ -60,7 +60,7 @@ func declareGenerics() {
 	list("System.Collections.ObjectModel.Collection")
 	registerGeneric("System.Collections.Generic.Dictionary", 2, func([]*Type) Class {
 		return Class{Implements: dictionaryInterfaces,
-			Members: append(dictionaryMembers("K"), tableMethod("ContainsKey", "K", hasKey))}
+			Members: append(dictionaryMembers("K"), methodOf("ContainsKey", "K", hasKey))}
 	})
 }
 
@@ -124,10 +124,6 @@ func sortArrays(_ any, a []any) (any, error) {
 	return Void, nil
 }
 
-func listMethod(name, sig string, f func(l *List, a []any) (any, error)) Member {
-	return Method(name, sig, func(self any, a []any) (any, error) { return f(self.(*List), a) })
-}
-
 func (l *List) push(item any) error {
 	if len(l.Items) >= MaxArrayLength {
 		return &LimitError{"list length", MaxArrayLength}
@@ -140,8 +136,8 @@ func (l *List) push(item any) error {
 func listMembers(elem *Type) []Member {
 	return append([]Member{
 		countMember,
-		listMethod("Clear", "", func(l *List, _ []any) (any, error) { l.version++; l.Items = nil; return Void, nil }),
-		listMethod("ToArray", "", func(l *List, _ []any) (any, error) {
+		methodOf("Clear", "", func(l *List, _ []any) (any, error) { l.version++; l.Items = nil; return Void, nil }),
+		methodOf("ToArray", "", func(l *List, _ []any) (any, error) {
 			if len(l.Items) == 1 {
 				one := OneItem(l.Items[0])
 				one.Elem = elem
@@ -153,10 +149,6 @@ func listMembers(elem *Type) []Member {
 }
 
 // ---- dictionaries ----
-
-func tableMethod(name, sig string, f func(h *Hashtable, a []any) (any, error)) Member {
-	return Method(name, sig, func(self any, a []any) (any, error) { return f(self.(*Hashtable), a) })
-}
 
 func dictionaryMembers(key string) []Member {
 	return []Member{

@@ -1,6 +1,10 @@
 package dotnet
 
-import "unicode/utf8"
+import (
+	"encoding/binary"
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
 // encoding is the Data of an Encoding instance.
 type encoding struct {
@@ -12,38 +16,23 @@ type encoding struct {
 // encodeUTF16 writes little-endian units. A lone surrogate becomes U+FFFD.
 func encodeUTF16(s string) []byte {
 	out := make([]byte, 0, 2*len(s))
-	for len(s) > 0 {
-		r, n := decode(s)
-		for _, u := range Units(s[:n]) {
-			if r >= 0xD800 && r <= 0xDFFF {
-				u = 0xFFFD
-			}
-			out = append(out, byte(u), byte(u>>8))
-		}
-		s = s[n:]
+	for _, u := range utf16.Encode([]rune(string(ToUTF8(s)))) {
+		out = binary.LittleEndian.AppendUint16(out, u)
 	}
 	return out
 }
 
 // decodeUTF16 decodes UTF-16. It replaces lone surrogates and an odd last byte with U+FFFD.
 func decodeUTF16(b []byte) string {
-	out := make([]byte, 0, len(b))
-	unit := func(i int) rune { return rune(b[i+1])<<8 | rune(b[i]) }
-	for i := 0; i+1 < len(b); i += 2 {
-		u := unit(i)
-		if u >= 0xD800 && u < 0xDC00 && i+3 < len(b) {
-			if low := unit(i + 2); low >= 0xDC00 && low <= 0xDFFF {
-				out = utf8.AppendRune(out, (u-0xD800)<<10+(low-0xDC00)+0x10000)
-				i += 2
-				continue
-			}
-		}
-		out = utf8.AppendRune(out, u) // a lone surrogate is written as U+FFFD
+	units := make([]uint16, len(b)/2)
+	for i := range units {
+		units[i] = binary.LittleEndian.Uint16(b[2*i:])
 	}
+	text := utf16.Decode(units)
 	if len(b)%2 == 1 {
-		out = utf8.AppendRune(out, utf8.RuneError)
+		text = append(text, utf8.RuneError)
 	}
-	return string(out)
+	return string(text)
 }
 
 // encodeASCII writes '?' for each unit outside ASCII.

@@ -17,57 +17,52 @@ func declareText() {
 	declareBuilder()
 }
 
-// textMethod returns a row for a method of strings.
-func textMethod(name, sig string, f func(s string, a []any) (any, error)) Member {
-	return Method(name, sig, func(self any, a []any) (any, error) { return f(self.(string), a) })
-}
-
 // stringMembers contains no overloads that compare by culture.
 var stringMembers = []Member{
 	Property("Length", func(self any) (any, error) { return int32(Length(self.(string))), nil }),
-	textMethod("Substring", "int", func(s string, a []any) (any, error) {
+	methodOf("Substring", "int", func(s string, a []any) (any, error) {
 		return substring(s, int(a[0].(int32)), -1)
 	}),
-	textMethod("Substring", "int,int", func(s string, a []any) (any, error) {
+	methodOf("Substring", "int,int", func(s string, a []any) (any, error) {
 		count := int(a[1].(int32))
 		if count < 0 && int(a[0].(int32)) >= 0 && int(a[0].(int32)) <= Length(s) {
 			return nil, argumentRange("length", "Length cannot be less than zero.")
 		}
 		return substring(s, int(a[0].(int32)), max(count, 0))
 	}),
-	textMethod("ToUpperInvariant", "", func(s string, _ []any) (any, error) { return ToUpper(s), nil }),
-	textMethod("ToLowerInvariant", "", func(s string, _ []any) (any, error) { return ToLower(s), nil }),
-	textMethod("TrimEnd", "params char[]", func(s string, a []any) (any, error) { return trimEnd(s, charsText(a[0])), nil }),
-	textMethod("PadRight", "int", func(s string, a []any) (any, error) { return padRight(s, a[0].(int32)) }),
+	methodOf("ToUpperInvariant", "", func(s string, _ []any) (any, error) { return ToUpper(s), nil }),
+	methodOf("ToLowerInvariant", "", func(s string, _ []any) (any, error) { return ToLower(s), nil }),
+	methodOf("TrimEnd", "params char[]", func(s string, a []any) (any, error) { return trimEnd(s, charsText(a[0])), nil }),
+	methodOf("PadRight", "int", func(s string, a []any) (any, error) { return padRight(s, a[0].(int32)) }),
 	Method("Replace", "string,string", func(self any, a []any) (any, error) { return replaceAll(self, a[0].(string), a[1].(string)) }),
-	textMethod("ToCharArray", "", func(s string, _ []any) (any, error) { return charArray(s), nil }),
+	methodOf("ToCharArray", "", func(s string, _ []any) (any, error) { return charArray(s), nil }),
 	// Several separators must be a char[], because PowerShell uses another overload for two arguments.
-	textMethod("Split", "char", func(s string, a []any) (any, error) { return splitChars(s, ToText(a[0])), nil }),
-	textMethod("Split", "char[]", func(s string, a []any) (any, error) { return splitChars(s, charsText(a[0])), nil }),
-	textMethod("Contains", "string", func(s string, a []any) (any, error) { return strings.Contains(s, a[0].(string)), nil }),
-	textMethod("StartsWith", "string,StringComparison", func(s string, a []any) (any, error) {
+	methodOf("Split", "char", func(s string, a []any) (any, error) { return splitChars(s, ToText(a[0])), nil }),
+	methodOf("Split", "char[]", func(s string, a []any) (any, error) { return splitChars(s, charsText(a[0])), nil }),
+	methodOf("Contains", "string", func(s string, a []any) (any, error) { return strings.Contains(s, a[0].(string)), nil }),
+	methodOf("StartsWith", "string,StringComparison", func(s string, a []any) (any, error) {
 		fold, err := ordinal(a[1])
 		return err == nil && hasPrefix(s, a[0].(string), fold), err
 	}),
-	textMethod("EndsWith", "string,StringComparison", func(s string, a []any) (any, error) {
+	methodOf("EndsWith", "string,StringComparison", func(s string, a []any) (any, error) {
 		fold, err := ordinal(a[1])
 		return err == nil && hasSuffix(s, a[0].(string), fold), err
 	}),
-	textMethod("IndexOf", "string", func(s string, a []any) (any, error) {
+	methodOf("IndexOf", "string", func(s string, a []any) (any, error) {
 		if sub := a[0].(string); plainText(s) && plainText(sub) {
 			return unitIndex(s, strings.Index(s, sub)), nil
 		}
 		return nil, Refuse("[string].IndexOf(string) of text beyond ASCII: it compares by culture")
 	}),
-	textMethod("IndexOf", "char", func(s string, a []any) (any, error) {
+	methodOf("IndexOf", "char", func(s string, a []any) (any, error) {
 		return unitIndex(s, strings.Index(s, CharString(a[0].(Char)))), nil
 	}),
-	textMethod("LastIndexOf", "char", func(s string, a []any) (any, error) {
+	methodOf("LastIndexOf", "char", func(s string, a []any) (any, error) {
 		return unitIndex(s, strings.LastIndex(s, CharString(a[0].(Char)))), nil
 	}),
-	textMethod("Equals", "string", func(s string, a []any) (any, error) { return s == a[0], nil }),
-	textMethod("Equals", "string,StringComparison", func(s string, a []any) (any, error) { return equalsBy(s, a[0], a[1]) }),
-	textMethod("ToString", "", func(s string, _ []any) (any, error) { return s, nil }),
+	methodOf("Equals", "string", func(s string, a []any) (any, error) { return s == a[0], nil }),
+	methodOf("Equals", "string,StringComparison", func(s string, a []any) (any, error) { return equalsBy(s, a[0], a[1]) }),
+	methodOf("ToString", "", func(s string, _ []any) (any, error) { return s, nil }),
 }
 
 var stringStatics = []Member{

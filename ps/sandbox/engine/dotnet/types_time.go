@@ -29,8 +29,8 @@ func declareTime() {
 		Members: []Member{
 			dateProperty("Kind", func(d DateTime) any { return Enum{TDateTimeKind, int64(d.Kind)} }),
 			dateProperty("Ticks", func(d DateTime) any { return d.Ticks }),
-			dateMethod("ToUniversalTime", "", func(d DateTime, _ []any) (any, error) { return d.ToUTC(), nil }),
-			dateMethod("ToString", "string,System.IFormatProvider", func(d DateTime, a []any) (any, error) { return d.Format(a[0].(string)) }),
+			methodOf("ToUniversalTime", "", func(d DateTime, _ []any) (any, error) { return d.ToUTC(), nil }),
+			methodOf("ToString", "string,System.IFormatProvider", func(d DateTime, a []any) (any, error) { return d.Format(a[0].(string)) }),
 		},
 	})
 	TTimeSpan = Register(Class{
@@ -54,8 +54,4 @@ func NewCulture(name string) any {
 
 func dateProperty(name string, get func(d DateTime) any) Member {
 	return Property(name, func(self any) (any, error) { return get(self.(DateTime)), nil })
-}
-
-func dateMethod(name, sig string, f func(d DateTime, a []any) (any, error)) Member {
-	return Method(name, sig, func(self any, a []any) (any, error) { return f(self.(DateTime), a) })
 }
