@@ -94,14 +94,14 @@ func (s *Server) serve(op *ops.Operation) func(*exchange) {
 			return
 		}
 		if op.Reply.Mark == ops.Events {
-			x.as(&c, able(x.allRoles, op)[0])
+			x.as(&c, call.Able(x.allRoles, op)[0])
 			events := &eventStream{x: x, checkedAt: x.startedAt}
 			if err := s.Calls.Subscribe(x.c.Request.Context(), c, events); err != nil {
 				x.fail(err)
 			}
 			return
 		}
-		roles := s.Calls.Together(op, able(x.allRoles, op))
+		roles := s.Calls.Together(op, call.Able(x.allRoles, op))
 		x.reply(x.inRoles(roles, func(p *identity.Principal) (call.Answer, error) {
 			x.as(&c, p)
 			return s.Calls.Do(x.c.Request.Context(), c, &listStream{x: x})
