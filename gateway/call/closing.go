@@ -35,7 +35,7 @@ func closeChange(r *request, answer Answer, failed error) write.Closed {
 		how.Stored = key.Refresh
 	}
 	var parts []write.EndPart
-	for _, one := range []*write.EndPart{endOfPlan(r), endOfKey(r, answer, failed)} {
+	for _, one := range []*write.EndPart{r.applying.End(r.outcome()), endOfKey(r, answer, failed)} {
 		if one != nil {
 			parts = append(parts, *one)
 		}
@@ -90,15 +90,6 @@ func outcomeOfChange(r *request) ps.Outcome {
 	return r.outcome()
 }
 
-// endOfPlan returns the end of the plan that a request applies, or nil if the plan ends together with the
-// request's change.
-func endOfPlan(r *request) *write.EndPart {
-	if put := r.applying.End(r.outcome()); put != nil {
-		return &write.EndPart{Put: put}
-	}
-	return nil
-}
-
 // endOfKey returns the end to store for the idempotency key of a call, or nil if there is none.
 func endOfKey(r *request, answer Answer, failed error) *write.EndPart {
 	if r.key == nil {
@@ -110,10 +101,7 @@ func endOfKey(r *request, answer Answer, failed error) *write.EndPart {
 		Tag:       answer.Tag, Change: r.shown, Secret: r.Bound.Generated,
 	}
 	e.Status, e.Body = Encode(r.Op, r.Classic, answer, failed, r.ID)
-	if end := r.key.End(e); end != nil {
-		return &write.EndPart{Put: end.Put, Stored: end.Stored}
-	}
-	return nil
+	return r.key.End(e)
 }
 
 // Codes of warnings about a change that was made. The audit contains the first two as well.
