@@ -109,20 +109,17 @@ func (c *Claim) owns(tx *store.Tx) (bool, error) {
 
 // put stores the state of a call under the key, as part of an update.
 func (c *Claim) put(tx *store.Tx, next kept) error {
-	err := store.Save(tx, kind, c.name, next, later(tx.Now().Add(c.keys.life), c.key.expires))
+	text, err := store.Encode(c.keys.store, next)
 	if err != nil {
 		return err
 	}
-	put, err := tx.Get(kind, c.name)
-	c.size = int64(len(put.Value))
-	return err
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
+	expires := tx.Now().Add(c.keys.life)
+	if c.key.expires.After(expires) {
+		expires = c.key.expires
 	}
-	return a
+	tx.Put(kind, c.name, text, expires)
+	c.size = int64(len(text))
+	return nil
 }
 
 // keep records that the state of a call is stored under the key.
