@@ -82,9 +82,10 @@ func endpoint(handle func(*exchange)) gin.HandlerFunc {
 
 // serve returns the handler of an operation.
 func (s *Server) serve(op *ops.Operation) func(*exchange) {
+	varies := op.Forms() != nil || op.Answers != nil || op.Images != nil
 	return func(x *exchange) {
 		x.op = op
-		if op.Forms() != nil || op.Answers != nil || op.Images != nil {
+		if varies {
 			x.c.Writer.Header().Add("Vary", acceptHeader)
 		}
 		defer x.release()
