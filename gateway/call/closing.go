@@ -66,13 +66,11 @@ var (
 
 // verdictOf returns the outcome that a call reports for its change.
 func verdictOf(r *request) write.Verdict {
-	v := write.Verdict{Outcome: outcomeOfChange(r)}
-	if r.result != nil {
-		v.Idle = r.result.Effect == ps.EffectNone
-		for i := range r.result.Failures {
-			v.Failed = append(v.Failed, r.result.Failures[i].GUID)
-		}
+	outcome := r.outcome()
+	if r.failure == nil && (r.result == nil || r.result.Effect == ps.EffectNone) {
+		outcome = ps.OutcomeNone
 	}
+	v := write.VerdictOn(outcome, r.result)
 	if r.failure != nil {
 		v.Notes = problem.Messages(r.failure.Details)
 	}
@@ -80,14 +78,6 @@ func verdictOf(r *request) write.Verdict {
 		v.Remains = ps.AsError(r.runErr).Remains
 	}
 	return v
-}
-
-// outcomeOfChange returns the outcome of a call's script.
-func outcomeOfChange(r *request) ps.Outcome {
-	if r.failure == nil && (r.result == nil || r.result.Effect == ps.EffectNone) {
-		return ps.OutcomeNone
-	}
-	return r.outcome()
 }
 
 // endOfKey returns the end to store for the idempotency key of a call, or nil if there is none.
