@@ -133,7 +133,7 @@ func (c *collector) token(value any) error {
 	switch c.tokens++; {
 	case c.tokens > 1:
 		return problem.New(schema.InvalidRequest, "Auth-Token is given twice in the body. Send one credential.")
-	case value != c.credential:
+	case value != c.credential.First():
 		return problem.New(schema.InvalidRequest,
 			"The request carries different credentials. Send one, in Auth-Token or in Authorization.")
 	}
