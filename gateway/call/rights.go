@@ -34,8 +34,8 @@ func AuthoriseRow(p *identity.Principal, op *ops.Operation) error {
 	return Authorise(p, op.Scope)
 }
 
-// Able returns the roles that have the scope of a row, or the first role if none has it, so that the refusal is
-// recorded in that role. It does not change roles.
+// Able returns the roles that have the scope of a row, or the first role if none has it, so that the refusal
+// is recorded in that role. It does not change roles.
 func Able(roles []*identity.Principal, op *ops.Operation) []*identity.Principal {
 	var able []*identity.Principal
 	if len(roles) > 1 {

@@ -56,8 +56,8 @@ type Verdict struct {
 	Remains []ps.Object `json:"remains,omitempty"` // of an incomplete creation
 }
 
-// VerdictOn returns the verdict on a change with an outcome, given the result of its script, or nil if there is
-// none.
+// VerdictOn returns the verdict on a change with an outcome, given the result of its script, which is nil if
+// there is none.
 func VerdictOn(outcome ps.Outcome, result *ps.Result) Verdict {
 	v := Verdict{Outcome: outcome}
 	if result != nil {
