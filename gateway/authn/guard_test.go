@@ -270,16 +270,16 @@ func TestConcurrentAttempts(t *testing.T) {
 func TestConcurrentPasswordChecksAreLimited(t *testing.T) {
 	s := withUsers(t, "anna")
 	ctx := t.Context()
-	require.NoError(t, s.verifier.gate.Acquire(ctx, atOnce), "all places are taken")
-	require.NoError(t, s.verifier.queue.Acquire(ctx, waiting), "and all that wait")
+	require.NoError(t, s.verifier.turns.taken.Acquire(ctx, atOnce), "all places are taken")
+	require.NoError(t, s.verifier.turns.asked.Acquire(ctx, waiting), "and all that wait")
 	_, refused := s.basic("anna", password, here)
 	require.NotNil(t, refused)
 	assert.Equal(t, schema.Overloaded, refused.Code)
-	s.verifier.queue.Release(waiting)
+	s.verifier.turns.asked.Release(waiting)
 	_, refused = s.basic("anna", password, here)
 	require.NotNil(t, refused)
 	assert.Equal(t, schema.Overloaded, refused.Code, "the wait is bounded, as no place becomes free")
-	s.verifier.gate.Release(atOnce)
+	s.verifier.turns.taken.Release(atOnce)
 	for range 2 * standardFailures {
 		require.Zero(t, s.login("anna", password, here), "what was not checked is no failure")
 	}
@@ -340,8 +340,8 @@ func TestUnknownUsersCostAsMuchWork(t *testing.T) {
 	assert.False(t, right, "the dummy password is never right")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.NoError(t, s.verifier.gate.Acquire(t.Context(), atOnce))
-	defer s.verifier.gate.Release(atOnce)
+	require.NoError(t, s.verifier.turns.taken.Acquire(t.Context(), atOnce))
+	defer s.verifier.turns.taken.Release(atOnce)
 	_, err = s.verifier.verify(ctx, nil, "")
 	assert.ErrorIs(t, err, errBusy)
 }

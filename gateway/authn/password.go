@@ -17,7 +17,6 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"golang.org/x/crypto/argon2"
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 
 	"adgateway/gateway/schema"
@@ -132,8 +131,7 @@ func parseHash(phc string) (*passwordHash, error) {
 type verifier struct {
 	now   func() time.Time
 	dummy *passwordHash // checked for unknown users, so that they take as long as known users
-	gate  *semaphore.Weighted
-	queue *semaphore.Weighted
+	turns Turns
 	group singleflight.Group
 
 	key   [32]byte
@@ -156,7 +154,7 @@ const (
 )
 
 func newVerifier(now func() time.Time, cost Cost) *verifier {
-	v := &verifier{now: now, gate: semaphore.NewWeighted(atOnce), queue: semaphore.NewWeighted(waiting)}
+	v := &verifier{now: now, turns: NewTurns(atOnce, waiting, maxWait)}
 	_, _ = rand.Read(v.key[:]) // never fails
 	v.dummy = noPassword(cost)
 	v.known, _ = simplelru.NewLRU[digest, verified](rememberMax, nil) // fails only for size < 1
@@ -196,16 +194,11 @@ var errBusy = &Refusal{
 // verify checks a password against a user's hash, which is nil for an unknown user. It waits a limited time
 // for its turn, and then returns errBusy.
 func (v *verifier) verify(ctx context.Context, hash *passwordHash, password string) (bool, error) {
-	if !v.queue.TryAcquire(1) {
+	end, has := v.turns.Take(ctx)
+	if !has {
 		return false, errBusy
 	}
-	defer v.queue.Release(1)
-	ctx, cancel := context.WithTimeout(ctx, maxWait)
-	defer cancel()
-	if v.gate.Acquire(ctx, 1) != nil {
-		return false, errBusy
-	}
-	defer v.gate.Release(1)
+	defer end()
 	if hash == nil {
 		v.dummy.matches(password)
 		return false, nil

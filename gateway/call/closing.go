@@ -35,7 +35,7 @@ func closeChange(r *request, answer Answer, failed error) write.Closed {
 		how.Stored = key.Refresh
 	}
 	var parts []write.EndPart
-	for _, one := range []*write.EndPart{endOfPlan(r), endOfKey(r, answer, failed)} {
+	for _, one := range []*write.EndPart{r.applying.End(r.outcome()), endOfKey(r, answer, failed)} {
 		if one != nil {
 			parts = append(parts, *one)
 		}
@@ -66,13 +66,11 @@ var (
 
 // verdictOf returns the outcome that a call reports for its change.
 func verdictOf(r *request) write.Verdict {
-	v := write.Verdict{Outcome: outcomeOfChange(r)}
-	if r.result != nil {
-		v.Idle = r.result.Effect == ps.EffectNone
-		for i := range r.result.Failures {
-			v.Failed = append(v.Failed, r.result.Failures[i].GUID)
-		}
+	outcome := r.outcome()
+	if r.failure == nil && (r.result == nil || r.result.Effect == ps.EffectNone) {
+		outcome = ps.OutcomeNone
 	}
+	v := write.VerdictOn(outcome, r.result)
 	if r.failure != nil {
 		v.Notes = problem.Messages(r.failure.Details)
 	}
@@ -80,23 +78,6 @@ func verdictOf(r *request) write.Verdict {
 		v.Remains = ps.AsError(r.runErr).Remains
 	}
 	return v
-}
-
-// outcomeOfChange returns the outcome of a call's script.
-func outcomeOfChange(r *request) ps.Outcome {
-	if r.failure == nil && (r.result == nil || r.result.Effect == ps.EffectNone) {
-		return ps.OutcomeNone
-	}
-	return r.outcome()
-}
-
-// endOfPlan returns the end of the plan that a request applies, or nil if the plan ends together with the
-// request's change.
-func endOfPlan(r *request) *write.EndPart {
-	if put := r.applying.End(r.outcome()); put != nil {
-		return &write.EndPart{Put: put}
-	}
-	return nil
 }
 
 // endOfKey returns the end to store for the idempotency key of a call, or nil if there is none.
@@ -110,10 +91,7 @@ func endOfKey(r *request, answer Answer, failed error) *write.EndPart {
 		Tag:       answer.Tag, Change: r.shown, Secret: r.Bound.Generated,
 	}
 	e.Status, e.Body = Encode(r.Op, r.Classic, answer, failed, r.ID)
-	if end := r.key.End(e); end != nil {
-		return &write.EndPart{Put: end.Put, Stored: end.Stored}
-	}
-	return nil
+	return r.key.End(e)
 }
 
 // Codes of warnings about a change that was made. The audit contains the first two as well.

@@ -152,14 +152,14 @@ func (r *reading) make(ctx context.Context) (answer Answer, err error) {
 	}
 	switch {
 	case r.end.runErr != nil:
-		return answer, r.Failed(c, r.policy, unlimited{}, r.end.runErr)
+		return answer, r.Failed(c, r.policy, nil, r.end.runErr)
 	case r.call.Op.Protocol != nil:
 		answer, err = r.Exchanged(c, r.policy, r.end.result)
 		r.end.server = answer.Server
 		return answer, err
 	}
 	if err = c.Finish(r.end.result); err != nil {
-		return answer, r.Failed(c, r.policy, unlimited{}, err)
+		return answer, r.Failed(c, r.policy, nil, err)
 	}
 	r.end.server = r.end.result.Server
 	if answer, err = c.Answer(r.end.result); err == nil {
@@ -170,7 +170,7 @@ func (r *reading) make(ctx context.Context) (answer Answer, err error) {
 
 // run runs the script. An error means that it was not run.
 func (r *reading) run(ctx context.Context, c *Collector) error {
-	op, req, h := r.call.Op, r.Request(c, r.policy, unlimited{}), &held{}
+	op, req, h := r.call.Op, r.Request(c, r.policy, nil), &held{}
 	if op.Reveals || op.Beside.Row != "" {
 		req.Records = h.take
 	}
@@ -411,7 +411,7 @@ func (r *reading) runBeside(ctx context.Context, op *ops.Operation) ([]json.RawM
 	}
 	other := r.call
 	other.Op, other.Bound, other.Fields = op, bound, bound.Fields
-	req := r.Request(newCollector(other, Collecting{}), r.policy, unlimited{})
+	req := r.Request(newCollector(other, Collecting{}), r.policy, nil)
 	var records []json.RawMessage
 	req.Records = ps.Collect(&records)
 	result, err := r.Runner.Run(ctx, req)

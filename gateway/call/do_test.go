@@ -106,9 +106,9 @@ func TestWhatIsAcceptedStays(t *testing.T) {
 	a, err := s.Accept(t.Context(), ofUser("user.get", ops.Given{"Username": "ann"}), &policy)
 	require.NoError(t, err)
 	before := a.Bound.Canonical()
-	first := s.Request(newCollector(a, Collecting{}), &policy, unlimited{})
+	first := s.Request(newCollector(a, Collecting{}), &policy, nil)
 	assert.Equal(t, before, a.Bound.Canonical())
-	assert.Equal(t, first.Args, s.Request(newCollector(a, Collecting{}), &policy, unlimited{}).Args)
+	assert.Equal(t, first.Args, s.Request(newCollector(a, Collecting{}), &policy, nil).Args)
 }
 
 // TestIfMatchIsAGuard: If-Match refuses a change exactly if it is announced for another state of the object.
@@ -144,7 +144,7 @@ func TestADryRunStopsAtItsAnnouncement(t *testing.T) {
 	c := ofUser("user.disable", ops.Given{"Username": "ann", ops.DryRun: "true"})
 	a, err := s.Accept(t.Context(), c, &policy)
 	require.NoError(t, err)
-	trial, err := s.DryRun(t.Context(), a, &policy, unlimited{}, identity.ChangeRead)
+	trial, err := s.DryRun(t.Context(), a, &policy, nil, identity.ChangeRead)
 	require.NoError(t, err)
 	assert.False(t, r.asked.Write)
 	assert.Equal(t, "Would change the user 'ann': enabled.", trial.Sentence())

@@ -11,6 +11,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -36,7 +37,7 @@ type Trial struct {
 // DryRun runs the script of a change up to its announcement. If it fails, the trial holds only the end of the
 // run. also lists the additional scopes that applying the plan requires.
 func (s *Service) DryRun(
-	ctx context.Context, a Accepted, p *Policy, left allowance, also ...identity.Scope,
+	ctx context.Context, a Accepted, p *Policy, left *quota.Spending, also ...identity.Scope,
 ) (t Trial, err error) {
 	t.call = a
 	c := s.Collector(ctx, a, nil, nil)

@@ -3,37 +3,16 @@ package call
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
-
-// An allowance is the part of the caller's hourly limits that a run may use.
-type allowance interface {
-	Most() int  // number of objects that the run may affect
-	Many() bool // whether the run may affect more than one
-	// Exceeded returns the [*identity.Exceeded] of a run that would have affected more objects than allowed, or
-	// nil if there is no limit.
-	Exceeded() error
-}
-
-// unlimited is the [allowance] of a run that is not counted.
-type unlimited struct{}
-
-// Most implements [allowance].
-func (unlimited) Most() int { return math.MaxInt32 }
-
-// Many implements [allowance].
-func (unlimited) Many() bool { return false }
-
-// Exceeded implements [allowance].
-func (unlimited) Exceeded() error { return nil }
 
 // outsideOUs is the sentence about an object outside the caller's OUs.
 const outsideOUs = "The object lies outside the OUs that the caller is limited to."
@@ -90,8 +69,9 @@ func checkNames(p *identity.Principal, b *ops.Bound) error {
 	return nil
 }
 
-// explain completes the error of a run that the caller's limits have caused.
-func (t Table) explain(a Accepted, bulk int, left allowance, f *problem.Error) {
+// explain completes the error of a run that the caller's limits have caused. left is what the run could spend
+// of the caller's hourly limits; nil if it does not count.
+func (t Table) explain(a Accepted, bulk int, left *quota.Spending, f *problem.Error) {
 	switch {
 	case f.Code == schema.Limit:
 		t.explainLimit(a.Principal, a.Bound, f)

@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/privileged"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
 	"adgateway/ps"
@@ -21,7 +22,7 @@ import (
 
 // Request returns the request to the runner for a call. c takes the records. The request has no callback for
 // announcements.
-func (s *Service) Request(c *Collector, p *Policy, left allowance) ps.Request {
+func (s *Service) Request(c *Collector, p *Policy, left *quota.Spending) ps.Request {
 	a := c.call
 	req := ps.Request{
 		ID: a.ID, Script: a.Op.Script, Lane: a.Op.Lane, Args: maps.Clone(a.Bound.Args),
@@ -55,7 +56,7 @@ type circumstances struct {
 	*Service
 	call   Accepted
 	policy *Policy
-	left   allowance
+	left   *quota.Spending
 }
 
 // contextArgs are the arguments that describe the caller, for the scripts that declare them.
@@ -122,7 +123,7 @@ func (c *Collector) Answer(result *ps.Result) (Answer, error) {
 
 // Failed returns the error of a call whose run failed with err, or whose script did not emit the
 // declared records.
-func (s *Service) Failed(c *Collector, p *Policy, left allowance, err error) error {
+func (s *Service) Failed(c *Collector, p *Policy, left *quota.Spending, err error) error {
 	switch {
 	case c.streaming: // the caller already has part of the list, so it gets no error body
 	case problem.Is(err): // a guard, or the gateway, refused the change

@@ -293,12 +293,13 @@ func (h *History) Put(tx *store.Tx, r *Record) error {
 	if r.expires.IsZero() {
 		r.expires = tx.Now().Add(h.life)
 	}
-	if err := store.Save(tx, kind, r.ID, *r, r.expires); err != nil {
+	text, err := store.Encode(h.store, *r)
+	if err != nil {
 		return err
 	}
-	e, err := tx.Get(kind, r.ID)
-	r.size = len(e.Value)
-	return err
+	tx.Put(kind, r.ID, text, r.expires)
+	r.size = len(text)
+	return nil
 }
 
 // PutEnded is [History.Put] for a record that has ended. It also appends the record to [Log], and records its

@@ -109,20 +109,17 @@ func (c *Claim) owns(tx *store.Tx) (bool, error) {
 
 // put stores the state of a call under the key, as part of an update.
 func (c *Claim) put(tx *store.Tx, next kept) error {
-	err := store.Save(tx, kind, c.name, next, later(tx.Now().Add(c.keys.life), c.key.expires))
+	text, err := store.Encode(c.keys.store, next)
 	if err != nil {
 		return err
 	}
-	put, err := tx.Get(kind, c.name)
-	c.size = int64(len(put.Value))
-	return err
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
+	expires := tx.Now().Add(c.keys.life)
+	if c.key.expires.After(expires) {
+		expires = c.key.expires
 	}
-	return a
+	tx.Put(kind, c.name, text, expires)
+	c.size = int64(len(text))
+	return nil
 }
 
 // keep records that the state of a call is stored under the key.
@@ -181,15 +178,9 @@ type Ended struct {
 	Secret *ops.Generated // secret that it shows; nil if none
 }
 
-// End is the part of an update that ends a call with a key.
-type End struct {
-	of   *Claim
-	next *kept // nil to remove the key
-}
-
-// End returns the state to store for a call that has ended: its answer, or the fact that it may be retried.
+// End returns what to store for a call that has ended: its answer, or the fact that it may be retried.
 // It returns nil if the key must not change, so that a repetition determines the outcome of the change.
-func (c *Claim) End(e Ended) *End {
+func (c *Claim) End(e Ended) *write.EndPart {
 	if c == nil || c.call.Status != 0 || c.lost {
 		return nil
 	}
@@ -205,7 +196,7 @@ func (c *Claim) End(e Ended) *End {
 			Progress: Progress{RequestID: next.RequestID, StartedAt: next.StartedAt},
 		}
 	case e.DryRun, untouched: // the call may be retried
-		return &End{of: c}
+		return c.endWith(nil)
 	case open: // the next call determines the outcome
 		return nil
 	case asksAgain(e.Status):
@@ -220,7 +211,36 @@ func (c *Claim) End(e Ended) *End {
 			next.Body = next.answer().reduced(schema.KeysOf)
 		}
 	}
-	return &End{of: c, next: &next}
+	return c.endWith(&next)
+}
+
+// endWith returns the part of an update that stores the last state of a call, or removes the key if next is
+// nil. It has no effect if another call has claimed the key.
+func (c *Claim) endWith(next *kept) *write.EndPart {
+	put := func(tx *store.Tx) error {
+		owns, err := c.owns(tx)
+		c.lost = !owns
+		switch {
+		case err != nil || !owns:
+			return err
+		case next != nil:
+			return c.put(tx, *next)
+		case c.present:
+			tx.Delete(kind, c.name)
+		}
+		return nil
+	}
+	stored := func() {
+		switch {
+		case c.lost:
+		case next == nil:
+			c.forget()
+			c.checked = true
+		default:
+			c.keep(*next)
+		}
+	}
+	return &write.EndPart{Put: put, Stored: stored}
 }
 
 // asksAgain reports whether an answer with a status asks the client to retry. Such answers are not stored.
@@ -249,34 +269,6 @@ func (k *kept) answered(e Ended) {
 	}
 	if len(k.Body) > maxKeptBody {
 		k.Body, k.Cut = withoutRecords(k.Body), true
-	}
-}
-
-// Put stores the end, unless another call has claimed the key.
-func (e *End) Put(tx *store.Tx) error {
-	c := e.of
-	owns, err := c.owns(tx)
-	c.lost = !owns
-	switch {
-	case err != nil || !owns:
-		return err
-	case e.next != nil:
-		return c.put(tx, *e.next)
-	case c.present:
-		tx.Delete(kind, c.name)
-	}
-	return nil
-}
-
-// Stored notes that the update of Put was stored.
-func (e *End) Stored() {
-	switch c := e.of; {
-	case c.lost:
-	case e.next == nil:
-		c.forget()
-		c.checked = true
-	default:
-		c.keep(*e.next)
 	}
 }
 

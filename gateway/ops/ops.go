@@ -213,8 +213,8 @@ func (p *Param) arg() string {
 	return p.Name
 }
 
-// FieldsArg returns the argument of the script that selects the fields of the records, or "" if the row has no
-// fields to choose.
+// FieldsArg returns the argument of the script that selects the fields of the records, or "" if the row has
+// no fields to choose.
 func (op *Operation) FieldsArg() string {
 	for i := range op.Params {
 		if p := &op.Params[i]; schema.ChoosesFields(p.Kind) {

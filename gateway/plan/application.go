@@ -211,7 +211,7 @@ func (a *Application) use(ctx context.Context) error {
 // End returns the part of an update that stores the end of the application, given the outcome. It
 // returns nil if the change stores the end. A plan whose application changed nothing can be applied
 // again.
-func (a *Application) End(outcome ps.Outcome) func(tx *store.Tx) error {
+func (a *Application) End(outcome ps.Outcome) *write.EndPart {
 	if a == nil || a.closed {
 		return nil
 	}
@@ -219,10 +219,14 @@ func (a *Application) End(outcome ps.Outcome) func(tx *store.Tx) error {
 	switch {
 	case a.drift != nil:
 		a.plans.stats.drifted.Add(1)
-		return func(tx *store.Tx) error { return a.plans.drift(tx, a.plan, a.requestID) }
+		return &write.EndPart{
+			Put: func(tx *store.Tx) error { return a.plans.drift(tx, a.plan, a.requestID) },
+		}
 	case a.used && outcome == ps.OutcomeNone:
 		a.used = false
-		return func(tx *store.Tx) error { return a.plans.note(tx, a.plan.ID, a.requestID, "") }
+		return &write.EndPart{
+			Put: func(tx *store.Tx) error { return a.plans.note(tx, a.plan.ID, a.requestID, "") },
+		}
 	}
 	return nil
 }

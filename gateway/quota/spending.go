@@ -43,12 +43,17 @@ const unlimited = math.MaxInt32
 
 // Reserve reserves the maximum that a call can spend of its caller's hourly limits. That is up to bulk
 // objects if the call may remove several, and everything that is left if the extent is unknown before the
-// run. It refuses a call that would exceed the limits. The caller must call [Spending.Release].
+// run. It refuses a call that would exceed the limits. It returns nil if nothing of the call counts. The
+// caller must call [Spending.Release].
 func (l *Ledger) Reserve(
 	ctx context.Context, caller *identity.Principal, bound *ops.Bound, bulk int,
 ) (*Spending, error) {
+	impacts := bound.Impacts()
+	if len(impacts) == 0 {
+		return nil, nil
+	}
 	s := &Spending{ledger: l, caller: caller, op: bound.Op}
-	for _, impact := range bound.Impacts() {
+	for _, impact := range impacts {
 		most := 1
 		switch {
 		case impact.Many:

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/authn"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -26,15 +27,15 @@ const maxParameters = 200
 type collector struct {
 	call.Parameters
 	secretsInQuery bool
-	credential     string // the request's own
-	tokens         int    // tokens in the body so far
-	count          int    // parameters in query and body so far
+	credential     *authn.Credential // the request's own
+	tokens         int               // tokens in the body so far
+	count          int               // parameters in query and body so far
 }
 
 func (s *Server) newCollector(x *exchange) *collector {
 	return &collector{
 		Parameters: call.Parameters{Op: x.op, Names: s.parameterNames, Given: ops.Given{}},
-		credential: x.credential.First(),
+		credential: &x.credential,
 	}
 }
 

@@ -133,7 +133,7 @@ func (c *collector) token(value any) error {
 	switch c.tokens++; {
 	case c.tokens > 1:
 		return problem.New(schema.InvalidRequest, "Auth-Token is given twice in the body. Send one credential.")
-	case value != c.credential:
+	case value != c.credential.First():
 		return problem.New(schema.InvalidRequest,
 			"The request carries different credentials. Send one, in Auth-Token or in Authorization.")
 	}
@@ -276,36 +276,6 @@ func (x *exchange) changes() bool {
 	return x.op.Effect.Writes() || method != http.MethodGet && method != http.MethodHead
 }
 
-// able returns the roles that have the scope of an operation, or the first role if none has it.
-func able(all []*identity.Principal, op *ops.Operation) []*identity.Principal {
-	if len(all) == 1 {
-		return all
-	}
-	var able []*identity.Principal
-	for _, p := range all {
-		if call.AuthorizeRow(p, op) == nil {
-			able = append(able, p)
-		}
-	}
-	if len(able) == 0 {
-		return all[:1]
-	}
-	return able
-}
-
-// passedOn reports whether a call that was refused in one role may be tried in another. If so, nothing was
-// done.
-func passedOn(err error) bool {
-	if err == nil {
-		return false
-	}
-	switch problem.Of(err).Code.Status() {
-	case http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:
-		return true
-	}
-	return false
-}
-
 // inRoles makes a call in each role until one allows it. If none does, it returns the refusal of the first
 // role, unless another role has reached a limit, because that is temporary.
 func (x *exchange) inRoles(
@@ -313,7 +283,7 @@ func (x *exchange) inRoles(
 ) (answer call.Answer, err error) {
 	for i, p := range roles {
 		next, failed := do(p)
-		if !passedOn(failed) || x.stream != nil {
+		if !call.PassedOn(failed) || x.stream != nil {
 			return next, failed
 		}
 		limited := problem.Of(failed).Code == schema.RateLimited

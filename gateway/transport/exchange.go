@@ -82,9 +82,10 @@ func endpoint(handle func(*exchange)) gin.HandlerFunc {
 
 // serve returns the handler of an operation.
 func (s *Server) serve(op *ops.Operation) func(*exchange) {
+	varies := op.Forms() != nil || op.Answers != nil || op.Images != nil
 	return func(x *exchange) {
 		x.op = op
-		if op.Forms() != nil || op.Answers != nil || op.Images != nil {
+		if varies {
 			x.c.Writer.Header().Add("Vary", acceptHeader)
 		}
 		defer x.release()
@@ -94,14 +95,14 @@ func (s *Server) serve(op *ops.Operation) func(*exchange) {
 			return
 		}
 		if op.Reply.Mark == ops.Events {
-			x.as(&c, able(x.allRoles, op)[0])
+			x.as(&c, call.Able(x.allRoles, op)[0])
 			events := &eventStream{x: x, checkedAt: x.startedAt}
 			if err := s.Calls.Subscribe(x.c.Request.Context(), c, events); err != nil {
 				x.fail(err)
 			}
 			return
 		}
-		roles := s.Calls.Together(op, able(x.allRoles, op))
+		roles := s.Calls.Together(op, call.Able(x.allRoles, op))
 		x.reply(x.inRoles(roles, func(p *identity.Principal) (call.Answer, error) {
 			x.as(&c, p)
 			return s.Calls.Do(x.c.Request.Context(), c, &listStream{x: x})

@@ -27,7 +27,11 @@ func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.
 	c.Op, c.Path, c.Principal = op, pathOf(op, c.Input), s.Quotas.Of(c.Principal)
 	c.Classic = IsClassic(c.Principal, s.current.Load().policy.Dialect)
 	c.ID = WellFormedID(c.ID)
-	answer, err := s.inside(ctx, c)
+	startedAt := time.Now()
+	s.meters.running.Inc()
+	defer s.meters.running.Dec()
+	answer, err := s.Calls.Do(ctx, c, nil)
+	s.noteInside(ctx, c, answer, err, startedAt)
 	return call.Settled(c, answer, err)
 }
 
@@ -42,16 +46,6 @@ func pathOf(op *ops.Operation, input call.Input) map[string]string {
 		}
 	}
 	return path
-}
-
-// inside makes a call, and logs and counts it like a client's request.
-func (s *Server) inside(ctx context.Context, c call.Call) (call.Answer, error) {
-	startedAt := time.Now()
-	s.meters.running.Inc()
-	defer s.meters.running.Dec()
-	answer, err := s.Calls.Do(ctx, c, nil)
-	s.noteInside(ctx, c, answer, err, startedAt)
-	return answer, err
 }
 
 // noteInside writes the log line of a call that was made inside the gateway, and counts it.

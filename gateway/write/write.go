@@ -56,19 +56,26 @@ type Verdict struct {
 	Remains []ps.Object `json:"remains,omitempty"` // of an incomplete creation
 }
 
-// VerdictOf returns the verdict for a finding.
-func VerdictOf(found settle.Finding) *Verdict {
-	v := &Verdict{Outcome: found.Outcome}
-	if result := found.Result; result != nil {
+// VerdictOn returns the verdict on a change with an outcome, given the result of its script, which is nil if
+// there is none.
+func VerdictOn(outcome ps.Outcome, result *ps.Result) Verdict {
+	v := Verdict{Outcome: outcome}
+	if result != nil {
 		v.Idle = result.Effect == ps.EffectNone
 		for i := range result.Failures {
 			v.Failed = append(v.Failed, result.Failures[i].GUID)
 		}
 	}
+	return v
+}
+
+// VerdictOf returns the verdict for a finding.
+func VerdictOf(found settle.Finding) *Verdict {
+	v := VerdictOn(found.Outcome, found.Result)
 	if found.Err != nil {
 		v.Notes, v.Remains = found.Err.Notes, found.Err.Remains
 	}
-	return v
+	return &v
 }
 
 // End describes how a change has ended.

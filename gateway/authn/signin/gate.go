@@ -85,7 +85,7 @@ type Gate struct {
 	lookups    *lookups
 	rights     *rights
 	marks      *marks
-	turns      turns
+	turns      authn.Turns
 	asking     asking
 
 	mu    sync.Mutex
@@ -124,7 +124,8 @@ func NewGate(o Options) *Gate {
 	}
 	g := &Gate{
 		o: o, own: memory, since: o.Now(),
-		addresses: newAddresses(o.Now), badTickets: newFailures(o.Now), lookups: newLookups(o), turns: newTurns(),
+		addresses: newAddresses(o.Now), badTickets: newFailures(o.Now), lookups: newLookups(o),
+		turns:  authn.NewTurns(signInsAtOnce, mostSignIns, turnWait),
 		rights: newRights(),
 		asking: make(asking, 1), ended: map[sum]*Session{}, links: map[sum]*link{},
 	}
@@ -199,10 +200,10 @@ func (g *Gate) Password(
 	if err := a.count(mark); err != nil { // before any query
 		return "", a.refused("too many tries from this address; the directory was not asked", err)
 	}
-	end, err := g.turns.take(ctx)
-	if err != nil {
+	end, has := g.turns.Take(ctx)
+	if !has {
 		a.giveBack()
-		return "", a.refused(err.Error(), err)
+		return "", a.refused(ErrBusy.Error(), ErrBusy)
 	}
 	defer end()
 	return a.make(ctx, password)

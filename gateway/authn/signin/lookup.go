@@ -11,7 +11,6 @@ import (
 	"unicode"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/text/unicode/norm"
 )
@@ -133,30 +132,9 @@ func plain(name string) string {
 	}, norm.NFKD.String(name)))
 }
 
-// turns limits the number of strangers who sign in at once, because each sign-in occupies a PowerShell
-// session that others need.
-type turns struct{ running, waiting *semaphore.Weighted }
-
+// Each sign-in occupies a PowerShell session that others need.
 const (
-	signInsAtOnce  = 4
-	signInsWaiting = 32
-	turnWait       = 2 * time.Second
+	signInsAtOnce = 4
+	mostSignIns   = 32 + signInsAtOnce // number of sign-ins that run or wait
+	turnWait      = 2 * time.Second
 )
-
-func newTurns() turns {
-	return turns{running: semaphore.NewWeighted(signInsAtOnce), waiting: semaphore.NewWeighted(signInsWaiting)}
-}
-
-// take waits for a turn. The caller must call end. It fails with ErrBusy.
-func (t turns) take(ctx context.Context) (end func(), err error) {
-	if !t.waiting.TryAcquire(1) {
-		return nil, ErrBusy
-	}
-	defer t.waiting.Release(1)
-	ctx, cancel := context.WithTimeout(ctx, turnWait)
-	defer cancel()
-	if t.running.Acquire(ctx, 1) != nil {
-		return nil, ErrBusy
-	}
-	return func() { t.running.Release(1) }, nil
-}

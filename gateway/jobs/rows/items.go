@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/netip"
 	"slices"
 	"time"
@@ -72,21 +71,14 @@ func (s Items) Call(ctx context.Context, item jobs.Call) jobs.Answer {
 	if err != nil {
 		return refusedItem(schema.InvalidRequest, err.Error())
 	}
-	if able := slices.DeleteFunc(slices.Clone(all), func(p *identity.Principal) bool {
-		return call.AuthorizeRow(p, op) != nil
-	}); len(able) > 0 {
-		all = able
-	} else {
-		all = all[:1] // record the refusal in the first role
-	}
 	var answer jobs.Answer
 	var refused error
-	for _, principal := range all {
+	for _, principal := range call.Able(all, op) {
 		roleAnswer, err := s.callAs(ctx, principal, op, values, item)
 		if refused == nil || outranks(err, refused) {
 			answer, refused = roleAnswer, err
 		}
-		if !passedOn(err) {
+		if !call.PassedOn(err) {
 			break
 		}
 	}
@@ -126,27 +118,13 @@ func (s Items) callAs(
 	return answer, err
 }
 
-// passedOn reports whether a refused call may be tried in another role of the caller. If so, nothing was
-// done.
-func passedOn(err error) bool {
-	if err == nil || errors.Is(err, call.ErrAgain) {
-		return false
-	}
-	e := problem.Of(err)
-	switch e.Code.Status() {
-	case http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:
-		return cmp.Or(e.Outcome, ps.OutcomeNone) == ps.OutcomeNone
-	}
-	return false
-}
-
 // outranks reports whether the error in one role takes precedence over the refusal in an earlier role. The
 // error of a call that was not passed on ranks highest. The error of a limit, which is temporary, comes
 // second, and a fault of the item third.
 func outranks(err, earlier error) bool {
 	rank := func(err error) int {
 		switch e := problem.Of(err); {
-		case !passedOn(err):
+		case !call.PassedOn(err):
 			return 3
 		case e.Code == schema.RateLimited:
 			return 2

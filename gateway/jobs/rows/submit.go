@@ -134,17 +134,18 @@ func circular(circles []joblist.Problem) error {
 // it resembles the name of an operation. If the cells of a row have moved, the name may be a password, and
 // the problems of a list are kept and shown to others.
 func (s *Service) listable(name string) (*ops.Operation, string) {
+	named := func(op *ops.Operation) bool { return strings.EqualFold(op.ID, name) }
+	if at := slices.IndexFunc(s.Operations, named); at >= 0 {
+		switch op := s.Operations[at]; {
+		case op.Listable():
+			return op, ""
+		case !op.Effect.Writes():
+			return nil, "names an operation that changes nothing: a list has changes only"
+		}
+		return nil, "names an operation that cannot be in a list"
+	}
 	var known []string
 	for _, op := range s.Operations {
-		if strings.EqualFold(op.ID, name) {
-			switch {
-			case op.Listable():
-				return op, ""
-			case !op.Effect.Writes():
-				return nil, "names an operation that changes nothing: a list has changes only"
-			}
-			return nil, "names an operation that cannot be in a list"
-		}
 		if op.Listable() {
 			known = append(known, op.ID)
 		}

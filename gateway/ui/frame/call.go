@@ -57,6 +57,8 @@ type Answer struct {
 	Document  *call.Document `json:"-"` // nil if the answer is an envelope
 	ChangeID  string         `json:"-"` // id in the history; empty if nothing was changed
 	Generated string         // secret to show once; empty if there is none
+
+	passedOn bool // refused, and may be called in another role
 }
 
 type Failure struct {
@@ -104,7 +106,7 @@ func Send(c *Visit, operation string, sent call.Call) *Answer {
 	var first *Answer
 	for _, principal := range c.Principals {
 		a := sendAs(c, principal, operation, sent)
-		if !passedOn(a.Status) {
+		if !a.passedOn {
 			return a
 		}
 		first = Outranking(first, a)
@@ -159,7 +161,9 @@ func sendAs(c *Visit, principal *identity.Principal, operation string, sent call
 		a.Plan = &say.Plan{}
 		_ = json.Unmarshal(made.Plan, a.Plan) // our own plans have this form
 	}
-	if e := problem.Of(call.Problem(made, err)); e != nil {
+	failed := call.Problem(made, err)
+	if e := problem.Of(failed); e != nil {
+		a.passedOn = call.PassedOn(failed)
 		a.Status, a.Output = e.Code.Status(), e.Message
 		a.Error = &Failure{
 			Code: string(e.Code), Message: e.Message, Outcome: string(e.Outcome), RequestID: id, Details: e.Details,

@@ -288,12 +288,6 @@ func lacksRight(status int) bool {
 	return status == http.StatusForbidden || status == http.StatusNotFound
 }
 
-// passedOn reports whether another role may be tried after a refusal with the status. Such a refused call has
-// changed nothing.
-func passedOn(status int) bool {
-	return lacksRight(status) || status == http.StatusTooManyRequests
-}
-
 // Outranking returns the refusal to show, given two of them. It prefers a refusal because of a reached limit,
 // which is only temporary.
 func Outranking(first, second *Answer) *Answer {
