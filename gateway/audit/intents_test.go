@@ -38,11 +38,11 @@ func TestLinesOfOneCallShareTheWait(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 3)
 	assert.Equal(t, 1, syncs)
-	require.NoError(t, l.Outcomes(entries, []Result{done("a"), done("b"), done("c")}))
+	require.NoError(t, l.Outcomes(entries, []Result{done("a"), done("b"), done("c")}, false))
 	assert.Equal(t, []int{2, 3}, []int{syncs, told})
 	none, err := l.Intents()
 	assert.Empty(t, none)
-	assert.NoError(t, errors.Join(err, l.Outcomes(nil, nil)))
+	assert.NoError(t, errors.Join(err, l.Outcomes(nil, nil, false)))
 	assert.Equal(t, 2, syncs)
 	require.NoError(t, l.Close())
 
