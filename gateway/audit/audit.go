@@ -279,12 +279,12 @@ func (e *Entry) Outcome(r Result) error {
 	if e == nil {
 		return nil
 	}
-	return e.log.Outcomes([]*Entry{e}, []Result{r})
+	return e.log.Outcomes([]*Entry{e}, []Result{r}, false)
 }
 
-// Outcomes does the work of [Entry.Outcome] for several entries with a single wait for the disk. Nil entries
-// are skipped.
-func (l *Log) Outcomes(entries []*Entry, results []Result) error {
+// Outcomes does the work of [Entry.Outcome] for several entries with a single wait for the disk. If patient is
+// set, it waits a little for another caller, to share that wait.
+func (l *Log) Outcomes(entries []*Entry, results []Result, patient bool) error {
 	if l == nil || len(entries) == 0 {
 		return nil
 	}
@@ -299,7 +299,11 @@ func (l *Log) Outcomes(entries []*Entry, results []Result) error {
 		line.add(r)
 		lines[i] = line
 	}
-	err := l.append(lines...)
+	var patience time.Duration
+	if patient {
+		patience = mostPatience
+	}
+	err := l.join(patience, lines...)
 	if l.o.Recorded != nil {
 		for i, e := range entries {
 			l.o.Recorded(e.call, lines[i])

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"errors"
+	"time"
 
 	"adgateway/ps"
 )
@@ -9,6 +10,7 @@ import (
 // batch is a set of lines that are written and synced together.
 type batch struct {
 	lines []*Line
+	led   bool // whether a caller writes it; guarded by Log.mu
 	done  chan struct{}
 	err   error // valid after done is closed
 }
@@ -17,23 +19,31 @@ type batch struct {
 // Other outcomes are limited by the number of running calls.
 const maxOwed = 1000
 
-// append writes lines and returns once they are on disk. The first caller starts a batch and writes it as
-// soon as the previous writer is done; callers that arrive meanwhile add their lines to the batch. So one
-// sync serves all waiting calls.
-func (l *Log) append(lines ...*Line) error {
+// mostPatience is how long a patient caller waits for another one.
+const mostPatience = 10 * time.Millisecond
+
+// append writes lines and returns once they are on disk. The first caller of a batch writes it as soon as the
+// previous writer is done; callers that arrive meanwhile add their lines to the batch. So one sync serves all
+// waiting calls.
+func (l *Log) append(lines ...*Line) error { return l.join(0, lines...) }
+
+// join does the work of append. For the given time it leaves it to another caller to write the batch.
+func (l *Log) join(patience time.Duration, lines ...*Line) error {
 	now := l.o.now()
 	for _, line := range lines {
 		line.createdAt = now
 	}
 	l.mu.Lock()
-	b, leads := l.batch, l.batch == nil
-	if leads {
-		b = &batch{done: make(chan struct{})}
-		l.batch = b
+	if l.batch == nil {
+		l.batch = &batch{done: make(chan struct{})}
 	}
+	b := l.batch
 	b.lines = append(b.lines, lines...)
 	l.mu.Unlock()
-	if !leads {
+	if patience > 0 {
+		b.wait(patience)
+	}
+	if !l.lead(b) {
 		<-b.done
 		return b.err
 	}
@@ -55,6 +65,25 @@ func (l *Log) append(lines ...*Line) error {
 		l.checkpoint("")
 	}
 	return err
+}
+
+// wait waits until the batch is written, but only for some time.
+func (b *batch) wait(most time.Duration) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-b.done:
+	case <-timer.C:
+	}
+}
+
+// lead reports whether the caller has to write the batch, because no other caller does.
+func (l *Log) lead(b *batch) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	leads := !b.led
+	b.led = true
+	return leads
 }
 
 // pending returns the lines of a batch, preceded by owed lines.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -38,11 +39,11 @@ func TestLinesOfOneCallShareTheWait(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 3)
 	assert.Equal(t, 1, syncs)
-	require.NoError(t, l.Outcomes(entries, []Result{done("a"), done("b"), done("c")}))
+	require.NoError(t, l.Outcomes(entries, []Result{done("a"), done("b"), done("c")}, false))
 	assert.Equal(t, []int{2, 3}, []int{syncs, told})
 	none, err := l.Intents()
 	assert.Empty(t, none)
-	assert.NoError(t, errors.Join(err, l.Outcomes(nil, nil)))
+	assert.NoError(t, errors.Join(err, l.Outcomes(nil, nil, false)))
 	assert.Equal(t, 2, syncs)
 	require.NoError(t, l.Close())
 
@@ -62,6 +63,40 @@ func TestLinesOfOneCallShareTheWait(t *testing.T) {
 		assert.Equal(t, []any{EventIntent, user}, []any{intent.Event, intent.Parameters["Username"]})
 		assert.Equal(t, []any{EventOutcome, intent.Seq}, []any{outcome.Event, outcome.Intent})
 	}
+}
+
+// TestAPatientOutcomeSharesTheWait: a patient outcome is written with the next line, or alone if none comes.
+func TestAPatientOutcomeSharesTheWait(t *testing.T) {
+	path := newFile(t)
+	synctest.Test(t, func(t *testing.T) {
+		var syncs int
+		l := open(t, Options{
+			File: path, open: func(path string) (file, error) {
+				f, err := openFile(path)
+				return counted{f, &syncs}, err
+			},
+		})
+		entries, err := l.Intents(callFor("a"), callFor("b"))
+		require.NoError(t, err)
+		written := make(chan error, 1)
+		outcome := func(i int) {
+			go func() { written <- l.Outcomes(entries[i:i+1], []Result{done("x")}, true) }()
+			synctest.Wait()
+		}
+		before, began := syncs, time.Now()
+		outcome(0)
+		assert.Equal(t, before, syncs)
+		_, err = l.Intents(callFor("c"))
+		require.NoError(t, err)
+		require.NoError(t, <-written)
+		assert.Equal(t, before+1, syncs)
+		assert.Zero(t, time.Since(began))
+		outcome(1)
+		require.NoError(t, <-written)
+		assert.Equal(t, before+2, syncs)
+		assert.Equal(t, mostPatience, time.Since(began))
+		require.NoError(t, l.Close())
+	})
 }
 
 // TestIntentsWithoutAnOutcome: Unended returns the changes of intents that an earlier process has

@@ -126,6 +126,9 @@ type Item struct {
 	Expires time.Time // time until which the key is kept
 	Resumed bool      // whether an earlier process began the job, and so may have ended because of this item
 	Done    []string  // changes of the job to the same objects since the item's plan, the latest first
+	// Left is called at most once, when the item's change was made: the next item may begin, although the end
+	// of this one is not stored yet. It is not called in a cluster. It may be nil.
+	Left func()
 }
 
 // ErrAgain is in the error chain of an item's call that changed nothing because it was cut off, or because

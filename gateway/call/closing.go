@@ -11,13 +11,15 @@ import (
 	"adgateway/ps"
 )
 
-// closeChange closes the change of a finished call, and stores the answer.
-func closeChange(r *request, answer Answer, failed error) write.Closed {
+// closeChange closes the change of a finished call, and stores the answer. If patient is set, it may wait a little
+// for the beginning of another change.
+func closeChange(r *request, answer Answer, failed error, patient bool) write.Closed {
 	verdict := verdictOf(r)
 	how := write.CallEnd{
 		Verdict: verdict, Failed: r.failure != nil, Result: r.result,
 		// The key of an outer call covers the whole request and records each of its changes.
 		Answered: r.outer == nil,
+		Patient:  patient,
 		Begun:    r.key.Progress().Intent != nil,
 		Log:      logOf(r),
 	}

@@ -24,7 +24,7 @@ func holds(r *request, i *ps.Intent) error {
 
 // outcomes returns a function that writes the audit's outcome of an announced change. It returns
 // nil if the call has no outcome or is not audited.
-func outcomes(r *request, status int, raced bool) (put func() error) {
+func outcomes(r *request, status int, raced bool) (put func(patient bool) error) {
 	if !r.service.Audited(r.Op) {
 		return nil
 	}
@@ -40,14 +40,27 @@ type conclusion struct {
 
 // close stores the end of a call. The audit's outcome of a change is written at the same time,
 // except in a cluster, where the outcome may depend on values that other gateways have stored.
+//
+// An item of a job whose change was made leaves its place to the next item first. Its end then shares the wait
+// for the disk with the beginning of that item.
 func (c *conclusion) close(answer Answer, err error) write.Closed {
+	patient := c.leavesEarly()
+	if patient {
+		c.Item.Left()
+	}
 	if !c.service.clustered() {
 		if put := outcomes(c.request, c.status(answer, err), false); put != nil {
 			c.written = make(chan error, 1)
-			go func() { c.written <- put() }()
+			go func() { c.written <- put(patient) }()
 		}
 	}
-	return closeChange(c.request, answer, err)
+	return closeChange(c.request, answer, err, patient)
+}
+
+// leavesEarly reports whether the next item of a job may begin before the end of this one is stored.
+func (c *conclusion) leavesEarly() bool {
+	return c.Item != nil && c.Item.Left != nil && !c.service.clustered() && c.run.Running() && c.failure == nil &&
+		outcomeOfChange(c.request) == ps.OutcomeDone
 }
 
 // status returns the status of the answer, or 0 for a part, which has no separate answer.
@@ -66,7 +79,7 @@ func (c *conclusion) record(status int, raced bool) {
 	if c.written != nil {
 		err = <-c.written
 	} else if put := outcomes(c.request, status, raced); put != nil {
-		err = put()
+		err = put(false)
 	} else if c.service.Audited(c.Op) {
 		err = writeOutcome(c.request, status)
 	}

@@ -94,7 +94,13 @@ type Record struct {
 
 	revision store.Revision
 	expires  time.Time // in store time; zero until the first save, after which the history's lifetime applies
-	size     int       // in bytes, when it was last put
+	put      *put      // the record as it was last put; nil if it was read
+}
+
+// put is a record as it was put, with its encoding. Its objects are shared with the record.
+type put struct {
+	record Record
+	text   []byte
 }
 
 // RacedCode marks a change, in its answer and in the audit, that was made after another gateway had
@@ -151,7 +157,12 @@ func NamesIn(record map[string]json.RawMessage) (names []string) {
 }
 
 // Bytes returns the size of the record when it was last stored.
-func (r *Record) Bytes() int64 { return int64(r.size) }
+func (r *Record) Bytes() int64 {
+	if r.put == nil {
+		return 0
+	}
+	return int64(len(r.put.text))
+}
 
 // Revision returns the revision of the record when it was last read or saved.
 func (r *Record) Revision() store.Revision { return r.revision }
@@ -298,7 +309,8 @@ func (h *History) Put(tx *store.Tx, r *Record) error {
 		return err
 	}
 	tx.Put(kind, r.ID, text, r.expires)
-	r.size = len(text)
+	r.put = nil
+	r.put = &put{*r, text}
 	return nil
 }
 
@@ -335,6 +347,20 @@ func (h *History) Find(tx *store.Tx, id string) (*Record, error) {
 	return h.decode(e)
 }
 
+// FindLast is [History.Find] for the change with record r. It does not decode the stored record if that is the one
+// that was last put. Then the objects of the result are those of r, which may have been identified since.
+func (h *History) FindLast(tx *store.Tx, r *Record) (*Record, error) {
+	e, err := tx.Get(kind, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	if last := r.put; last != nil && bytes.Equal(e.Value, last.text) {
+		found := last.record
+		return &found, nil
+	}
+	return h.decode(e)
+}
+
 // Saved counts the size of a record that was put. If the total size of the records now exceeds the limit,
 // [History.RunTrimming] removes the oldest.
 func (h *History) Saved(r *Record) {
@@ -343,7 +369,7 @@ func (h *History) Saved(r *Record) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.size += int64(r.size)
+	h.size += r.Bytes()
 	if h.size > h.most {
 		select {
 		case h.full <- struct{}{}:

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -115,6 +116,45 @@ func TestARecordIsCompletedAsItIs(t *testing.T) {
 	assert.Equal(t, "g", r.Intent.Objects[0].GUID)
 	assert.Equal(t, "CN=x", r.Intent.Objects[0].DN)
 	assert.Equal(t, []string{"f"}, r.Failed)
+}
+
+// TestARecordIsFoundAsItWasPut: a record that was put last is found as it is stored, although it has ended in memory
+// since, and a record that others have changed is found with their changes.
+func TestARecordIsFoundAsItWasPut(t *testing.T) {
+	h := open(t, 1<<20)
+	r := &Record{ID: NewID(), Time: time.Now().UTC(), Running: true, Token: "t", Spent: &Spent{Account: "a"}}
+	require.NoError(t, h.Save(t.Context(), r))
+	r.End(ps.OutcomeDone)
+	find := func() (found *Record) {
+		require.NoError(t, h.store.Update(t.Context(), func(tx *store.Tx) (err error) {
+			found, err = h.FindLast(tx, r)
+			return err
+		}))
+		return found
+	}
+	found, stored := find(), func() *Record {
+		read, err := h.Get(t.Context(), r.ID)
+		require.NoError(t, err)
+		return read
+	}
+	want, err := json.Marshal(stored())
+	require.NoError(t, err)
+	found.Formatted = stored().Formatted // encoding sets it
+	text, err := json.Marshal(found)
+	require.NoError(t, err)
+	assert.JSONEq(t, string(want), string(text))
+	assert.Equal(t, "t", found.Token)
+
+	require.NoError(t, h.Update(t.Context(), r.ID, func(other *Record) { other.Token = "another" }))
+	assert.Equal(t, "another", find().Token)
+	require.NoError(t, h.Complete(t.Context(), stored(), ps.OutcomeDone))
+	assert.False(t, find().Running)
+	drop(t, h, r)
+	err = h.store.Update(t.Context(), func(tx *store.Tx) error {
+		_, err := h.FindLast(tx, r)
+		return err
+	})
+	assert.ErrorIs(t, err, ErrAbsent)
 }
 
 func TestTheOldestChangesAreRemovedForNewerOnes(t *testing.T) {

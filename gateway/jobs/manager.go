@@ -31,6 +31,9 @@ type Call struct {
 	Done []string
 	// whether the run was loaded from the store, so that an earlier process may have begun the call
 	Resumed bool
+	// Left may be called once, when the item's change was made, before the call returns: the next item may
+	// begin. It is nil if no other item could begin at once, or if one has to wait for this one.
+	Left func()
 }
 
 // Answer is the outcome of a call: a result, or the reason why the item has to wait.

@@ -288,7 +288,12 @@ func (r *run) allowed(i int) bool {
 // call makes the call of an item.
 func (r *run) call(ctx context.Context, i int, slot chan struct{}) {
 	defer r.calls.Done()
-	answer := r.answer(ctx, i)
+	leave := sync.OnceFunc(func() {
+		<-slot
+		r.wakeUp()
+		r.m.released()
+	})
+	answer := r.answer(ctx, i, leave)
 	r.mu.Lock()
 	before := r.results[i]
 	r.job.Counts.Going--
@@ -306,10 +311,15 @@ func (r *run) call(ctx context.Context, i int, slot chan struct{}) {
 		answer.Attempts = before.Attempts + 1
 		r.end(i, answer.Result)
 	}
-	<-slot // released only now, so that the next item begins after the outcome of this one is recorded
 	r.mu.Unlock()
+	leave() // so unless the change was made, the next item begins after the outcome of this one is recorded
 	r.wakeUp()
-	r.m.released()
+}
+
+// mayLeave reports whether an item may leave its place to the next one as soon as its change was made, before
+// its end is stored. The caller holds r.mu.
+func (r *run) mayLeave(i int) bool {
+	return len(r.followers[i]) == 0 && (r.m.Rate <= 0 || r.limiter.Tokens() >= 1)
 }
 
 // mostBefore is the maximum number of items that are searched for the changes before an item. If more items
@@ -335,9 +345,13 @@ func (r *run) doneBefore(i int) (changes []string) {
 	return changes
 }
 
-// answer makes the call of an item and returns its outcome.
-func (r *run) answer(ctx context.Context, i int) Answer {
+// answer makes the call of an item and returns its outcome. It calls leave when another item may begin, if
+// that is before it returns.
+func (r *run) answer(ctx context.Context, i int, leave func()) Answer {
 	r.mu.Lock()
+	if !r.mayLeave(i) {
+		leave = nil
+	}
 	job, plan := r.job, r.results[i].Plan
 	var done []string
 	if plan != "" {
@@ -358,7 +372,7 @@ func (r *run) answer(ctx context.Context, i int) Answer {
 	}
 	return r.m.Call(context.WithoutCancel(ctx),
 		Call{Job: &job, Spec: spec, Secrets: secrets, DryRun: job.Mode == jobstate.DryRun, Plan: plan,
-			Done: done, Resumed: r.resumed})
+			Done: done, Resumed: r.resumed, Left: leave})
 }
 
 // unreadable holds a job if the store cannot be read.

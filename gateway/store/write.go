@@ -21,6 +21,7 @@ type write struct {
 	changes []Change
 	sweeps  bool      // whether the changes remove expired values, unless these were set again meanwhile
 	touches bool      // there are no changes
+	patient bool      // whether it waits for another call, see [Patient]; guarded by File.mu while it is waiting
 	updates *updating // decides the changes; nil if they are given
 
 	ended    chan struct{}
@@ -106,12 +107,16 @@ func (f *File) await(ctx context.Context, own *write) error {
 		own.changes = cloned(own.changes) // they may be written after the caller has left
 	}
 	f.waiting = append(f.waiting, own)
-	if f.writer == nil {
-		f.writer = make(chan struct{})
-		go f.writeAll()
+	patient := !leads && isPatient(ctx)
+	if own.patient = patient; !patient {
+		f.startWriter()
 	}
 	f.mu.Unlock()
 
+	if patient {
+		hurry := time.AfterFunc(mostPatience, func() { f.hurry(own) })
+		defer hurry.Stop()
+	}
 	select {
 	case <-own.ended:
 		return own.err
@@ -129,6 +134,23 @@ func (f *File) await(ctx context.Context, own *write) error {
 	}
 	<-own.ended
 	return own.err
+}
+
+// startWriter makes sure that the waiting calls are written. f.mu is held.
+func (f *File) startWriter() {
+	if f.writer == nil {
+		f.writer = make(chan struct{})
+		go f.writeAll()
+	}
+}
+
+// hurry writes a patient call if it is still waiting.
+func (f *File) hurry(own *write) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if own.patient = false; slices.Contains(f.waiting, own) {
+		f.startWriter()
+	}
 }
 
 func cloned(changes []Change) []Change {
@@ -153,23 +175,25 @@ func (f *File) withdraw(own *write) bool {
 // batchSize is the size of a batch in bytes after which the remaining calls go into another batch.
 const batchSize = 1 << 20
 
-// writeAll writes batches until no call is waiting.
+// writeAll writes batches until no call is waiting, or only patient ones are.
 func (f *File) writeAll() {
 	for {
 		f.mu.Lock()
+		if !slices.ContainsFunc(f.waiting, func(w *write) bool { return !w.patient }) {
+			if len(f.waiting) == 0 {
+				f.waiting = nil
+			}
+			close(f.writer)
+			f.writer = nil
+			f.mu.Unlock()
+			return
+		}
 		n := 0
 		for size := 0; n < len(f.waiting) && size < batchSize; n++ {
 			size += sizeOf(f.waiting[n].changes)
 		}
 		all, by := f.waiting[:n:n], f.role
 		f.waiting = f.waiting[n:]
-		if n == 0 {
-			f.waiting = nil
-			close(f.writer)
-			f.writer = nil
-			f.mu.Unlock()
-			return
-		}
 		f.mu.Unlock()
 		for len(all) > 0 {
 			f.writing.Lock()

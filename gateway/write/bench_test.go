@@ -85,7 +85,7 @@ func changed(w *Writer, guid string) error {
 		return err
 	}
 	put, written := r.Outcomes(outcome(ps.OutcomeDone)), make(chan error, 1)
-	go func() { written <- put() }()
+	go func() { written <- put(false) }()
 	w.Close(r, CallEnd{Verdict: Verdict{Outcome: ps.OutcomeDone}, Log: logrus.NewEntry(w.Log)})
 	err = <-written
 	r.Audited()

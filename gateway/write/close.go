@@ -24,6 +24,7 @@ type CallEnd struct {
 	Result   *ps.Result     // result of the script, or nil
 	Spent    map[string]int // used quota by impact; nil means all that the change reserved
 	Answered bool           // the call itself stores its answer in the key
+	Patient  bool           // the end may be stored together with the beginning of a change that follows
 
 	// Key identifies the call's key for [Writer.Leave]; nil if it has none.
 	Key any
@@ -63,6 +64,9 @@ func (w *Writer) Close(r *Run, how CallEnd, parts ...EndPart) (closed Closed) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), mostEnding)
 	defer cancel()
+	if how.Patient {
+		ctx = store.Patient(ctx)
+	}
 	err := w.storeEnd(ctx, parts)
 	if errors.Is(err, ErrClosed) {
 		err = r.closedByAnother(how.Verdict.Outcome)
@@ -267,7 +271,7 @@ func NotStored() error {
 // Outcomes returns a function that writes the outcome of each audit line of the change, or nil if there are
 // no lines. It calls result before it returns, so that the lines can be written while the end of the change
 // is being stored.
-func (r *Run) Outcomes(result func(line audit.Call) audit.Result) (write func() error) {
+func (r *Run) Outcomes(result func(line audit.Call) audit.Result) (write func(patient bool) error) {
 	if r == nil || len(r.lines) == 0 {
 		return nil
 	}
@@ -275,7 +279,7 @@ func (r *Run) Outcomes(result func(line audit.Call) audit.Result) (write func() 
 	for i, one := range r.lines {
 		intents[i], results[i] = one.intent, result(one.call)
 	}
-	return func() error { return r.w.Audit.Outcomes(intents, results) }
+	return func(patient bool) error { return r.w.Audit.Outcomes(intents, results, patient) }
 }
 
 // Audited records that the audit has all lines of the call.

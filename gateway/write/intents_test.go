@@ -79,7 +79,7 @@ func TestTheIntentIsWrittenWhileTheStoreCommits(t *testing.T) {
 	_, err := r.Do(t.Context(), ps.Request{Write: true, Limit: time.Minute})
 	require.NoError(t, err)
 	assert.Equal(t, 1, runner.made)
-	require.NoError(t, r.Outcomes(outcome(ps.OutcomeDone))())
+	require.NoError(t, r.Outcomes(outcome(ps.OutcomeDone))(false))
 	assert.Equal(t, []string{"intent ", "outcome done"}, events(t, file))
 }
 
@@ -113,7 +113,7 @@ func TestAChangeNeedsBoth(t *testing.T) {
 			require.ErrorIs(t, err, c.want)
 			assert.Zero(t, runner.made)
 			if put := r.Outcomes(outcome(ps.OutcomeNone)); put != nil {
-				require.NoError(t, put())
+				require.NoError(t, put(false))
 			}
 			assert.Equal(t, c.events, events(t, file))
 			db.commit = func() error { return nil }

@@ -103,6 +103,7 @@ func (s Items) callAs(
 		ID: item.Spec.RequestID, Principal: principal, Input: values,
 		Item: &call.Item{
 			Key: item.Spec.Key, Expires: item.Job.Expires, Resumed: item.Resumed, Done: item.Done,
+			Left: item.Left,
 		},
 	}
 	c.From, _ = netip.ParseAddr(item.Job.From) // stays invalid if it is unknown
