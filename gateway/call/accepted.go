@@ -104,7 +104,7 @@ func (a Accepted) Parse() (done func()) {
 // behind is the warning in an answer from a copy of the store that may lack the latest changes.
 var behind = ps.Warning{
 	Code: string(schema.Behind),
-	Message: "No gateway of the cluster leads at the moment. This is from the copy of the gateway that " +
+	Message: "No gateway of the cluster leads now. This is from the copy of the gateway that " +
 		"answers, which may lack the last changes.",
 }
 

@@ -59,7 +59,7 @@ var (
 	}
 	notInHistory = ps.Warning{
 		Code: NotInHistory,
-		Message: "The change was made, but the history cannot be written at the moment, so it is missing there, " +
+		Message: "The change was made, but the history cannot be written now, so the change is missing there, " +
 			"or not as it ended.",
 	}
 )
