@@ -144,7 +144,7 @@ var groupRows = []*Operation{
 		Undo:      renamed("group.rename", "GroupName", "NewGroupName", "sAMAccountName"),
 		Subject:   groupSubject,
 		Success:   "The {subject} was renamed to '{NewGroupName}'.",
-		Unchanged: "The {subject} has this name already; nothing was changed.",
+		Unchanged: "The {subject} already has this name; nothing was changed.",
 		Sample:    Given{"GroupName": "VPN Users", "NewGroupName": "Dial In"},
 	},
 	{
