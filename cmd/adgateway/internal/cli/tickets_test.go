@@ -141,7 +141,7 @@ func TestTicketsThatCallsAreRefusedWith(t *testing.T) {
 		"NTLM, wrapped": {encoded(negotiatetest.Wrap(t, []byte("NTLMSSP\x00"), asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 2, 2, 10})),
 			"NTLM is not accepted", "NTLM"},
 		"64 kB":        {encoded(make([]byte, 64<<10)), "too large", "bytes"},
-		"half a token": {encoded(whole[:len(whole)/2]), "cannot be read", "no NegTokenInit"},
+		"half a token": {encoded(whole[:len(whole)/2]), "cannot be read", "not a NegTokenInit"},
 		"no base64":    {"Negotiate ???", "cannot be read", "empty"},
 		"nothing":      {"Negotiate", "cannot be read", "empty"},
 	} {
