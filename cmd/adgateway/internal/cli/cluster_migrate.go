@@ -31,8 +31,8 @@ func clusterMigrateCommand() *cobra.Command {
 			"another gateway goes further, copy that here and name it with --from. The files of the\n" +
 			"earlier version are not changed. If the command is interrupted, run it again.\n\n" +
 			"Changes that this gateway made while it could not reach the store (cluster.loss) are\n" +
-			"added to the history. So are those of another gateway, if --journal and --journal-key\n" +
-			"name its files.",
+			"added to the history. With --journal and --journal-key, the changes of another\n" +
+			"gateway are added, too.",
 		Example: "  adgateway cluster migrate --gateway gw1=host1.corp.example --gateway gw2=host2.corp.example " +
 			"--gateway gw3=host3.corp.example",
 	}, func(c *cobra.Command, f *program.Flags, s *config.Settings) error {

@@ -35,16 +35,17 @@ func doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check what an installation needs, and show how to fix what is missing",
-		Long: "Checks what an installation needs, with the settings that 'adgateway serve' would\n" +
-			"use, and says how to fix each fault. Nothing is changed.\n\n" +
-			"With --live it walks through the check list of what only a real domain can show, fills in\n" +
-			"what it finds out itself, and asks for the rest at a terminal, or takes it from --answers.\n" +
-			"It changes nothing then. With --ou and --zone it also tries the domain, and prints what the\n" +
-			"gateway expects next to what was found; at a terminal it asks first. It works only in the\n" +
-			"scratch OU --ou and the scratch zone --zone, which must be empty or not exist yet, and in\n" +
-			"the reverse zone of 192.0.2.0/24, a network reserved for documentation, unless the server\n" +
-			"has that zone. Everything it creates has a name that begins with " + live.Prefix + " and is removed\n" +
-			"again. The report has no secrets, and no names of the domain without --names.",
+		Long: "Checks what an installation needs, with the settings that 'adgateway serve' would use,\n" +
+			"and shows how to fix each fault. Nothing is changed.\n\n" +
+			"With --live, it goes through the checklist of what only a real domain can show. It fills\n" +
+			"in what it finds itself. For the rest, it asks at a terminal, or takes the answers from\n" +
+			"--answers. It changes nothing then. With --ou and --zone, it also tries the domain, and\n" +
+			"prints what the gateway expects next to what was found; at a terminal, it asks first. It\n" +
+			"works only in the scratch OU --ou and the scratch zone --zone, which must be empty or\n" +
+			"not exist yet, and in the reverse zone of 192.0.2.0/24, a network reserved for\n" +
+			"documentation, unless the server has that zone. Everything it creates has a name that\n" +
+			"begins with " + live.Prefix + " and is removed again. The report contains no\n" +
+			"secrets, and no names of the domain without --names.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			err := f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
