@@ -188,7 +188,7 @@ func TestAStreamEndsWithItsCredential(t *testing.T) {
 	for text, revoke := range map[string]func(*revocable){
 		"the credential is no longer valid":              func(r *revocable) { r.revoked.Store(true) },
 		"the credential no longer has the right to this": func(r *revocable) { r.noScope.Store(true) },
-		"nobody knows at the moment whether the credential is still valid": func(r *revocable) {
+		"it cannot be determined now whether the credential is still valid": func(r *revocable) {
 			r.unread.Store(true)
 		},
 	} {

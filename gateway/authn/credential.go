@@ -72,9 +72,8 @@ const Challenge = `Bearer realm="adgateway"`
 
 // needed is the message for every well-formed credential that is unknown, expired, revoked or used
 // from the wrong address. It does not say which of these it is, because that would help guessing.
-const needed = "The credential is not valid here: it is wrong, expired, revoked, or not accepted " +
-	"from this address. " +
-	"The gateway's log says why, under the request id."
+const needed = "The credential is not valid here: it is wrong, expired, revoked, or not accepted from " +
+	"this address. The gateway's log contains the reason under the request ID."
 
 // send explains how to send a credential.
 const send = "Send the header 'Auth-Token: Bearer <token>' or 'Auth-Token: Basic <base64 user:password>'."
@@ -95,8 +94,8 @@ const wrongPassword = "the user is unknown or the password is wrong"
 
 // unknownCertificate explains how an administrator can name a certificate that belongs to no token.
 func unknownCertificate(certificate *x509.Certificate) string {
-	return fmt.Sprintf("no token stands for the certificate of %q by %q (sha256:%s, der:%x): "+
-		"a token must name it exactly",
+	return fmt.Sprintf("no token is for the certificate of %q issued by %q (sha256:%s, der:%x): a token "+
+		"must name it exactly",
 		certificate.Subject, certificate.Issuer, digestHex(certificate), certificate.RawSubject)
 }
 
@@ -170,12 +169,12 @@ func parse(value string) (proof, error) {
 		return proof{}, malformed(wrongScheme(scheme, spaced), "the credential's scheme is neither "+
 			"Bearer nor Basic")
 	case rest == "":
-		return proof{}, malformed("Nothing follows '"+scheme+"': the credential is empty, as from a "+
-			"variable that is not set.",
+		return proof{}, malformed("Nothing follows '"+scheme+"': the credential is empty, perhaps because a "+
+			"variable is not set.",
 			"nothing follows the credential's scheme")
 	case strings.HasPrefix(rest, "<") && strings.HasSuffix(rest, ">"):
-		return proof{}, malformed("<token> stands for your token. Put the token there, without < "+
-			"and >.", "the credential is a placeholder")
+		return proof{}, malformed("<token> is a placeholder. Put your token there, without < and >.", "the "+
+			"credential is a placeholder")
 	case strings.ContainsAny(rest[:1], "\"'"):
 		return proof{}, malformed("There is a quote before the credential. Send it without "+
 			"quotes.", "the credential is in quotes")

@@ -141,8 +141,8 @@ func (s *Service) Audited(op *ops.Operation) bool {
 func (s *Service) recordable(a Accepted) error {
 	if a.Op.Effect.Writes() && !a.DryRun() {
 		if err := s.Kept.Writable(); err != nil {
-			failed := problem.New(schema.Unavailable, "The key of the store is another one, and nothing is changed "+
-				"without the store. An administrator must restore the key file; GET /readyz tells which one.")
+			failed := problem.New(schema.Unavailable, "The key of the store is not the right one, and nothing is "+
+				"changed without the store. An administrator must restore the key file; GET /readyz shows which one.")
 			failed.RetryAfter, failed.Cause = problem.StoreRetry, err
 			return failed
 		}

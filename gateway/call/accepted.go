@@ -104,8 +104,8 @@ func (a Accepted) Parse() (done func()) {
 // behind is the warning in an answer from a copy of the store that may lack the latest changes.
 var behind = ps.Warning{
 	Code: string(schema.Behind),
-	Message: "No gateway of the cluster leads at the moment. This is from the copy of the gateway that " +
-		"answers, which may lack the last changes.",
+	Message: "No gateway of the cluster leads now. This answer is from the copy of the answering gateway, " +
+		"which may lack the latest changes.",
 }
 
 // Answer returns an answer with records that no script emitted.

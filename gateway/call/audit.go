@@ -27,11 +27,11 @@ func isUnrecorded(err error) bool {
 // unrecorded returns the error of a call that cannot be recorded.
 func unrecorded(err error) error {
 	failed := problem.New(schema.Unavailable, "The audit log cannot be written, and nothing is changed "+
-		"without it. Try again later. GET /readyz tells when it can; "+problem.AskWhy)
+		"without it. Try again later. GET /readyz shows when it can; "+problem.AskWhy)
 	if errors.Is(err, audit.ErrSpent) {
-		failed.Message = "The audit log has used the space that it may use, and nothing is changed without it. " +
-			"An administrator must raise audit.maxTotal, or files must become older than audit.keepFor; " +
-			"GET /readyz tells when changes are accepted again."
+		failed.Message = "The audit log has used up its space, and nothing is changed without it. An " +
+			"administrator must raise audit.maxTotal, or files must become older than audit.keepFor; GET " +
+			"/readyz shows when changes are accepted again."
 	}
 	failed.RetryAfter, failed.Cause = problem.StoreRetry, &unwritten{err}
 	return failed

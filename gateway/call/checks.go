@@ -29,7 +29,7 @@ func notChecked(name, why string) change.Check {
 func (t *Trial) checks(ctx context.Context, s *Service, p *Policy) []change.Check {
 	if t.call.Op.Lane == ps.DNS {
 		return []change.Check{
-			notChecked("write_rights", "The DNS server does not say what the gateway may change."),
+			notChecked("write_rights", "The DNS server does not show what the gateway may change."),
 		}
 	}
 	removal := t.Announced.Effect == ps.EffectRemoved && !schema.ShowsMembers(t.call.Op.Reply.Shape)
@@ -40,7 +40,7 @@ func (t *Trial) checks(ctx context.Context, s *Service, p *Policy) []change.Chec
 	}
 	all := []change.Check{}
 	if removal {
-		all = append(all, notChecked("delete_rights", "The directory does not say what the gateway may remove."),
+		all = append(all, notChecked("delete_rights", "The directory does not show what the gateway may remove."),
 			seen.recycleBin(restorable))
 	} else {
 		all = append(all, seen.writeRights(t)...)
@@ -51,7 +51,8 @@ func (t *Trial) checks(ctx context.Context, s *Service, p *Policy) []change.Chec
 	if takesName(t.Announced) {
 		all = append(all, seen.forest())
 	}
-	return append(all, notChecked("replication", "What other domain controllers are changing is not known."))
+	return append(all, notChecked("replication", "The changes in progress on other domain controllers are "+
+		"not known."))
 }
 
 // forest returns the result of the check for new names, which always succeeds. The script has looked for the
@@ -247,8 +248,8 @@ func (r *rights) change(t *Trial, object *ps.Intended, c ps.IntendedChange) {
 	case c.Name == change.Protection:
 		if f := r.known("list", object.GUID); f != nil {
 			there := slices.Contains(f.Allowed, "object") && (c.After != yes || slices.Contains(f.Allowed, "parent"))
-			r.needs(there, "The gateway may not change the access lists of '%s' and its parent, "+
-				"which the protection is made of.", object.DN)
+			r.needs(there, "The gateway may not change the access lists of '%s' and its parent, which protect "+
+				"it.", object.DN)
 		}
 	case c.Name == change.Parent:
 		r.in(c.After)
@@ -276,12 +277,12 @@ func (f forecast) writeRights(t *Trial) []change.Check {
 		}
 	}
 	others := notChecked("other_rights",
-		"The directory does not say whether the gateway has the other rights that the change needs.")
+		"The directory does not show whether the gateway has the other rights that the change needs.")
 	switch {
 	case r.lacks != "":
 		return []change.Check{checkFailed(name, r.lacks)}
 	case r.looked == 0:
-		return []change.Check{notChecked(name, "The directory does not say whether the gateway may do this.")}
+		return []change.Check{notChecked(name, "The directory does not show whether the gateway may do this.")}
 	case r.partly:
 		return []change.Check{checkPassed(name, "The gateway may write the attributes."), others}
 	}
@@ -296,10 +297,10 @@ func (f forecast) recycleBin(restorable string) change.Check {
 	case restorable == "":
 		return notChecked(name, "Whether the Recycle Bin is enabled could not be read.")
 	case restorable != yes:
-		return checkFailed(name, "The Recycle Bin is not enabled: what is removed cannot be restored.")
+		return checkFailed(name, "The Recycle Bin is not enabled: removed objects cannot be restored.")
 	case len(found) == 0 || found[0].Days == 0:
-		return checkPassed(name, "The Recycle Bin is enabled: what is removed can be restored.")
+		return checkPassed(name, "The Recycle Bin is enabled: removed objects can be restored.")
 	}
 	return checkPassed(name,
-		fmt.Sprintf("The Recycle Bin is enabled: what is removed can be restored for %d days.", found[0].Days))
+		fmt.Sprintf("The Recycle Bin is enabled: removed objects can be restored for %d days.", found[0].Days))
 }

@@ -44,8 +44,8 @@ func (f forecast) passwordPolicy(t *Trial) change.Check {
 		return checkFailed(name,
 			fmt.Sprintf("The password policy '%s' refuses the password: it %s.", policy.Name, why))
 	}
-	return checkPassed(name, fmt.Sprintf("The password is as long and complex as the policy '%s' demands. "+
-		"Its history and password filters are known to the domain controller only.", policy.Name))
+	return checkPassed(name, fmt.Sprintf("The password meets the length and complexity of the policy '%s'. "+
+		"Only the domain controller knows its history and password filters.", policy.Name))
 }
 
 // displayNameDelimiters separate the words of a display name that a password must not contain.

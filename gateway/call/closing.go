@@ -56,13 +56,12 @@ func closeChange(r *request, answer Answer, failed error, patient bool) write.Cl
 var (
 	racedWarning = ps.Warning{
 		Code: Raced,
-		Message: "The host of the gateway stood still for so long that another gateway has taken the call over, " +
-			"which may have made the change once more. Compare the object with what you asked for.",
+		Message: "The host of the gateway was suspended for so long that another gateway took over the call, " +
+			"and it may have made the change again. Compare the object with your request.",
 	}
 	notInHistory = ps.Warning{
-		Code: NotInHistory,
-		Message: "The change was made, but the history cannot be written at the moment, so it is missing there, " +
-			"or not as it ended.",
+		Code:    NotInHistory,
+		Message: "The change was made, but the history cannot be written now. It lacks the change, or its outcome.",
 	}
 )
 

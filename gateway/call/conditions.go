@@ -37,7 +37,7 @@ func conditionsOf(c *Call) (found Conditions, err error) {
 	}
 	if len(c.UnmodifiedSince) > 0 {
 		return Conditions{}, NotHonored("If-Unmodified-Since",
-			"the time of the last change is no version: use "+ops.IfMatch)
+			"the time of the last change is not a version: use "+ops.IfMatch)
 	}
 	return found, found.honoredBy(c.Op)
 }
@@ -119,7 +119,7 @@ func requireGuard(a Accepted, scopes []identity.Scope) error {
 		ways = append(ways, ops.IfMatch)
 	}
 	failed := problem.New(schema.PreconditionRequired,
-		"A change with the scope '%s' must have %s here, so that nobody's change is overwritten unseen.",
+		"A change with the scope '%s' requires %s here, so that it does not overwrite somebody else's change.",
 		scope, strings.Join(ways, " or "))
 	for _, way := range ways {
 		failed.Details = append(failed.Details, problem.Detail{Field: way, Message: "is missing"})
@@ -136,7 +136,7 @@ func requireReason(a Accepted, required []string) error {
 	if !RequiresReason(a.Op, required) {
 		return nil
 	}
-	const missing = "%s is required here: it says why this is changed."
+	const missing = "%s is required here: give the reason for the change."
 	failed := problem.New(schema.InvalidRequest, missing, ops.ReasonName)
 	failed.Details = []problem.Detail{{Field: ops.ReasonName, Message: "is missing"}}
 	return failed
@@ -207,7 +207,7 @@ func (c *condition) Announced(i *ps.Intent) error {
 	op := c.bound.Op
 	if c.None != nil && op.Reply.Shape == schema.Membership && wasMember(i) {
 		failed := problem.New(schema.PreconditionFailed,
-			"The %s is there already, and %s: * was sent. Nothing was changed.",
+			"The %s already exists, and %s: * was sent. Nothing was changed.",
 			op.SubjectOf(c.bound), ops.IfNoneMatch)
 		failed.Outcome, failed.Server = ps.OutcomeNone, i.Server
 		return failed

@@ -94,8 +94,8 @@ func (c Cursors) sum(a Accepted, last string) []byte {
 
 // OtherQuestion returns the refusal of a cursor that was issued for another query.
 func OtherQuestion() error {
-	const message = "is the next of an answer to another question: with it, send the same parameters again, " +
-		"Limit, Count and ShowFields excepted"
+	const message = "belongs to a different query: send it with the same parameters as before, except " +
+		"Limit, Count and ShowFields"
 	f := problem.New(schema.TokenMismatch, "%s %s.", ops.AfterName, message)
 	f.Details = []problem.Detail{{Field: ops.AfterName, Message: message}}
 	return f

@@ -119,7 +119,7 @@ func noKey(c *Call) error {
 		return nil
 	}
 	return problem.New(schema.NotSupported,
-		"This call changes nothing, so it takes no %s: leave it out.", ops.KeyHeader)
+		"This call changes nothing, so it does not accept %s: leave it out.", ops.KeyHeader)
 }
 
 // reading is a running read.
@@ -295,8 +295,8 @@ const ManyReveals = "many_reveals"
 // happen.
 func (r *reading) mayReveal(ctx context.Context) (*quota.Spending, error) {
 	if r.Audit == nil && !r.Reveals.Unaudited {
-		failed := problem.New(schema.Unavailable, "Passwords and recovery keys are shown only where the audit log "+
-			"records who sees them, and it is switched off. An administrator must set audit.file.")
+		failed := problem.New(schema.Unavailable, "Passwords and recovery keys are shown only if the audit log "+
+			"records who sees them, and it is off. An administrator must set audit.file.")
 		failed.RetryAfter = problem.StoreRetry
 		return nil, failed
 	}
@@ -342,7 +342,7 @@ func (r *reading) revealed(spending *quota.Spending) {
 func (r *reading) unspent(err error) {
 	if err != nil {
 		r.Log.WithError(err).WithField("request_id", r.call.ID).
-			Error("what a call has spent of the hourly limits of its credential could not be corrected")
+			Error("the amount that a call used of its credential's hourly limits could not be corrected")
 	}
 }
 

@@ -33,19 +33,19 @@ func Failure(op *ops.Operation, b *ops.Bound, err error) error {
 	case ps.KindScript:
 		scriptError(f, op, b, e)
 	case ps.KindTimeout:
-		f.Code, f.Message = schema.Timeout, "The work was not finished in time."
+		f.Code, f.Message = schema.Timeout, "The call did not finish in time."
 	case ps.KindOverloaded:
 		f.Code, f.Message = schema.Overloaded, "The gateway is busy. Try again later."
 	case ps.KindUnavailable, ps.KindStopped:
 		f.Code = schema.Unavailable
-		f.Message = "No PowerShell session can be started, or no server that could answer be reached. " +
-			"Try again later. GET /readyz tells which; " + problem.AskWhy
+		f.Message = "No PowerShell session can be started, or no server can be reached. Try again later. GET " +
+			"/readyz shows which; " + problem.AskWhy
 		if errors.Is(e, ps.ErrClosing) {
 			f.Message = "The gateway is shutting down. Try again later."
 		}
 		if errors.Is(e, ps.ErrStarting) {
-			f.Message = "The first PowerShell session is starting. Try again later. " +
-				"GET /readyz tells when it is ready."
+			f.Message = "The first PowerShell session is starting. Try again later. GET /readyz shows when it is " +
+				"ready."
 		}
 	case ps.KindDied:
 		f.Code, f.Message = schema.Backend, "The PowerShell session ended before it answered."
@@ -53,7 +53,7 @@ func Failure(op *ops.Operation, b *ops.Bound, err error) error {
 			f.Code = schema.Timeout // a write whose session died is reported as a timeout
 		}
 	case ps.KindCancelled:
-		f.Code, f.Message = schema.Timeout, "The request was given up before it was answered."
+		f.Code, f.Message = schema.Timeout, "The caller ended the request before it was answered."
 	default:
 		f.Code, f.Message = ourFault.code, ourFault.sentence
 	}

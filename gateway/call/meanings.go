@@ -137,7 +137,7 @@ var mapping = []row{
 	},
 	{
 		number: 8345, origin: directory, source: "facts D.2",
-		meaning: meaning{schema.Unprocessable, "An object of this class cannot lie there."},
+		meaning: meaning{schema.Unprocessable, "An object of this class cannot be there."},
 	},
 	{
 		number: 8513, origin: directory, source: "facts D.2",
@@ -186,7 +186,7 @@ var mapping = []row{
 	},
 	{
 		number: 8208, origin: directory, source: "facts D.2",
-		meaning: meaning{schema.Unavailable, "The directory has no relative identifiers left to give."},
+		meaning: meaning{schema.Unavailable, "The directory has no relative identifiers left."},
 	},
 	{
 		number: 1355, origin: directory, source: "facts D.2",
@@ -206,7 +206,7 @@ var mapping = []row{
 	},
 	{
 		number: 1320, origin: directory, source: "facts D18",
-		meaning: meaning{schema.Conflict, "The account is a member of the group already."},
+		meaning: meaning{schema.Conflict, "The account is already a member of the group."},
 	},
 	{
 		number: 1321, origin: directory, source: "facts D18",
@@ -218,7 +218,7 @@ var mapping = []row{
 	},
 	{
 		number: 1378, origin: directory, source: "facts D18",
-		meaning: meaning{schema.Conflict, "The account is a member of the group already."},
+		meaning: meaning{schema.Conflict, "The account is already a member of the group."},
 	},
 	{
 		number: 31, origin: directory, source: "facts D18",
@@ -245,7 +245,7 @@ var mapping = []row{
 
 	{
 		number: 1726, origin: dnsServer, source: "facts D18",
-		meaning: meaning{schema.Unavailable, "The DNS server broke off the call."},
+		meaning: meaning{schema.Unavailable, "The DNS server ended the call."},
 	},
 	{
 		number: 1722, origin: dnsServer, source: "facts D.3",
@@ -305,7 +305,7 @@ var mapping = []row{
 	},
 	{
 		number: 9607, origin: dnsServer, source: "facts D.3",
-		meaning: meaning{schema.Unavailable, "The zone is locked, as during a transfer. Try again later."},
+		meaning: meaning{schema.Unavailable, "The zone is locked, for example during a transfer. Try again later."},
 	},
 	{
 		number: 9602, origin: dnsServer, source: "facts D.3",
@@ -317,15 +317,15 @@ var mapping = []row{
 	},
 	{
 		number: 9605, origin: dnsServer, source: "facts D.3",
-		meaning: meaning{schema.Protected, "A zone keeps its SOA record."},
+		meaning: meaning{schema.Protected, "A zone must keep its SOA record."},
 	},
 	{
 		number: 9606, origin: dnsServer, source: "facts D.3",
-		meaning: meaning{schema.Protected, "A zone keeps a name server."},
+		meaning: meaning{schema.Protected, "A zone must keep a name server."},
 	},
 	{
 		number: 9618, origin: dnsServer, source: "facts D.3",
-		meaning: meaning{schema.Protected, "A zone keeps its SOA record."},
+		meaning: meaning{schema.Protected, "A zone must keep its SOA record."},
 	},
 	{
 		number: 9608, origin: dnsServer, source: "facts D.3",
@@ -353,7 +353,7 @@ var mapping = []row{
 	},
 	{
 		number: 9652, origin: dnsServer, source: "facts D.3",
-		meaning: meaning{schema.Unprocessable, "The zone's name does not make a name of a file."},
+		meaning: meaning{schema.Unprocessable, "The name of the zone cannot be used as a file name."},
 	},
 	{
 		number: 9653, origin: dnsServer, source: "facts D.3",
@@ -369,7 +369,7 @@ var mapping = []row{
 	},
 	{
 		number: 9610, origin: dnsServer, source: "facts D.3",
-		meaning: meaning{schema.Conflict, "The zone already exists as one that the server made for itself."},
+		meaning: meaning{schema.Conflict, "The zone already exists as one that the server created automatically."},
 	},
 	{
 		number: 9718, origin: dnsServer, source: "facts D.3",
@@ -448,7 +448,7 @@ var mapping = []row{
 	},
 	{
 		number: 9721, origin: dnsServer, source: "facts D.3",
-		meaning: meaning{schema.Conflict, "A DNAME record stands against this."},
+		meaning: meaning{schema.Conflict, "A DNAME record prevents this."},
 	},
 	{
 		number: 9722, origin: dnsServer, source: "facts D.3",

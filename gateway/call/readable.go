@@ -45,7 +45,7 @@ func readableTypes(p *identity.Principal, b *ops.Bound) (readable []string, unre
 			return nil, nil, refused
 		default:
 			unread = append(unread, ps.Warning{Code: change.ScopeMissing, Target: name, Message: fmt.Sprintf(
-				"Objects of the type %s were left out: they need the scope '%s', which the credential does not have.",
+				"Objects of the type %s were left out: they require the scope '%s', which the credential does not have.",
 				name, readScopes[name])})
 		}
 	}

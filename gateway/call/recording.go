@@ -60,7 +60,7 @@ func (c *conclusion) close(answer Answer, err error) write.Closed {
 // leavesEarly reports whether the next item of a job may begin before the end of this one is stored.
 func (c *conclusion) leavesEarly() bool {
 	return c.Item != nil && c.Item.Left != nil && !c.service.clustered() && c.run.Running() && c.failure == nil &&
-		outcomeOfChange(c.request) == ps.OutcomeDone
+		verdictOf(c.request).Outcome == ps.OutcomeDone
 }
 
 // status returns the status of the answer, or 0 for a part, which has no separate answer.

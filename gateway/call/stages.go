@@ -215,7 +215,7 @@ func (r *request) announcedBy() *ps.Intent {
 func (r *request) uncorrected(err error) {
 	if err != nil {
 		r.service.Log.WithError(err).WithField("request_id", r.ID).
-			Error("what a call has spent of the hourly limits of its credential could not be corrected")
+			Error("the amount that a call used of its credential's hourly limits could not be corrected")
 	}
 }
 

@@ -31,11 +31,11 @@ func (s *Streams) take(p *identity.Principal) (free func(), err error) {
 	err = s.places.Take(by, 1, share)
 	switch {
 	case errors.Is(err, identity.ErrShareSpent):
-		return nil, refuse("The %s has %d streams of events open, which is its share of the %d that the gateway "+
-			"serves at once (events.sse). Close one of them.", p, share, s.places.Most())
+		return nil, refuse("The %s has %d event streams open, which is its share of the %d that the gateway "+
+			"serves at the same time (events.sse). Close one of them.", p, share, s.places.Most())
 	case err != nil:
-		return nil, refuse("%d streams of events are open, which is as many as the gateway serves at once "+
-			"(events.sse). Try again later, or poll.", s.places.Most())
+		return nil, refuse("%d event streams are open, which is the maximum of the gateway (events.sse). Try "+
+			"again later, or poll.", s.places.Most())
 	}
 	return func() { s.places.Free(by, 1) }, nil
 }

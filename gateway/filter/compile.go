@@ -92,9 +92,10 @@ func slow(n *node) string {
 func textOf(t *token) (string, string) {
 	switch {
 	case t.kind != tokenText:
-		return "", `is compared with a text in double quotes: "Sales"`
+		return "", `must be compared with text in double quotes: "Sales"`
 	case t.text == "":
-		return "", `is not compared with an empty text: whether there is one at all says "pr", as in not (mail pr)`
+		return "", `cannot be compared with an empty text: use "pr" to test whether there is a value, ` +
+			`as in not (mail pr)`
 	default:
 		return t.text, ""
 	}
@@ -152,7 +153,7 @@ func boolean(t *token) (value, string) {
 	case t.is("false"):
 		return value{}, ""
 	default:
-		return value{}, "is compared with true or false, without quotes"
+		return value{}, "must be compared with true or false, without quotes"
 	}
 }
 
@@ -269,7 +270,8 @@ func date(t *token) (value, string) {
 			return value{when: w}, ""
 		}
 	}
-	return value{}, `is compared with a date such as "2026-06-30" or "2026-06-30T12:00:00Z", or a duration from now such as "-P90D" or "P14D"`
+	return value{}, `must be compared with a date such as "2026-06-30" or "2026-06-30T12:00:00Z", ` +
+		`or a duration from now such as "-P90D" or "P14D"`
 }
 
 const aboutDates = `date ("2026-06-30", "2026-06-30T12:00:00Z") or duration from now ("-P90D", "P14D")`

@@ -176,9 +176,10 @@ var Users = &Class{
 		further(attributes.Users),
 	),
 	refused: merged(places, map[string]string{
-		"lastLogon":          "each domain controller has a time of its own; use lastLogonApprox, which is 9 to 14 days late",
-		"badPwdCount":        "each domain controller has a count of its own",
-		"lockoutTime":        "it stays when a lock is over; use lockedOut",
+		"lastLogon": "each domain controller stores its own time; use lastLogonApprox, which is 9 to " +
+			"14 days late",
+		"badPwdCount":        "each domain controller stores its own count",
+		"lockoutTime":        "it remains after a lockout has ended; use lockedOut",
 		"userAccountControl": "use enabled, passwordNeverExpired or smartcardRequired",
 		"pwdLastSet":         "use passwordLastSet or changePasswordNextLogon",
 		"password":           "passwords cannot be read",
@@ -217,8 +218,9 @@ var Computers = &Class{
 		[]field{state("stale", stale, ""), created, modified},
 	),
 	refused: merged(places, map[string]string{
-		"lastLogon": "each domain controller has a time of its own; use lastLogonApprox, which the record shows as lastLogon",
-		"path":      "use the parameter OUPath",
+		"lastLogon": "each domain controller stores its own time; use lastLogonApprox, which the record shows " +
+			"as lastLogon",
+		"path": "use the parameter OUPath",
 	}),
 }
 

@@ -67,11 +67,11 @@ func (l *lexer) next() (token, *Error) {
 		t.raw = string(c)
 		switch c {
 		case '[', ']':
-			return t, t.wrong("value paths in brackets are not part of this language")
+			return t, t.wrong("value paths in brackets are not supported")
 		case '\'', '“', '”':
-			return t, t.wrong(`a text stands in straight double quotes: "Sales"`)
+			return t, t.wrong(`text must be in straight double quotes: "Sales"`)
 		}
-		return t, t.wrong("no part of a filter begins like this")
+		return t, t.wrong("no part of a filter can begin with this")
 	}
 	t.raw = string(l.text[start:l.pos])
 	return t, nil
@@ -105,11 +105,11 @@ func (l *lexer) quoted(t token) (token, *Error) {
 	l.pos++
 	t.kind, t.raw = tokenText, string(l.text[start:l.pos])
 	if json.Unmarshal([]byte(t.raw), &t.text) != nil {
-		return t, t.wrong(`the text is not written as in JSON: quotes and backslashes in it need a backslash before them`)
+		return t, t.wrong(`the text is not valid as in JSON: put a backslash before quotes and backslashes in it`)
 	}
 	for _, r := range t.text {
 		if r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0xfffd && r <= 0xffff {
-			return t, t.wrong("the text holds a control character, or one that is not valid Unicode")
+			return t, t.wrong("the text contains a control character, or one that is not valid Unicode")
 		}
 	}
 	return t, nil

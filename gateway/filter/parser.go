@@ -98,7 +98,7 @@ func (p *parser) term() (*node, *Error) {
 			return nil, err
 		}
 		if p.token.kind != tokenOpen {
-			return nil, p.token.wrong(`after "not" a parenthesis is expected: not (manager pr)`)
+			return nil, p.token.wrong(`a parenthesis is expected after "not": not (manager pr)`)
 		}
 	}
 	if p.token.kind != tokenOpen {
@@ -126,7 +126,7 @@ func (p *parser) term() (*node, *Error) {
 // deeper parses the rest after "not" or an opening parenthesis.
 func (p *parser) deeper() *Error {
 	if p.depth++; p.depth > MaxDepth {
-		return p.token.wrong(fmt.Sprintf(`parentheses and "not" may be nested %d deep`, MaxDepth))
+		return p.token.wrong(fmt.Sprintf(`parentheses and "not" can be nested at most %d deep`, MaxDepth))
 	}
 	return p.advance()
 }
@@ -136,7 +136,7 @@ func (p *parser) comparison() (*node, *Error) {
 		return nil, p.token.wrong("a field is expected")
 	}
 	if p.comparisons++; p.comparisons > MaxComparisons {
-		return nil, p.token.wrong(fmt.Sprintf("a filter may have %d comparisons", MaxComparisons))
+		return nil, p.token.wrong(fmt.Sprintf("a filter can have at most %d comparisons", MaxComparisons))
 	}
 	f, err := p.class.find(&p.token)
 	if err != nil {
@@ -180,9 +180,9 @@ func (c *Class) find(t *token) (*field, *Error) {
 	}
 	names := c.Names()
 	if near := nearest.Of(t.raw, names); near != "" {
-		return nil, t.wrong(fmt.Sprintf("this is no field to filter %s by; did you mean %s?", c.Name, near))
+		return nil, t.wrong(fmt.Sprintf("this is not a field for filtering %s; did you mean %s?", c.Name, near))
 	}
-	return nil, t.wrong(fmt.Sprintf("this is no field to filter %s by, which are %s", c.Name,
+	return nil, t.wrong(fmt.Sprintf("this is not a field for filtering %s; the fields are %s", c.Name,
 		strings.Join(names, ", ")))
 }
 
@@ -190,7 +190,8 @@ func (c *Class) find(t *token) (*field, *Error) {
 // the search could miss hits.
 func topOnly(n *node, top bool) error {
 	if n.kind == comparison && n.field.top && !top {
-		return n.at.wrong(fmt.Sprintf(`%s cannot stand in an "or" or a "not", only beside other conditions with "and"`, n.field.name))
+		return n.at.wrong(fmt.Sprintf(`%s cannot be used in an "or" or a "not", `+
+			`only together with other conditions by "and"`, n.field.name))
 	}
 	for _, sub := range n.subs {
 		if err := topOnly(sub, top && n.kind == and); err != nil {

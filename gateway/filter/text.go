@@ -37,7 +37,7 @@ func ParseText(s string) (*Text, error) {
 	case n < MinText || n > MaxText:
 		return nil, fmt.Errorf("must have %d to %d characters", MinText, MaxText)
 	case t.text[0] == '=' || t.text[0] == '*':
-		return nil, fmt.Errorf("must not begin with %c: what begins with the text is found anyway", t.text[0])
+		return nil, fmt.Errorf("must not begin with %c: the search always matches the beginning", t.text[0])
 	}
 	t.account = t.text
 	domain, account, has := strings.Cut(t.text, `\`)

@@ -129,7 +129,7 @@ func unanswered(r *http.Request, lost *hop.Failure) *http.Request {
 
 // unledFailure returns the answer to a call that the leader has not answered.
 func unledFailure(lost *hop.Failure) error {
-	failed := problem.New(schema.NotLeader, "No gateway of the cluster leads at the moment, and nothing was "+
+	failed := problem.New(schema.NotLeader, "No gateway of the cluster leads now, and nothing was "+
 		"begun. That lasts some seconds when the one that leads is lost: repeat the call. "+
 		"GET /api/Cluster shows the gateways.")
 	if lost.Outcome == hop.Unknown {

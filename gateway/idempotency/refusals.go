@@ -41,7 +41,7 @@ func Invalid(format string, args ...any) error {
 
 // Unavailable returns the refusal of a call whose key cannot be stored.
 func Unavailable(err error) error {
-	return problem.StoreFault(err, "Keys cannot be stored at the moment, so the call was not run. "+
+	return problem.StoreFault(err, "Keys cannot be stored now, so the call was not run. "+
 		"Try again later, or without %s.", ops.KeyHeader)
 }
 

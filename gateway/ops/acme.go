@@ -162,7 +162,7 @@ func (b *Bound) challenge(c Context, name, value string, presents bool) *schema.
 	if Fold(label) != ChallengeLabel && !inZone {
 		return &schema.FieldError{Code: schema.Limit,
 			Message: "The name does not begin with " + ChallengeLabel +
-				", and lies in none of the zones of acme.zones."}
+				", and is not in a zone of acme.zones."}
 	}
 	b.document.names = []string{name}
 	b.supply("Name", ps.Text(name))

@@ -121,8 +121,8 @@ type domainFilter struct {
 func externalZones(_ *Bound, c Context) *schema.FieldError {
 	if len(c.Caller.Limits.Zones) == 0 {
 		return &schema.FieldError{Code: schema.Limit,
-			Message: "The credential must be limited to zones (--zone): they are what ExternalDNS manages, and all " +
-				"zones of the server are not offered."}
+			Message: "The credential must be limited to zones (--zone): ExternalDNS manages these. All zones of " +
+				"the server are not offered."}
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ var nullEndpoint = &schema.FieldError{Code: schema.InvalidRequest, Message: "A r
 func readJSON(body []byte, into any) *schema.FieldError {
 	if err := json.Unmarshal(body, into); err != nil {
 		return &schema.FieldError{Code: schema.InvalidRequest,
-			Message: "The body is not the JSON that the protocol asks for."}
+			Message: "The body is not the JSON that the protocol requires."}
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ var forwarderRows = []*Operation{
 		Guard:     Guard{Reader: "forwarder.get"},
 		Subject:   forwarderSubject,
 		Success:   "The {subject} was changed.",
-		Unchanged: "The {subject} is so already; nothing was changed.",
+		Unchanged: "The {subject} already has these values; nothing was changed.",
 		Sample:    Given{"ZoneName": "partner.example", "ForwarderTimeout": json.Number("9")},
 	},
 	{

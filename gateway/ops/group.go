@@ -127,7 +127,7 @@ var groupRows = []*Operation{
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
 		Undo:      renamed("group.rename", "GroupName", "NewGroupName", "sAMAccountName"),
 		Success:   "The {subject} was renamed to '{NewGroupName}'.",
-		Unchanged: "The {subject} has this name already; nothing was changed.",
+		Unchanged: "The {subject} already has this name; nothing was changed.",
 		Sample:    Given{"GroupName": "VPN Users", "NewGroupName": "Dial In"},
 	},
 	{

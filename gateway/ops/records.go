@@ -409,7 +409,7 @@ func (r recordType) change() *Operation {
 		Fails: []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous,
 			schema.Protected, schema.Unprocessable, schema.Partial},
 		Success:   "The {subject} was changed.",
-		Unchanged: "The {subject} is so already; nothing was changed.",
+		Unchanged: "The {subject} already has these values; nothing was changed.",
 		Sample:    r.changedSample(),
 	})
 }
@@ -548,7 +548,7 @@ var recordSetRows = []*Operation{
 		Subject:   recordSetSubject,
 		Success:   "The {subject} is as given now.",
 		Partly:    "The {subject} is not yet as given.",
-		Unchanged: "The {subject} is so already; nothing was changed.",
+		Unchanged: "The {subject} already has these values; nothing was changed.",
 		Sample: Given{
 			"ZoneName": "corp.example", "DNS_HostName": "web1", "Type": "A", "Data": "10.0.1.31",
 		},

@@ -137,7 +137,7 @@ var zoneRows = []*Operation{
 		Guard:     Guard{Reader: "zone.get"},
 		Subject:   lookupSubject,
 		Success:   "The {subject} was changed.",
-		Unchanged: "The {subject} is so already; nothing was changed.",
+		Unchanged: "The {subject} already has these values; nothing was changed.",
 		Sample:    Given{"ZoneName": "corp.example", "DynamicUpdate": "None"},
 	},
 	{

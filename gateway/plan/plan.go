@@ -241,5 +241,5 @@ func mismatch(p *Plan, a Applying) error {
 // Unavailable returns the refusal of a call whose plan cannot be read or stored.
 func Unavailable(err error) error {
 	return problem.StoreFault(err,
-		"Plans cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
+		"Plans cannot be read or stored now. Try again later; GET /readyz shows when they can.")
 }

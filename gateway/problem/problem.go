@@ -70,7 +70,7 @@ const (
 )
 
 // OurFault is the message of an error with the code Internal.
-const OurFault = "The gateway failed. The request id leads to the details in its log."
+const OurFault = "The gateway failed. Its log contains the details under the request ID."
 
 // New returns an error with a formatted message.
 func New(code schema.Code, format string, args ...any) *Error {

@@ -26,7 +26,7 @@ func StoreFault(err error, format string, args ...any) error {
 
 // HistoryUnavailable returns the error of a call that needs the history while it cannot be read.
 func HistoryUnavailable(err error) error {
-	failed := New(schema.Unavailable, "The history cannot be read at the moment. Try again later.")
+	failed := New(schema.Unavailable, "The history cannot be read now. Try again later.")
 	failed.Cause, failed.RetryAfter = err, StoreRetry
 	return failed
 }

@@ -138,7 +138,7 @@ func (k attributeKind) check(value string) *FieldError {
 	case value == "":
 		return invalid("must not have an empty value")
 	case k.of.Form == attributes.ASCII && strings.ContainsFunc(value, func(r rune) bool { return r > '~' }):
-		return invalid("must have letters and signs of ASCII only: that is all that %s can hold", k.of.LDAP)
+		return invalid("must contain only ASCII characters: %s cannot store others", k.of.LDAP)
 	case k.of.Pattern != nil && !k.of.Pattern.MatchString(value):
 		return invalid("%s", k.of.Must)
 	}

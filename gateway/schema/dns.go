@@ -55,7 +55,7 @@ func (k forwardZoneKind) Decode(raw any) (*Decoded, *FieldError) {
 	}
 	if problem == nil && (strings.EqualFold(decoded.Text, "arpa") ||
 		strings.HasSuffix(strings.ToLower(decoded.Text), ".arpa")) {
-		return nil, invalid("must be a forward lookup zone: names under arpa are reverse ones")
+		return nil, invalid("must be a forward lookup zone: names under arpa are reverse lookup zones")
 	}
 	return decoded, problem
 }

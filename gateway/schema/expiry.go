@@ -40,8 +40,8 @@ func (k expiryKind) Decode(raw any) (*Decoded, *FieldError) {
 	at, err := time.Parse(time.RFC3339, s)
 	if err != nil {
 		if at, err = time.ParseInLocation(time.DateOnly, s, k.zone); err != nil {
-			return nil, invalid("must be a date such as 2026-06-30, of which the end is meant, a date and time " +
-				"with an offset such as 2026-06-30T18:00:00+02:00, or empty for never")
+			return nil, invalid("must be a date such as 2026-06-30, which means the end of that day, a date and " +
+				"time with an offset such as 2026-06-30T18:00:00+02:00, or empty for never")
 		}
 		at = at.AddDate(0, 0, 1)
 	}

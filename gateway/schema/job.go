@@ -67,7 +67,7 @@ func (columnsKind) Decode(raw any) (*Decoded, *FieldError) {
 		case name != "" && slices.ContainsFunc(names[:i], func(other string) bool {
 			return strings.EqualFold(other, name)
 		}):
-			return nil, invalid("names column %d like an earlier one", i+1)
+			return nil, invalid("gives column %d the name of an earlier column", i+1)
 		}
 	}
 	return textValue(strings.Join(names, ",")), nil

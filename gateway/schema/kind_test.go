@@ -50,7 +50,7 @@ func TestKinds(t *testing.T) {
 		v6Bits     = "unprocessable: must have a prefix from /16 to /128 that is a multiple of 4: a reverse zone for IPv6 ends at a whole nibble"
 		control    = "invalid_request: must not contain control characters"
 		nul        = "invalid_request: must not contain a NUL character"
-		notForward = "invalid_request: must be a forward lookup zone: names under arpa are reverse ones"
+		notForward = "invalid_request: must be a forward lookup zone: names under arpa are reverse lookup zones"
 		notChild   = "invalid_request: must be a DNS name of letters, digits, hyphens, underscores and slashes (other letters as punycode)"
 		notScope   = "invalid_request: must be Domain, Forest or File"
 		notNumber  = "invalid_request: must be a whole number from 0 to 15"

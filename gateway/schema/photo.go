@@ -33,7 +33,7 @@ func (photoKind) Decode(raw any) (*Decoded, *FieldError) {
 	}
 	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
-		return nil, invalid("is no base64. Send a JPEG or PNG of at most %d bytes in base64, or as the body "+
+		return nil, invalid("is not base64. Send a JPEG or PNG of at most %d bytes in base64, or as the body "+
 			"itself with the Content-Type %s or %s", photo.MostIn, photo.JPEG, photo.PNG)
 	}
 	if !small {
@@ -102,7 +102,7 @@ func unpackPhoto(text string) (map[string]json.RawMessage, *ps.Warning) {
 	info, unknown := photo.Describe(data)
 	if err != nil || unknown != nil {
 		return nil, &ps.Warning{Code: "photo_unreadable", Target: guid,
-			Message: "What is stored as the photo of this user is neither a JPEG nor a PNG; it is not shown."}
+			Message: "The stored photo of this user is neither a JPEG nor a PNG; it is not shown."}
 	}
 	fields := map[string]json.RawMessage{}
 	for name, value := range map[string]any{

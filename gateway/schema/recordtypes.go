@@ -261,7 +261,7 @@ var RecordTypes = []*RecordType{
 	{Name: "DHCID", Fields: readOnly(TextForm, "DhcpIdentifier"), Refused: "DHCP servers write it"},
 	{Name: "DS", Fields: readOnly(TextForm, "KeyTag", "CryptoAlgorithm", "DigestType", "Digest"), Refused: "use Add-DnsServerResourceRecordDS on the server, or let it sign the zone"},
 	{Name: "NAPTR", Refused: "no cmdlet of Windows adds one; use dnscmd /RecordAdd on the server"},
-	{Name: "SOA", Refused: "the server writes it when the zone is made", Fields: []RecordField{
+	{Name: "SOA", Refused: "the server writes it when the zone is created", Fields: []RecordField{
 		{Property: "PrimaryServer", Form: DottedForm}, {Property: "ResponsiblePerson", Form: DottedForm}, {Property: "SerialNumber", Form: NumberForm},
 		{Property: "RefreshInterval", Form: SecondsForm}, {Property: "RetryDelay", Form: SecondsForm}, {Property: "ExpireLimit", Form: SecondsForm}, {Property: "MinimumTimeToLive", Form: SecondsForm},
 	}},

@@ -59,7 +59,7 @@ func (reasonKind) Decode(raw any) (*Decoded, *FieldError) {
 	case problem != nil:
 		return nil, problem
 	case utf16Length(strings.TrimSpace(s)) < reasonShortest:
-		return nil, invalid("must say in at least %d characters why, for the audit log", reasonShortest)
+		return nil, invalid("must give a reason of at least %d characters, for the audit log", reasonShortest)
 	}
 	return textValue(s), nil
 }

@@ -102,7 +102,7 @@ func (x *exchange) refusePage(err error) {
 	x.err = err
 	f := problem.Of(err)
 	wait := strconv.Itoa(int(f.RetryAfter.Seconds()))
-	text := "No gateway of the cluster leads at the moment, and nothing was changed. " +
+	text := "No gateway of the cluster leads now, and nothing was changed. " +
 		"Try again in some seconds.\n"
 	if f.Outcome == ps.OutcomeUnknown {
 		text = "The gateway that leads did not answer. " +

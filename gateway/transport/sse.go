@@ -43,7 +43,7 @@ const (
 const (
 	errStopping = call.EndOfEvents("the gateway stops")
 	errNotValid = call.EndOfEvents("the credential is no longer valid")
-	errNotKnown = call.EndOfEvents("nobody knows at the moment whether the credential is still valid")
+	errNotKnown = call.EndOfEvents("it cannot be determined now whether the credential is still valid")
 	errNoRight  = call.EndOfEvents("the credential no longer has the right to this")
 )
 

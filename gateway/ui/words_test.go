@@ -98,18 +98,19 @@ var says = map[string]map[any]string{
 	"changePasswordNextLogon": {true: "warn Must be changed at the next logon", false: "", nil: ""},
 	"primary":                 {true: "primary group", false: "", nil: ""},
 
-	"state":         {"active": "ok Active"},
-	"type":          {"Security": "Security", "Distribution": "Mail list", "user": "Person", "group": "Group", "computer": "Computer", "ou": "Organizational unit"},
-	"scope":         {"Domain_Local": "domain local", "Global": "global", "Universal": "universal"},
-	"lookup":        {"Forward": "Names to addresses", "Reverse": "Addresses to names"},
-	"zoneType":      {"Primary": "Primary", "Secondary": "Secondary", "Stub": "Stub", "Forwarder": "Forwarder"},
-	"dynamicUpdate": {"None": "None", "Secure": "Secure only", "NonsecureAndSecure": "warn Anybody"},
-	"paused":        {true: "bad Paused"},
-	"readOnly":      {true: "Read-only"},
-	"signed":        {true: "ok Signed"},
-	"restorable":    {true: "ok Can be restored", false: "bad Cannot be restored"},
-	"outcome":       {"done": "ok Done", "partial": "warn In part", "unknown": "warn Not known"},
-	"protected":     {true: "Yes", false: "No"},
+	"state":    {"active": "ok Active"},
+	"type":     {"Security": "Security", "Distribution": "Mail list", "user": "Person", "group": "Group", "computer": "Computer", "ou": "Organizational unit"},
+	"scope":    {"Domain_Local": "domain local", "Global": "global", "Universal": "universal"},
+	"lookup":   {"Forward": "Names to addresses", "Reverse": "Addresses to names"},
+	"zoneType": {"Primary": "Primary", "Secondary": "Secondary", "Stub": "Stub", "Forwarder": "Forwarder"},
+	"dynamicUpdate": {"None": "None", "Secure": "Secure only", "NonsecureAndSecure": "warn Nonsecure and " +
+		"secure"},
+	"paused":     {true: "bad Paused"},
+	"readOnly":   {true: "Read-only"},
+	"signed":     {true: "ok Signed"},
+	"restorable": {true: "ok Can be restored", false: "bad Cannot be restored"},
+	"outcome":    {"done": "ok Done", "partial": "warn Partly done", "unknown": "warn Unknown"},
+	"protected":  {true: "Yes", false: "No"},
 }
 
 // expected returns the expected words for fields of a record.
@@ -208,7 +209,8 @@ func person(record, logon map[string]any, groups ...map[string]any) given {
 func TestWordsOfPeopleAndComputers(t *testing.T) {
 	everyValue([]string{"enabled", "lockedOut", "changePasswordNextLogon"}, func(r map[string]any) {
 		page := shownAt(t, person(r, nil), "/ui/people/g", showKind("user"))
-		assert.Equal(t, append(expected(r, "enabled", "lockedOut", "changePasswordNextLogon"), "warn not known"), // nothing is known about the logon
+		assert.Equal(t, append(expected(r, "enabled", "lockedOut", "changePasswordNextLogon"), "warn "+
+			"unknown"), // nothing is known about the logon
 			badges(between(t, page, `<h2 id="card-account">`, "</dl>")), "%v", r)
 		offered := []string{}
 		for _, id := range []string{"unlock", "enable", "disable"} {
@@ -294,7 +296,7 @@ func TestLogonHasThreeStates(t *testing.T) {
 		{true, "password_expired workstations", change, true},
 		{true, "smartcard_required", "warn Can log on only with a smart card", false},
 		{true, "workstations", "warn Can log on only at some computers", false},
-		{true, "unknown", "warn Can log on, as far as that can be read", false},
+		{true, "unknown", "warn Can log on, as far as can be read", false},
 		{true, "new", "warn Can log on, with a restriction", false},
 		{false, "disabled", cannot, false},
 		{false, "locked must_change", cannot, false},
@@ -336,16 +338,17 @@ func TestTimesThatAreNull(t *testing.T) {
 		record, logon map[string]any
 		set, expires  string
 	}{
-		"must change":     {map[string]any{"changePasswordNextLogon": true}, logon("must_change", nil), "Must be changed at the next logon", "at once"},
-		"no time":         {map[string]any{"changePasswordNextLogon": false}, logon("ok", nil), "not known", "never"},
-		"unreadable":      {nil, logon("unknown", nil), "not known", "not known"},
-		"no logon at all": {nil, nil, "not known", "not known"},
+		"must change": {map[string]any{"changePasswordNextLogon": true}, logon("must_change", nil), "Must " +
+			"be changed at the next logon", "immediately"},
+		"no time":         {map[string]any{"changePasswordNextLogon": false}, logon("ok", nil), "unknown", "never"},
+		"unreadable":      {nil, logon("unknown", nil), "unknown", "unknown"},
+		"no logon at all": {nil, nil, "unknown", "unknown"},
 	} {
 		page := shownAt(t, person(c.record, c.logon), "/ui/people/g", showKind("user"))
 		facts := factsIn(page)
 		assert.Equal(t, []string{c.set, c.expires}, []string{facts["Password set"], facts["Password expires"]}, name)
 		assert.Equal(t, "never", facts["Account expires"], name)
-		assert.NotContains(t, facts, "Created", "%s: it is not known, and was not never", name)
+		assert.NotContains(t, facts, "Created", "%s: it is unknown, and was not never", name)
 	}
 }
 
@@ -356,11 +359,14 @@ func TestPolicyThatCannotBeRead(t *testing.T) {
 		api["user.passwordPolicy"] = []map[string]any{values}
 		return factsIn(between(t, shownAt(t, api, "/ui/people/g", showKind("user")), "Password policy: Policy", "</details>"))
 	}
-	assert.Equal(t, map[string]string{"Length": "not known", "Not again": "not known", "Locks out": "not known"},
+	assert.Equal(t, map[string]string{"Length": "unknown", "Cannot be reused": "unknown", "Locks " +
+		"out": "unknown"},
 		policy(map[string]any{"minLength": nil, "complexity": nil, "historyCount": nil, "lockoutThreshold": nil}))
-	assert.Equal(t, map[string]string{"Length": "at least 8, letters, digits and signs mixed", "Not again": "the last 24", "Locks out": "after 5 wrong ones within 30 minutes"},
+	assert.Equal(t, map[string]string{"Length": "at least 8, a mix of letters, digits and symbols", "Cannot " +
+		"be reused": "the last 24", "Locks out": "after 5 wrong passwords within 30 minutes"},
 		policy(map[string]any{"minLength": 8, "complexity": true, "historyCount": 24, "lockoutThreshold": 5, "lockoutWindow": 30}))
-	assert.Equal(t, map[string]string{"Length": "at least 0", "Not again": "the last 0", "Locks out": "never"},
+	assert.Equal(t, map[string]string{"Length": "at least 0", "Cannot be reused": "the last 0", "Locks " +
+		"out": "never"},
 		policy(map[string]any{"minLength": 0, "complexity": false, "historyCount": 0, "lockoutThreshold": 0}))
 }
 
@@ -418,12 +424,13 @@ func TestTheMenuHasWhatOneMayUse(t *testing.T) {
 		}
 		return all
 	}
-	assert.Equal(t, []string{"Status", "Audit", "What may I do"}, titles())
-	assert.Equal(t, []string{"Home", "People", "Status", "Audit", "What may I do"}, titles(identity.UserRead))
-	assert.Equal(t, []string{"Home", "Groups", "Changes", "Status", "Audit", "What may I do"}, titles(identity.GroupRead, identity.ChangeRead))
+	assert.Equal(t, []string{"Status", "Audit", "What I may do"}, titles())
+	assert.Equal(t, []string{"Home", "People", "Status", "Audit", "What I may do"}, titles(identity.UserRead))
+	assert.Equal(t, []string{"Home", "Groups", "Changes", "Status", "Audit", "What I may " +
+		"do"}, titles(identity.GroupRead, identity.ChangeRead))
 	assert.Equal(t, []string{
 		"Home", "People", "Groups", "Computers", "Organizational units", "Recycle Bin", "Zones and records", "Lists", "Changes",
-		"Status", "Audit", "What may I do",
+		"Status", "Audit", "What I may do",
 	}, titles(identity.All))
 }
 
@@ -435,8 +442,8 @@ func TestProgressOfJobs(t *testing.T) {
 		made int
 	}{
 		"rejected":           {work.Job{State: "rejected", Mode: "run", Percent: 100}, "Nothing was run", 0, 0},
-		"checked":            {work.Job{State: "ready", Mode: "dryRun", Total: 2, Done: 1, Failed: 1, Percent: 100}, "2 of 2 items checked, none is changed", 2, 0},
-		"being checked":      {work.Job{State: "running", Mode: "dryRun", Total: 4, Waiting: 3, Done: 1, Percent: 25}, "1 of 4 items checked, none is changed", 4, 0},
+		"checked":            {work.Job{State: "ready", Mode: "dryRun", Total: 2, Done: 1, Failed: 1, Percent: 100}, "2 of 2 items checked, none changed", 2, 0},
+		"being checked":      {work.Job{State: "running", Mode: "dryRun", Total: 4, Waiting: 3, Done: 1, Percent: 25}, "1 of 4 items checked, none changed", 4, 0},
 		"validated":          {work.Job{State: "ready", Mode: "validate", Total: 2, Waiting: 2}, "0 of 2 items done", 2, 0},
 		"running":            {work.Job{State: "running", Mode: "run", Total: 4, Waiting: 1, Running: 1, Done: 2, Percent: 50}, "2 of 4 items, 50 %", 4, 2},
 		"done":               {work.Job{State: "done", Mode: "run", Total: 2, Done: 1, Failed: 1, Percent: 100}, "2 of 2 items, 100 %", 2, 2},

@@ -34,6 +34,6 @@ func clusterUnavailable(err error) error {
 			"had stored, so nothing is changed until an administrator has run 'adgateway cluster recover'. "+
 			"GET /readyz tells more; "+problem.AskWhy)
 	}
-	return problem.StoreFault(err, "The store of the cluster cannot be written at the moment, so nothing "+
+	return problem.StoreFault(err, "The store of the cluster cannot be written now, so nothing "+
 		"was changed. Try again later; GET /readyz tells when it can.")
 }

@@ -34,7 +34,7 @@ func TestPagesOfLists(t *testing.T) {
 		document.querySelector("#list-text").value = %q;
 		document.querySelector("details.card button.go").focus()`, list.String())
 	b.follow(chromedp.KeyEvent("\r"))
-	b.title("Which column is what")
+	b.title("What the columns mean")
 	b.says("Not used: Bemerkung.")
 	b.look("list-columns")
 	b.press("Check the list")

@@ -40,7 +40,7 @@ func TestPagesOfPlaces(t *testing.T) {
 	b.look("bin-restore")
 	b.press("Preview")
 	b.look("bin-preview")
-	b.says("To take it back, delete the object again.")
+	b.says("To undo this, delete the object again.")
 	b.press("Restore")
 	b.says("Done: Restore")
 	b.look("bin-restored")

@@ -56,7 +56,7 @@ func TestARowOfAListIsGuardedAgainstOthers(t *testing.T) {
 	require.Equal(t, 303, b.submit(job+"/start"))
 	shows(b, job, `<span class="st ok">done</span>`)
 	text := html.UnescapeString(said(b.page))
-	assert.Contains(t, text, "It was changed meanwhile, so nothing was done.")
+	assert.Contains(t, text, "Someone changed this in the meantime, so nothing was done.")
 	assert.NotRegexp(t, `pl_|DryRun|\bplan\b`, text)
 	now := s.Get("/api/ADUser/lweber/Details").Envelope.Result[0]
 	assert.Equal(t, []any{"Bonn", "Z9"}, []any{now["city"], now["office"]})

@@ -65,7 +65,7 @@ func TestWhatAnotherMayDo(t *testing.T) {
 	b := s.browser(t)
 	b.signIn("operator")
 	require.Equal(t, 200, b.get("/ui/rights"))
-	assert.Contains(t, b.page, "What may this person do")
+	assert.Contains(t, b.page, "What this person may do")
 	require.Equal(t, 200, b.get("/ui/rights?who="+lea), b.page)
 	assert.Contains(t, b.page, "What Weber, Lea may do")
 	assert.Contains(t, b.page, "This person has no role here.")
@@ -83,7 +83,8 @@ func TestTheSlipNamesThePerson(t *testing.T) {
 	b.preview("user.resetPassword")
 	b.confirm()
 	slip := b.between(`<section class="card narrow print"`, "</section>")
-	for _, text := range []string{"Weber, Lea", "lweber", "data-print", "It is changed at the next logon."} {
+	for _, text := range []string{"Weber, Lea", "lweber", "data-print", "It must be changed at the next " +
+		"logon."} {
 		assert.Contains(t, slip, text)
 	}
 }

@@ -55,7 +55,7 @@ func TestAuditPage(t *testing.T) {
 	b.signIn("operator")
 	require.Equal(t, 200, b.get("/ui/audit?view=calls"))
 	for _, text := range []string{"user.disable", "Anna Schmidt", "signin.start", "operator",
-		"Calls of everybody"} {
+		"Everyone’s calls"} {
 		assert.Contains(t, b.page, text)
 	}
 	for query, shown := range map[string]bool{
@@ -183,7 +183,7 @@ func TestDeniedActionsSayWhy(t *testing.T) {
 	b.signIn("berlin")
 	b.person(t)
 	assert.Regexp(t, `<button type="button" disabled aria-describedby="denied">Reset password`, b.page)
-	assert.Contains(t, b.page, "outside the limits of the role")
+	assert.Contains(t, b.page, "outside the limits of your role")
 	assert.NotContains(t, b.page, "Disable account")
 	assert.NotContains(t, b.page, "/ui/do/user.resetPassword")
 }

@@ -19,7 +19,7 @@ func TestAFormPicksByName(t *testing.T) {
 	b.preview("membership.add", "GroupName", "Finance Staff")
 	assert.Contains(t, b.page, "Add Lea Weber to Finance Staff")
 	assert.Contains(t, b.page, "&#43; Lea Weber to Finance Staff")
-	assert.Contains(t, b.page, "The other members stay.")
+	assert.Contains(t, b.page, "The other members remain.")
 	step := b.path
 	require.Equal(t, 200, b.get(step), "the preview is an address that reloads")
 	b.confirm()
@@ -48,7 +48,7 @@ func TestAFormWithMistakesKeepsWhatWasTyped(t *testing.T) {
 	require.Equal(t, 422, b.follow())
 	for _, text := range []string{
 		"Person is missing.", "First name must be at most 64 characters long", "Did you mean Weber, Lea (lweber)",
-		"There are several called IT: ", "4 fields need a second look", `value="Müller"`, long,
+		"There are several objects called IT: ", "4 fields need correction", `value="Müller"`, long,
 		`value="johanna@corp.example"`, `aria-describedby="f-Manager-e f-Manager-h"`,
 	} {
 		assert.Contains(t, b.page, strings.ReplaceAll(text, "Person is", "Logon name is"))
@@ -76,7 +76,7 @@ func TestAFormSurvivesSignIn(t *testing.T) {
 		"Password", "Typed-1-Secret!")
 	require.Equal(t, 303, b.post("/ui/signout", b.form("/ui/signout")))
 	require.Equal(t, 401, b.post("/ui/do/user.update", form), b.page)
-	assert.Contains(t, b.page, "what you typed is kept")
+	assert.Contains(t, b.page, "what you typed is not lost")
 	require.NotContains(t, b.page, "Typed-1-Secret!")
 	require.Equal(t, 303, b.submit("/ui/signin", "username", "operator", "password", password))
 	require.Equal(t, 200, b.follow(), b.page)

@@ -132,7 +132,7 @@ func TestPagesOfGuardedPlacesSayWhy(t *testing.T) {
 		record("corp.example", "dc1", "A"): {nil, []string{"a.create", "a.change", "a.delete"},
 			"it is the name of a domain controller"},
 		record("10.in-addr.arpa", "10.0.0", "PTR"): {[]string{"ptr.create"}, []string{"ptr.delete"},
-			"it leads to a guarded name"},
+			"the record points to a guarded name"},
 	}
 	for _, who := range []string{"operator", "berlin"} {
 		b := s.browser(t)

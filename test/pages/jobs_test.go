@@ -175,7 +175,7 @@ func TestAPersonSubmitsAList(t *testing.T) {
 	require.Contains(t, job, "/ui/jobs/jb_")
 	shows(b, job, "/start")
 	assert.Contains(t, b.page, "cities.csv")
-	assert.Contains(t, b.page, "2 of 2 items checked, none is changed")
+	assert.Contains(t, b.page, "2 of 2 items checked, none changed")
 	assert.NotContains(t, b.page, job+"/remove", "it has not ended")
 	require.Equal(t, 303, b.submit(job+"/start"))
 	require.Equal(t, 200, b.get(job))
@@ -240,7 +240,7 @@ func TestAListOfAPersonThatIsNotAccepted(t *testing.T) {
 		says   string
 		pairs  []string
 	}{
-		"nothing":          {400, "There is no list", []string{"operation", "user.update"}},
+		"nothing":          {400, "The list is missing", []string{"operation", "user.update"}},
 		"no operation":     {400, "unlock", []string{"operation", "user.unlok", "list", "UserName\naschmidt\n"}},
 		"of another role":  {403, "Ask your gateway administrator", []string{"operation", "user.delete", "list", "UserName\naschmidt\n"}},
 		"no list of items": {400, "This is no list that can be run", []string{"operation", "user.unlock", "list", "{"}},
@@ -264,7 +264,7 @@ func TestAListOfAPersonThatIsNotAccepted(t *testing.T) {
 	long := "UserName,City\n" + strings.Repeat("aschmidt,Rome\n", 1<<20/14)
 	typed := []string{"operation", "user.unlock", "name", "Rome for everybody", "mode", "validate", "list", long}
 	require.Equal(t, 413, upload(b, "", "", typed...))
-	assert.Contains(t, b.page, `id="list-text-e">The list is longer than these pages take`)
+	assert.Contains(t, b.page, `id="list-text-e">The list is too long for the console`)
 	assert.Contains(t, b.page, long, "nothing typed is lost")
 	assert.Contains(t, b.page, `value="Rome for everybody"`)
 	assert.Contains(t, b.page, `<option value="user.unlock" selected>`)
@@ -274,7 +274,7 @@ func TestAListOfAPersonThatIsNotAccepted(t *testing.T) {
 	assert.Contains(t, b.page, `href="/ui/jobs"`, "the person has the navigation to go on with")
 	require.Equal(t, 200, b.get("/ui/do/user.update"))
 	require.Equal(t, 413, b.post("/ui/do/user.update", url.Values{"Office": {strings.Repeat("x", 5<<20)}}))
-	assert.Contains(t, b.page, "This form is larger than these pages take")
+	assert.Contains(t, b.page, "This form is too large for the console")
 	require.Equal(t, 200, b.get("/ui/jobs"))
 	assert.Equal(t, 403, upload(b, "", "", "form", "made up", "list", "UserName\naschmidt\n"))
 	b.get("/ui/jobs")

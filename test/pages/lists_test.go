@@ -75,19 +75,19 @@ func TestColumnsOfAListAreChosen(t *testing.T) {
 	require.Equal(t, 303, b.post(secret+"/close", b.form("/ui/look")), "which leaves the list")
 	require.Equal(t, 200, b.get(page), "a copied link works")
 	assert.Contains(t, b.page, "Not used: Wer, Bemerkung.")
-	assert.Contains(t, b.page, "No column is “Person”, which each row needs.")
+	assert.Contains(t, b.page, "No column contains “Person”, which each row needs.")
 	assert.Contains(t, html.UnescapeString(b.page), "München, =1+1", "the first values help to choose")
 	assert.Contains(t, b.page, `<option value="City" selected>`)
 
 	require.Equal(t, 303, b.submitFrom(page, page, "c0", "City", "c1", "City", "c2", "made up"))
 	require.Equal(t, 422, b.get(page))
-	assert.Contains(t, b.page, "Column 1 is “City” already.")
+	assert.Contains(t, b.page, "Column 1 is already “City”.")
 	assert.Equal(t, 2, strings.Count(b.page, `<option value="City" selected>`), "what was chosen is kept")
 	require.Equal(t, 303, b.submit(page, "c0", "Username", "c1", "City", "c2", ""))
 	job := b.answer.Header.Get("Location")
 	require.Contains(t, job, "/ui/jobs/jb_")
 	shows(b, job, job+"/start")
-	assert.Contains(t, b.page, "2 of 2 items checked, none is changed")
+	assert.Contains(t, b.page, "2 of 2 items checked, none changed")
 	assert.Contains(t, b.page, "latin.csv")
 	assert.Contains(t, b.page, "<ins>München</ins>")
 	assert.Contains(t, b.page, "<ins>=1&#43;1</ins>", "it is a text")
@@ -137,7 +137,7 @@ func TestCellsNameObjectsAsFieldsDo(t *testing.T) {
 	require.Equal(t, 422, b.get(page), "a copied link works")
 	part := b.between(`aria-labelledby="cells"`, "</section>")
 	for _, wrong := range [][3]string{
-		{"3", "2", "There are several called IT: "}, {"5", "1", "Nobody Here"},
+		{"3", "2", "There are several objects called IT: "}, {"5", "1", "Nobody Here"},
 	} {
 		at := `<td class="num" data-l="Line">` + wrong[0] + `</td><td class="num" data-l="Column">` + wrong[1] + `</td>`
 		assert.Contains(t, part, at)
@@ -149,7 +149,7 @@ func TestCellsNameObjectsAsFieldsDo(t *testing.T) {
 		"CORP\\aschmidt;;Ulm\r\nahoffmann@corp.example;;Ulm\r\nMarie Weber;;Ulm\r\n")
 	require.Contains(t, page, "/ui/jobs/")
 	shows(b, page, page+"/start")
-	assert.Contains(t, b.page, "4 of 4 items checked, none is changed")
+	assert.Contains(t, b.page, "4 of 4 items checked, none changed")
 	assert.NotContains(t, b.page, `id="items"`, "nothing fails")
 	require.Equal(t, 200, b.get(page+"/result.csv"))
 	for _, name := range []string{"lweber", "aschmidt", "ahoffmann", "mweber"} {

@@ -76,8 +76,8 @@ func TestViewsAreSaved(t *testing.T) {
 	}
 	for name, says := range map[string]string{
 		"": "The name is missing.", " \t ": "The name is missing.", strings.Repeat("ä", 41): "at most 40 characters",
-		"a\u200bb": "characters that cannot be seen", "a\u202eb": "characters that cannot be seen",
-		"a\nb\x01": "characters that cannot be seen",
+		"a\u200bb": "invisible characters", "a\u202eb": "invisible characters",
+		"a\nb\x01": "invisible characters",
 	} {
 		save(name)
 		assert.Contains(t, b.page, says, "%q", name)
@@ -103,7 +103,7 @@ func TestViewsAreSaved(t *testing.T) {
 
 	sales += "&q=an"
 	save(strings.ToUpper(name))
-	assert.Contains(t, b.page, "You have a saved view of this name.")
+	assert.Contains(t, b.page, "You already have a saved view with this name.")
 	form := b.form("/ui/signout")
 	for i := range 29 {
 		form.Set("name", fmt.Sprint("view ", i))

@@ -223,7 +223,7 @@ func TestTriesEndBelowTheLockout(t *testing.T) {
 	b := s.browser(t)
 	for i := range 6 {
 		require.Equal(t, 200, b.get("/ui/signin"))
-		status, text := 401, "not right, or sign-in is not allowed"
+		status, text := 401, "wrong, or sign-in is not allowed"
 		if i >= 3 {
 			status, text = 429, "Wait 30 minutes, then sign in again."
 		}
@@ -245,9 +245,9 @@ func TestMustChange(t *testing.T) {
 	b := start(t).browser(t)
 	require.Equal(t, 200, b.get("/ui/signin"))
 	require.Equal(t, 401, b.submit("/ui/signin", "username", "must", "password", password))
-	assert.Contains(t, b.page, "must be changed")
+	assert.Contains(t, b.page, "must change your password")
 	require.Equal(t, 401, b.submit("/ui/signin", "username", "must", "password", "wrong"))
-	assert.NotContains(t, b.page, "must be changed")
+	assert.NotContains(t, b.page, "must change your password")
 }
 
 func TestTokenSignsIn(t *testing.T) {
@@ -283,14 +283,14 @@ func TestLinkWorksOnce(t *testing.T) {
 	other := s.browser(t)
 	require.Equal(t, 200, other.get(path))
 	require.Equal(t, 401, other.submit(path))
-	assert.Contains(t, other.page, "used already")
+	assert.Contains(t, other.page, "already used")
 }
 
 func TestNoRights(t *testing.T) {
 	b := start(t).browser(t)
 	b.signIn("norights")
 	require.Equal(t, 200, b.get("/ui/"))
-	assert.Contains(t, b.page, "no rights here")
+	assert.Contains(t, b.page, "no access")
 	assert.Contains(t, b.page, "You have no access yet")
 	assert.Contains(t, b.page, "Help desk")
 	require.Equal(t, 403, b.get("/ui/people/"+lea))

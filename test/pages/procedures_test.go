@@ -44,7 +44,7 @@ func TestSomebodyLeaves(t *testing.T) {
 	)
 	job := b.answer.Header.Get("Location")
 	require.Contains(t, job, "/ui/jobs/jb_")
-	shows(b, job, "5 of 5 items checked, none is changed")
+	shows(b, job, "5 of 5 items checked, none changed")
 	text := html.UnescapeString(b.page)
 	assert.Contains(t, text, "Somebody leaves: mweber")
 	assert.Contains(t, text, "Marie Weber from Finance Staff")
@@ -84,7 +84,7 @@ func TestSomebodyJoins(t *testing.T) {
 	), "%s", b.page)
 	job := b.answer.Header.Get("Location")
 	require.Contains(t, job, "/ui/jobs/", "%s", job)
-	shows(b, job, "2 of 2 items checked, none is changed")
+	shows(b, job, "2 of 2 items checked, none changed")
 	assert.Contains(t, b.page, "Needs an object that an earlier row creates")
 	done(b, job)
 	assert.Equal(
@@ -155,7 +155,7 @@ func TestProceduresOfASite(t *testing.T) {
 	assert.Contains(t, b.page, `<a href="/ui/procedures/leave">Lock out</a>`)
 	assert.NotContains(t, b.page, "joins")
 	assert.Contains(t, b.page, "<h2>Remove</h2>")
-	assert.Contains(t, b.page, "Not for you: your role does not include People: Delete.")
+	assert.Contains(t, b.page, "Not available to you: your role does not include People: Delete.")
 	assert.Equal(t, 403, b.get("/ui/procedures/gone"))
 	assert.Equal(t, 404, b.get("/ui/procedures/join"))
 	page := "/ui/procedures/leave"

@@ -52,7 +52,7 @@ func TestWhatNeedsAReasonAsksForIt(t *testing.T) {
 	require.Equal(t, 200, b.get("/ui/jobs"))
 	require.Equal(t, 303, upload(b, "", "", "operation", "user.disable", "list", "Username\nlweber\n"))
 	require.Equal(t, 200, b.follow())
-	assert.Contains(t, b.page, "No column is “Reason or ticket”, which each row needs.")
+	assert.Contains(t, b.page, "No column contains “Reason or ticket”, which each row needs.")
 
 	const leave = "/ui/procedures/leave"
 	require.Equal(t, 303, b.submitFrom(leave, leave, "Username", "mweber"))

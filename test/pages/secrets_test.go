@@ -63,7 +63,7 @@ func TestALocalPasswordIsShownUntilItIsClosed(t *testing.T) {
 	b := s.browser(t)
 	b.signIn("operator")
 	require.Equal(t, 200, b.get(page))
-	assert.Contains(t, b.page, "Kept by Windows LAPS")
+	assert.Contains(t, b.page, "Stored by Windows LAPS")
 	assert.Contains(t, b.page, "BitLocker key 7F6B1D5C")
 	assert.NotContains(t, b.page, localPass)
 

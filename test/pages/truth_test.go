@@ -133,12 +133,12 @@ func TestPagesSayWhatTheAPISays(t *testing.T) {
 
 		facts := b.facts()
 		assert.Equal(t, ofState(record["enabled"], record["lockedOut"]), badges(facts["Account"]), name)
-		set, expires := "not known", "never"
+		set, expires := "unknown", "never"
 		if record["changePasswordNextLogon"] == true {
 			set = "Must be changed at the next logon"
 		}
 		if strings.Contains(strings.Join(codes, " "), "must_change") {
-			expires = "at once"
+			expires = "immediately"
 		}
 		assert.Contains(t, facts["Password set"], moment(t, record["passwordLastSet"], set), name)
 		assert.Contains(t, facts["Password expires"], moment(t, logon["passwordExpires"], expires), name)
@@ -188,7 +188,8 @@ func TestPreviewsSayWhatHappens(t *testing.T) {
 		{"Username", lea, "membership.add", "GroupName", finance, "Add Lea Weber to Finance Staff", "+ Lea Weber to Finance Staff"},
 		{"GroupName", finance, "membership.add", "Username", "aschmidt", "Add Anna Schmidt to Finance Staff", "+ Anna Schmidt to Finance Staff"},
 		{"Username", lea, "user.disable", "", "", "Disable the account of Lea Weber", ""},
-		{"Username", lea, "user.resetPassword", "", "", "Reset the password of Lea Weber", "Lea Weber gets a new password. The old one stops working at once."},
+		{"Username", lea, "user.resetPassword", "", "", "Reset the password of Lea Weber", "Lea Weber gets a " +
+			"new password. The old password stops working immediately."},
 		{"Username", lea, "user.expiry", "AccountExpires", "2090-01-01", "Set the last day of Lea Weber", ""},
 		{"ADComputerName", oldPC, "computer.enable", "", "", "Enable the account of OLD-PC1", ""},
 		{"ADComputerName", oldPC, "computer.move", "OUPath", "OU=Corp,DC=corp,DC=example", "Move OLD-PC1 to Corp", ""},
@@ -222,7 +223,7 @@ func TestExpiryFormHasWhatIs(t *testing.T) {
 	day := input.FindStringSubmatch(b.page)[1]
 	assert.Equal(t, "2100-01-03", day)
 	b.preview("user.expiry", "AccountExpires", day)
-	assert.Contains(t, b.page, "Nothing to do: it is so already.")
+	assert.Contains(t, b.page, "Nothing to do: this is already the case.")
 
 	require.Equal(t, 200, b.get(page))
 	require.Equal(t, 303, b.submit("/ui/do/user.expiry", "AccountExpires", ""))
@@ -348,7 +349,7 @@ func TestListsThatWereNotRun(t *testing.T) {
 	require.Equal(t, 303, b.submitFrom("/ui/signin", "/ui/signin", "token", systemtest.AllToken))
 	for _, c := range []struct{ mode, list, state, text, bar string }{
 		{"run", "UserName,Country\naschmidt,Atlantis\n", "rejected", "Nothing was run", ""},
-		{"dryRun", "UserName,City\naschmidt,Rome\nnobody.here,Rome\n", "ready", "2 of 2 items checked, none is changed", `<progress max="2" value="0"`},
+		{"dryRun", "UserName,City\naschmidt,Rome\nnobody.here,Rome\n", "ready", "2 of 2 items checked, none changed", `<progress max="2" value="0"`},
 		{"run", "UserName,City\naschmidt,Rome\n", "done", "1 of 1 items, 100 %", `<progress max="1" value="1"`},
 	} {
 		a := s.Do(systemtest.Call{Method: "POST", Path: "/api/Jobs?Operation=user.update&Mode=" + c.mode,

@@ -32,7 +32,7 @@ func TestAListWithoutNamesOfColumns(t *testing.T) {
 	require.Equal(t, 303, b.submit(page, "c0", "Username", "c1", "City", "c2", "", "c3", ""))
 	job := b.answer.Header.Get("Location")
 	shows(b, job, job+"/start")
-	assert.Contains(t, b.page, "2 of 2 items checked, none is changed")
+	assert.Contains(t, b.page, "2 of 2 items checked, none changed")
 	items := b.between(`aria-labelledby="items"`, "</section>")
 	assert.Contains(t, items, `<td data-l="Line">2</td>`, "it is the second line of the file")
 	require.Equal(t, 200, b.get(job+"/result.csv"))

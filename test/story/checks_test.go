@@ -114,8 +114,8 @@ func TestADryRunChecksRights(t *testing.T) {
 func TestADryRunOfARemovalLooksAtTheRecycleBin(t *testing.T) {
 	remove := systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/jschmidt"}
 	for off, want := range map[bool]string{
-		false: "The Recycle Bin is enabled: what is removed can be restored for 180 days.",
-		true:  "The Recycle Bin is not enabled: what is removed cannot be restored.",
+		false: "The Recycle Bin is enabled: removed objects can be restored for 180 days.",
+		true:  "The Recycle Bin is not enabled: removed objects cannot be restored.",
 	} {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, NoRecycleBin: off})
 		p, _ := dryRun(s, remove)

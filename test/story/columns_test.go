@@ -48,7 +48,7 @@ func TestColumnsOfAListAreNamedAside(t *testing.T) {
 	}{
 		"not CSV":    {jsonLines, "{}", "lists in CSV", columns},
 		"no names":   {csvMedia, "a,b\n", "Columns has to name the columns", []string{"FirstRow", "data"}},
-		"twice":      {csvMedia, "a,b\n", "names column 2 like an earlier one", []string{"Columns", "City,city"}},
+		"twice":      {csvMedia, "a,b\n", "gives column 2 the name of an earlier column", []string{"Columns", "City,city"}},
 		"too few":    {csvMedia, "a;b;c\n1;2;3\n", "the first row has 3 cells", []string{"Columns", "City"}},
 		"wrong name": {csvMedia, "a\n1\n", "data", []string{"FirstRow", "dta"}},
 	} {

@@ -32,7 +32,7 @@ func TestChangesSayWhy(t *testing.T) {
 	}
 
 	a := s.Rejects(disable(), http.StatusBadRequest, "invalid_request")
-	assert.Equal(t, "Reason is required here: it says why this is changed.", a.Envelope.Output)
+	assert.Equal(t, "Reason is required here: give the reason for the change.", a.Envelope.Output)
 	assert.Contains(t, string(a.Body), `"field":"Reason"`)
 	for _, wrong := range []string{strings.Repeat("x", 201), "   ", "two\nlines"} {
 		s.Rejects(disable("Reason", wrong), http.StatusBadRequest, "invalid_request")

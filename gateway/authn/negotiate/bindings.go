@@ -65,8 +65,8 @@ func (b Bindings) bound(checksum, connection []byte) error {
 	}
 	want := sumOf(connection)
 	if subtle.ConstantTimeCompare(sent, want[:]) != 1 {
-		return refuse(Relayed, "the channel bindings are of another certificate than this gateway's: "+
-			"a proxy ends TLS, or somebody passes tickets on")
+		return refuse(Relayed, "the channel bindings are of a certificate other than this gateway's: a proxy "+
+			"ends TLS, or somebody relays tickets")
 	}
 	return nil
 }

@@ -94,16 +94,16 @@ var sentences = map[Reason]string{
 	Unreadable:   "What this computer sent to sign you in cannot be read.",
 	TooLong:      "The ticket of this computer is too large, because the account is in very many groups.",
 	OtherService: "The ticket of this computer is for another service.",
-	Replayed:     "This ticket was used already. Load the page again.",
+	Replayed:     "This ticket was already used. Load the page again.",
 	Expired:      "The ticket of this computer has expired. Lock Windows, unlock it, and try again.",
 	NotYet:       "The ticket of this computer is not valid yet. Compare its clock with the clock of the gateway.",
 	ClockOff: "The clock of this computer differs from the clock of the gateway by more than five minutes. " +
 		"Set it, and try again.",
 	OtherDomain: "Accounts of your domain may not sign in here.",
 	NoPerson:    "The account of the ticket does not belong to a person.",
-	Relayed:     "The ticket was made for another connection than the one it came by.",
+	Relayed:     "The ticket was issued for another connection than the one on which it arrived.",
 	Invalid:     "The ticket of this computer is not valid here.",
-	NotAllowed:  "Your account may not log on at the moment: it is disabled or locked out, or it has expired.",
+	NotAllowed:  "Your account may not log on now: it is disabled, locked out or expired.",
 }
 
 // Refusal is the error of a faulty token.

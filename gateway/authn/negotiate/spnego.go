@@ -33,13 +33,13 @@ func open(value []byte) (opened, error) {
 	case len(value) > MaxToken:
 		return opened{}, refuse(TooLong, fmt.Sprintf("the token has more than %d bytes", MaxToken))
 	case bytes.HasPrefix(value, ntlm):
-		return opened{}, refuse(NotKerberos, "the token is of NTLM: "+noTicket)
+		return opened{}, refuse(NotKerberos, "the token is an NTLM token: "+noTicket)
 	}
 	var mech asn1.ObjectIdentifier
 	inner, err := asn1.UnmarshalWithParams(value, &mech, "application,explicit,tag:0")
 	switch {
 	case err != nil:
-		return opened{}, refuse(Unreadable, "the token is no GSS token: "+err.Error())
+		return opened{}, refuse(Unreadable, "the token is not a GSS token: "+err.Error())
 	case mech.Equal(gssapi.OIDKRB5.OID()):
 		return opened{token: value}, nil
 	case !mech.Equal(gssapi.OIDSPNEGO.OID()):
@@ -49,18 +49,18 @@ func open(value []byte) (opened, error) {
 }
 
 // noTicket explains why clients send NTLM.
-const noTicket = "the client has no ticket for the name in the address, as without an SPN for it, " +
-	"or with an IP address"
+const noTicket = "the client has no ticket for the name in the address, for example because there is no " +
+	"SPN for it, or it is an IP address"
 
 // unwrap reads a NegTokenInit. Its token belongs to the first mechanism, which the client prefers.
 func unwrap(inner []byte) (opened, error) {
 	isInit, read, err := spnego.UnmarshalNegToken(inner)
 	if err != nil {
-		return opened{}, refuse(Unreadable, "the token is no NegTokenInit: "+err.Error())
+		return opened{}, refuse(Unreadable, "the token is not a NegTokenInit: "+err.Error())
 	}
 	init, ok := read.(spnego.NegTokenInit)
 	if !isInit || !ok {
-		return opened{}, refuse(Unreadable, "the token goes on with a negotiation that this gateway did not begin")
+		return opened{}, refuse(Unreadable, "the token continues a negotiation that this gateway did not begin")
 	}
 	if len(init.MechTypes) == 0 {
 		return opened{}, refuse(Unreadable, "the token offers no mechanism")
@@ -75,7 +75,7 @@ func unwrap(inner []byte) (opened, error) {
 	}
 	switch token := init.MechTokenBytes; {
 	case bytes.HasPrefix(token, ntlm):
-		return opened{}, refuse(NotKerberos, "the token is of NTLM: "+noTicket)
+		return opened{}, refuse(NotKerberos, "the token is an NTLM token: "+noTicket)
 	case len(token) == 0:
 		return opened{}, refuse(NotKerberos, "the client offers Kerberos without a ticket")
 	default:

@@ -353,7 +353,7 @@ func (g *Gate) UseLink(ctx context.Context, code string, client netip.Addr) (str
 	g.mu.Unlock()
 	if found == nil || !g.o.Now().Before(found.expires) {
 		g.o.Record(Event{What: "refused", Client: client,
-			Reason: "the link was used, has expired or was never made"})
+			Reason: "the link was used, has expired or was never created"})
 		return "", ErrRefused
 	}
 	return g.start(ctx, ofPerson(found.person, client), "", nil)
@@ -397,10 +397,10 @@ func (g *Gate) Caller(ctx context.Context, token negotiate.Token) ([]*identity.P
 			Message: "Too many tickets from this address were not valid."}
 	case errors.Is(err, ErrStore):
 		return nil, nil, &authn.Refusal{Code: schema.Unavailable, RetryAfter: time.Second, Reason: err.Error(),
-			Message: "The store of the cluster does not answer, so nobody can be signed in by a ticket."}
+			Message: "The store of the cluster does not answer, so nobody can sign in with a ticket. Try again later."}
 	default:
 		return nil, nil, &authn.Refusal{Code: schema.Unavailable, RetryAfter: time.Second, Reason: err.Error(),
-			Message: "The directory does not answer, so nobody can be signed in by a ticket."}
+			Message: "The directory does not answer, so nobody can sign in with a ticket. Try again later."}
 	}
 	all := principals(person, g.o.Roles)
 	if len(all) == 0 {

@@ -192,7 +192,7 @@ func (g *Gate) used(ctx context.Context, s *Session, now time.Time, changed bool
 // keep saves a session, unless another request has already saved or ended it.
 func (g *Gate) keep(ctx context.Context, s *Session) {
 	if err := g.save(ctx, s); err != nil && !errors.Is(err, store.ErrConflict) {
-		g.o.Problem(fmt.Errorf("the use of a session could not be kept: %w", err))
+		g.o.Problem(fmt.Errorf("the use of a session could not be stored: %w", err))
 	}
 }
 
@@ -214,7 +214,7 @@ func (g *Gate) recheck(ctx context.Context, s *Session, now time.Time) bool {
 		s.principals = s.roles()
 		return true
 	case errors.Is(err, ErrRefused):
-		g.o.Record(s.kept.event("ended", "the account may not log on any more"))
+		g.o.Record(s.kept.event("ended", "the account may no longer log on"))
 		return false
 	case now.Sub(s.kept.Checked) < g.o.Recheck+unreachable:
 		s.principals = readers(s.roles())
@@ -258,8 +258,8 @@ func (g *Gate) end(ctx context.Context, s *Session) error {
 		return nil
 	}
 	if g.ended[s.key] == nil {
-		g.o.Problem(fmt.Errorf("a session that has ended could not be removed from the store; it is tried "+
-			"again: %w", err))
+		g.o.Problem(fmt.Errorf("an ended session could not be removed from the store; the gateway tries again: "+
+			"%w", err))
 	}
 	g.ended[s.key] = s
 	return err

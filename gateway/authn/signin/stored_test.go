@@ -155,7 +155,7 @@ func TestRestoredPeopleAreAskedForAtOnce(t *testing.T) {
 	assert.True(t, roles[0].Has(identity.UserRead))
 	assert.False(t, roles[0].Has(identity.UserPassword), "they read until it answers")
 	r.d.err = ErrRefused
-	assert.Nil(t, r.find(r.gate(), id), "the account may not log on any more")
+	assert.Nil(t, r.find(r.gate(), id), "the account may no longer log on")
 	r.d.err = nil
 	assert.Nil(t, r.find(r.gate(), id), "and does not come back")
 }

@@ -58,7 +58,7 @@ func TestATicketIsUsedOnce(t *testing.T) {
 		var refusal *authn.Refusal
 		require.ErrorAs(t, err, &refusal)
 		assert.Equal(t, schema.Unauthenticated, refusal.Code)
-		assert.Contains(t, refusal.Message, "was used already")
+		assert.Contains(t, refusal.Message, "was already used")
 	}
 	_, _, err = gates[1].Caller(t.Context(), token("ticket"))
 	require.NoError(t, err, "another authenticator")

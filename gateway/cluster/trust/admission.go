@@ -49,7 +49,7 @@ func (a *Admission) Serve(ctx context.Context, conn *tls.Conn) (gateway string, 
 		var known *Refusal
 		if !errors.As(refused, &known) {
 			known = &Refusal{Unavailable,
-				"the cluster cannot let a gateway join at the moment; run the same command again"}
+				"the cluster cannot let a gateway join now; run the same command again"}
 		}
 		gateway, given = "", answer{Refused: known.Reason, Text: known.Text}
 	}

@@ -282,5 +282,5 @@ func wrongState(job *jobs.Job, wants string) error {
 
 func unavailable(err error) error {
 	return problem.StoreFault(err,
-		"Jobs cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
+		"Jobs cannot be read or stored now. Try again later; GET /readyz shows when they can.")
 }

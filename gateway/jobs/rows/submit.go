@@ -421,7 +421,7 @@ func notAdded(err error) error {
 func (s *Service) add(ctx context.Context, a call.Accepted, submission jobs.Submission) (call.Answer, error) {
 	switch now, err := s.Rights(ctx, submission.Job.Caller.Identity()); {
 	case err != nil:
-		failed := problem.New(schema.Unavailable, "The directory does not say at the moment what you may do, "+
+		failed := problem.New(schema.Unavailable, "The directory does not show now what you may do, "+
 			"which a job asks before each item. Submit the list again later.")
 		failed.Cause = err
 		return call.Answer{}, failed

@@ -113,7 +113,7 @@ func Send(c *Visit, operation string, sent call.Call) *Answer {
 	}
 	if first == nil {
 		first = &Answer{Status: http.StatusForbidden, Error: &Failure{
-			Code: "forbidden", Message: "No role gives you a right here.",
+			Code: "forbidden", Message: "You have no role here.",
 		}}
 	}
 	return first

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"adgateway/test/prose"
 )
 
 var placeholder = regexp.MustCompile(`\{[a-zA-Z]+\}`)
@@ -96,5 +98,11 @@ func TestNoTextHasAWordOfTheAPI(t *testing.T) {
 		for _, l := range Langs {
 			assert.NotRegexp(t, api, row[l], key)
 		}
+	}
+}
+
+func TestTextsArePlain(t *testing.T) {
+	for key, row := range all {
+		assert.Empty(t, prose.Text(row[English]), key)
 	}
 }

@@ -41,7 +41,7 @@ func (l *storeLocation) Open() (accountStore, error) {
 	live, err := flags.Load()
 	if err != nil {
 		return accountStore{}, fmt.Errorf(
-			"the settings do not say where the credentials are; correct them, or name the file with --store:\n%w", err)
+			"the settings do not name the credential file; correct them, or name the file with --store:\n%w", err)
 	}
 	file := program.CredentialFile(live.Now().Auth, flags.Path())
 	cluster, err := l.Cluster(live.Now())
@@ -68,8 +68,8 @@ func (l *storeLocation) OpenBoth() (file authn.File, cluster app.Options, err er
 	}
 	if cluster.Identity == nil {
 		return file, cluster, errors.New(
-			"this gateway is in no cluster: 'adgateway cluster init' makes one, and 'adgateway cluster join' joins " +
-				"one")
+			"this gateway is not in a cluster: create one with 'adgateway cluster init', or join one with " +
+				"'adgateway cluster join'")
 	}
 	file = program.CredentialFile(live.Now().Auth, flags.Path())
 	if l.Store != "" {

@@ -29,30 +29,30 @@ type rightsFlags struct {
 // AddTo declares the flags. expires is the default of --expires.
 func (r *rightsFlags) AddTo(flags *pflag.FlagSet, expires string) {
 	flags.StringSliceVar(&r.scopes, "scope", nil,
-		"`SCOPE,...` it has: what it may do, such as user:read,user:write; * is everything (repeatable)")
+		"`SCOPE,...` it has: what it may do, such as user:read,user:write; * means everything (repeatable)")
 	flags.StringVar(&r.expires, "expires", expires, "when it expires: 90d, 12h, 2027-01-31 or never")
 	flags.StringSliceVar(&r.networks, "network", nil,
-		"`ADDRESS` or network it may be used from (repeatable; default: any)")
+		"`ADDRESS` or network from which it may be used (repeatable; default: any)")
 	flags.StringArrayVar(&r.ous, "ou", nil,
-		"`DN` of an OU it is limited to, including everything below (repeatable)")
-	flags.StringSliceVar(&r.zones, "zone", nil, "DNS `ZONE` it is limited to (repeatable)")
-	flags.StringArrayVar(&r.groups, "group", nil, "`GROUP` it is limited to: name, DN, GUID or SID (repeatable)")
+		"`DN` of an OU that it is limited to, with everything below (repeatable)")
+	flags.StringSliceVar(&r.zones, "zone", nil, "DNS `ZONE` that it is limited to (repeatable)")
+	flags.StringArrayVar(&r.groups, "group", nil, "`GROUP` that it is limited to: name, DN, GUID or SID "+
+		"(repeatable)")
 	flags.StringSliceVar(&r.names, "name", nil,
-		"DNS `NAME` it is limited to when it changes records, including all names below (repeatable)")
+		"DNS `NAME` that it is limited to when it changes records, with all names below (repeatable)")
 	flags.StringVar(&r.dialect, "dialect", "",
-		"shape of its responses: standard or classic (default: the server's)")
+		"format of its responses: standard or classic (default: the server's)")
 	flags.BoolVar(&r.secretsInQuery, "secrets-in-query", false,
-		"accept passwords in the query, for older clients")
+		"accept passwords in the query string, for older clients")
 	flags.StringSliceVar(&r.requireGuard, "require-guard", nil,
-		"`SCOPE,...` whose changes it may make only with If-Match, If-None-Match or a plan; * is every change "+
-			"(repeatable)")
-	flags.StringVar(&r.rate, "rate", "", "requests it may send, such as 10/s, 600/m or 5000/h")
-	flags.IntVar(&r.concurrency, "concurrency", 0, "requests it may run at once")
-	flags.IntVar(&r.deletions, "max-deletions", 0, "objects it may delete per hour")
-	flags.IntVar(&r.resets, "max-password-resets", 0, "passwords it may reset per hour")
+		"`SCOPE,...` whose changes need If-Match, If-None-Match or a plan; * means every change (repeatable)")
+	flags.StringVar(&r.rate, "rate", "", "request rate, such as 10/s, 600/m or 5000/h")
+	flags.IntVar(&r.concurrency, "concurrency", 0, "number of concurrent requests")
+	flags.IntVar(&r.deletions, "max-deletions", 0, "number of objects that it may delete per hour")
+	flags.IntVar(&r.resets, "max-password-resets", 0, "number of passwords that it may reset per hour")
 	flags.IntVar(&r.changes, "max-changes", 0,
-		"objects it may disable, rename, move or take out of groups per hour")
-	flags.IntVar(&r.reveals, "max-reveals", 0, "secrets of computers it may see per hour")
+		"number of objects that it may disable, rename, move or remove from groups per hour")
+	flags.IntVar(&r.reveals, "max-reveals", 0, "number of secrets of computers that it may see per hour")
 	r.given = flags.Changed
 }
 

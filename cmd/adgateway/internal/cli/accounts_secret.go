@@ -78,7 +78,7 @@ func newUser(name string, rights authn.Rights, invalid error, now time.Time) (*a
 // unnamed returns an error if a new account has no name. Files of earlier versions may have such accounts.
 func unnamed(a *authn.Account) error {
 	if a.Name == "" {
-		return errors.New("the name is empty, as from a variable that is not set: name the account")
+		return errors.New("the name is empty, perhaps because a variable is not set: give the name of the account")
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ import (
 )
 
 func acmeCommand() *cobra.Command {
-	return group("acme", "Manage what clients of certificate authorities need",
-		group("account", "Manage the accounts of clients that speak acme-dns", acmeAddCommand()))
+	return group("acme", "Manage accounts of ACME clients",
+		group("account", "Manage the accounts of acme-dns clients", acmeAddCommand()))
 }
 
 func acmeAddCommand() *cobra.Command {
@@ -29,10 +29,11 @@ func acmeAddCommand() *cobra.Command {
 	var secret bool
 	c := &cobra.Command{
 		Use:   "add --credential NAME --name _acme-challenge.HOST",
-		Short: "Add an account to the settings and print what its client stores",
-		Long: "Adds an account to acme.accounts in the settings file and prints the JSON that clients\n" +
-			"of acme-dns store, such as cert-manager. It lets one credential, which needs the scope\n" +
-			"dns:acme, write the challenges of one name. A running gateway knows it within seconds.",
+		Short: "Add an account to the settings and print it for its client",
+		Long: "Adds an account to acme.accounts in the settings file and prints it as JSON, which\n" +
+			"acme-dns clients such as cert-manager store. With the account, one credential can write\n" +
+			"the challenges of one name. The credential needs the scope dns:acme. A running gateway\n" +
+			"knows the account within seconds.",
 		Example: "  adgateway acme account add --credential site --name _acme-challenge.www.corp.example > " +
 			"acmedns.json",
 		Args: cobra.NoArgs,
@@ -52,9 +53,9 @@ func acmeAddCommand() *cobra.Command {
 	}
 	f.AddTo(c.Flags())
 	c.Flags().StringVar(&account.Credential, "credential", "", "`NAME` of the token or user")
-	c.Flags().StringVar(&account.Name, "name", "", "`NAME` of the record, in full")
+	c.Flags().StringVar(&account.Name, "name", "", "full `NAME` of the record")
 	c.Flags().BoolVar(&secret, "secret-stdin", false,
-		"read the credential's token or password from standard input, to print it with the rest")
+		"read the credential's token or password from standard input, and print it with the account")
 	for _, name := range []string{"credential", "name"} {
 		_ = c.MarkFlagRequired(name) // fails only for unknown flags
 	}
@@ -114,11 +115,13 @@ func knownCredential(f *program.Flags, cfg *config.Settings, given string) (kept
 	switch len(found) {
 	case 0:
 		return "", "", fmt.Errorf(
-			"--credential %s: there is no token or user of this name; 'adgateway token create' makes one", given)
+			"--credential %s: there is no token or user with this name; create one with 'adgateway token "+
+				"create'", given)
 	case 1:
 		return found[0].Kind() + ":" + found[0].ID, found[0].Name, nil
 	}
-	return "", "", fmt.Errorf("--credential %s means several: write token:%[1]s or user:%[1]s, or the id", given)
+	return "", "", fmt.Errorf("--credential %s is the name of a token and of a user: write token:%[1]s or "+
+		"user:%[1]s, or the id", given)
 }
 
 // printClientAccount prints the account in the format that clients of acme-dns store, by certificate name.

@@ -28,7 +28,7 @@ func (f *auditFlags) add(c *cobra.Command) {
 		program.Spelling{Flag: "key-file", Key: "audit.keyFile", Placeholder: "FILE",
 			Doc: "the key of its hash chain"},
 		program.Spelling{Flag: "anchor-file", Key: "audit.anchorFile", Placeholder: "FILE",
-			Doc: "the record of its end elsewhere; without it, the file in the settings unless --file is given"})
+			Doc: "the separate record of its end (default: the file in the settings, unless --file is given)"})
 }
 
 // check returns the audit log to verify or read, with its key and its anchor. The settings' anchor applies
@@ -41,7 +41,7 @@ func (f *auditFlags) check(c *cobra.Command, files []string) (audit.Check, error
 	s := live.Now().Audit
 	if s.File == config.AuditOff && len(files) == 0 {
 		return audit.Check{}, errors.New(
-			"the settings switch the audit log off; name one with --file, or pass its files as arguments")
+			"the audit log is off in the settings; name one with --file, or pass its files as arguments")
 	}
 	check := audit.Check{File: s.File, Files: files, Anchor: s.Anchor()}
 	if (c.Flags().Changed("file") || len(files) > 0) && !c.Flags().Changed("anchor-file") {
@@ -60,7 +60,7 @@ func explainAudit(files []string, err error) error {
 }
 
 func auditCommand() *cobra.Command {
-	return group("audit", "Verify and show the record of changes", auditVerifyCommand(), auditShowCommand())
+	return group("audit", "Verify and show the audit log", auditVerifyCommand(), auditShowCommand())
 }
 
 func auditVerifyCommand() *cobra.Command {
@@ -69,10 +69,10 @@ func auditVerifyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify [FILES]",
 		Short: "Find lines that were altered, removed, inserted or moved",
-		Long: "Reads the audit log from its first line to its last, rotated files included, and\n" +
+		Long: "Reads the audit log from its first line to its last, including rotated files, and\n" +
 			"reports every line that was altered, removed, inserted, moved, or cut off at the end.\n" +
-			"The last lines say what cannot be found without a key (audit.keyFile), an anchor\n" +
-			"(audit.anchorFile), or an end that was recorded elsewhere (--last).",
+			"The last lines of the output say what cannot be detected without a key (audit.keyFile),\n" +
+			"an anchor (audit.anchorFile), or an end that was recorded elsewhere (--last).",
 		Example: "  adgateway audit verify\n  adgateway audit verify --file backup/audit.jsonl --last 4711",
 		RunE: func(c *cobra.Command, files []string) error {
 			check, err := f.check(c, files)
@@ -98,7 +98,7 @@ func auditVerifyCommand() *cobra.Command {
 	}
 	f.add(c)
 	c.Flags().StringVar(&last, "last", "",
-		"an end of the log that was recorded elsewhere: `NUMBER[:HASH]` of a line that must exist")
+		"end of the log that was recorded elsewhere: `NUMBER[:HASH]` of a line that must exist")
 	jsonFlag(c)
 	return c
 }
@@ -147,8 +147,8 @@ func auditShowCommand() *cobra.Command {
 	f.add(c)
 	flags := c.Flags()
 	flags.StringVar(&since, "since", "",
-		"from this `TIME` on: 2006-01-02, 2006-01-02T15:04:05Z, or how long ago, such as 12h or 7d")
-	flags.StringVar(&until, "until", "", "before this `TIME`, in the same formats")
+		"calls since this `TIME`: 2006-01-02, 2006-01-02T15:04:05Z, or how long ago, such as 12h or 7d")
+	flags.StringVar(&until, "until", "", "calls before this `TIME`, in the same formats")
 	flags.StringVar(&filter.Who, "who", "", "callers whose name contains this `TEXT`")
 	flags.StringVar(&filter.Target, "target", "",
 		"objects whose DN, GUID or given name contains this `TEXT`, or the request or change with this id")

@@ -18,16 +18,16 @@ func backupCommand() *cobra.Command {
 	to, wait := "", time.Duration(0)
 	c := ofSettings(&cobra.Command{
 		Use:   "backup --to FOLDER|FILE.zip",
-		Short: "Copy all that a gateway keeps, also while it runs",
-		Long: "Copies the settings, the credentials, the audit log with its rotated files, the store with\n" +
-			"its key, the folder cluster of a gateway of a cluster, and the files that the settings name,\n" +
-			"with a manifest, into a new folder or zip file. A gateway that runs makes the copy of its store " +
-			"itself. Who has the backup has the\n" +
-			"keys of the gateway: keep it where nobody else can read it.",
+		Short: "Back up everything that a gateway stores, even while it runs",
+		Long: "Copies these into a new folder or zip file, with a manifest: the settings, the\n" +
+			"credentials, the audit log with its rotated files, the store with its key, the folder\n" +
+			"cluster of a gateway of a cluster, and the files that the settings name. A running\n" +
+			"gateway copies its store itself. The backup contains the keys of the gateway: keep it\n" +
+			"where nobody else can read it.",
 		Example: "  adgateway backup --to 'D:\\Backups\\adgateway-2026-11-27.zip'",
 	}, func(c *cobra.Command, f *program.Flags, s *config.Settings) error {
 		if to == "" {
-			return errors.New("--to is needed: the folder or the .zip file to make")
+			return errors.New("--to is missing: name the folder or .zip file to create")
 		}
 		m, err := backup.Write(c.Context(),
 			backup.Options{Settings: s, File: f.Path(), Version: buildVersion(), Wait: wait}, to)
@@ -38,7 +38,7 @@ func backupCommand() *cobra.Command {
 	})
 	c.Flags().StringVar(&to, "to", "", "new folder, or new `FILE` that ends in .zip")
 	c.Flags().DurationVar(&wait, "wait", 5*time.Minute,
-		"`TIME` that a gateway which runs may take to copy its store")
+		"maximum `TIME` for a running gateway to copy its store")
 	jsonFlag(c)
 	return c
 }
@@ -59,16 +59,17 @@ func restoreCommand() *cobra.Command {
 	from, file := "", program.DefaultFile()
 	c := &cobra.Command{
 		Use:   "restore --from FOLDER|FILE.zip",
-		Short: "Put a backup in the place of what a gateway keeps",
-		Long: "Checks every file of a backup, and puts all of them where the settings in it say. The gateway\n" +
-			"must not run. What was there before is kept in a folder 'replaced-' with the time. After a\n" +
-			"failure everything is as it was. A lost host of a cluster is replaced instead, by 'adgateway\n" +
-			"cluster leave', 'invite' and 'join', while another gateway runs.",
+		Short: "Replace what a gateway stores with a backup",
+		Long: "Checks every file of a backup, and then puts all of them where the settings in the\n" +
+			"backup say. The gateway must not run. The replaced files are kept in a folder named\n" +
+			"'replaced-' and the time. After a failure, everything is as before. To replace a lost\n" +
+			"host of a cluster while another gateway runs, use 'adgateway cluster leave', 'invite'\n" +
+			"and 'join' instead.",
 		Example: "  adgateway restore --from 'D:\\Backups\\adgateway-2026-11-27.zip'",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if from == "" {
-				return errors.New("--from is needed: the folder or the .zip file of a backup")
+				return errors.New("--from is missing: name the folder or .zip file of a backup")
 			}
 			path, err := filepath.Abs(file)
 			if err != nil {
@@ -85,8 +86,7 @@ func restoreCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&from, "from", "", "folder or zip `FILE` of the backup")
 	c.Flags().StringVar(&file, "config", file,
-		"settings `FILE` of the gateway; what the backup has goes beside it, unless its settings name another "+
-			"place")
+		"settings `FILE` of the gateway; restored files go next to it, unless its settings name other places")
 	jsonFlag(c)
 	return c
 }

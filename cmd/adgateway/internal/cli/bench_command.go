@@ -35,11 +35,11 @@ func benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure where the time of requests goes",
-		Long: "Measures a read, a write and a list, and says how much of their time passes in the\n" +
+		Long: "Measures a read, a write and a list. Shows how much of their time is spent in the\n" +
 			"gateway, in the queue for a session, and in the session with the directory behind it.\n" +
-			"Without --url it starts a sandbox of its own for each number of sessions. With --url\n" +
-			"it measures a running gateway with as many clients, and only reads: details of --user,\n" +
-			"and the list of the users below --ou if that is given.",
+			"Without --url, it starts its own sandbox for each number of sessions. With --url, it\n" +
+			"measures a running gateway with that number of clients. It then only reads: the details\n" +
+			"of --user, and the users below --ou if that is given.",
 		Example: "  adgateway bench --set sandbox.generatedUsers=10000\n" +
 			"  adgateway bench --engine pwsh --sessions 1,2\n" +
 			"  adgateway bench --url https://adgateway.corp.example --token-file token.txt --user jdoe",
@@ -140,8 +140,7 @@ func (f *benchFlags) sandboxOf(ctx context.Context, sessions int, r *benchReport
 		return err
 	}
 	if s.Token == "" {
-		err = errors.New("the benchmark starts a sandbox with a token of its own; leave out settings with " +
-			"credentials")
+		err = errors.New("the benchmark starts a sandbox with its own token; remove settings with credentials")
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()

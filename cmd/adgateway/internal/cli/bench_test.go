@@ -100,7 +100,7 @@ func TestBenchFlags(t *testing.T) {
 		{[]string{"--user", "x"}, "can only be used with --url"},
 		{[]string{"--url", "http://127.0.0.1:1"}, "--url needs --token-file and --user"},
 		{[]string{"--url", "http://127.0.0.1:1", "--user", "x", "--token-file", filepath.Join(t.TempDir(), "absent")}, "--token-file: open"},
-		{[]string{"--set", "sandbox.tokens=[{value: some-token-of-mine}]"}, "a token of its own"},
+		{[]string{"--set", "sandbox.tokens=[{value: some-token-of-mine}]"}, "its own token"},
 	} {
 		code, _, stderr := runCommand(t, append([]string{"bench"}, c.args...)...)
 		assert.NotZero(t, code, c.args)

@@ -59,7 +59,7 @@ func (f certificateFolder) SelfSigned(
 ) (certificateFiles, error) {
 	for _, name := range []string{certificateFile, certificateKeyFile} {
 		if f.has(name) && !force {
-			return certificateFiles{}, fmt.Errorf("%s is there already: --force replaces it, with its key",
+			return certificateFiles{}, fmt.Errorf("%s already exists: --force replaces it and its key",
 				f.path(name))
 		}
 	}
@@ -83,8 +83,8 @@ func (f certificateFolder) SelfSigned(
 func (f certificateFolder) Request(names []string, template string, force bool) (certificateFiles, error) {
 	if f.has(certificateRequestFile) && !force {
 		return certificateFiles{}, fmt.Errorf(
-			"%s is there already, and waits for its answer: --force replaces it, and the answer to it is of no use "+
-				"then", f.path(certificateRequestFile))
+			"%s already exists, and its answer has not been imported: --force replaces it, and that answer is "+
+				"then useless", f.path(certificateRequestFile))
 	}
 	request, key, err := tlscert.Request(names, template)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f certificateFolder) Import(answers []string, names []string, now time.Tim
 	}
 	if len(faults) == 0 {
 		return certificateFiles{}, fmt.Errorf(
-			"there is no key in %s: 'adgateway tls request' writes one with the request", f)
+			"there is no key in %s: create one, with a request, by 'adgateway tls request'", f)
 	}
 	return certificateFiles{}, errors.Join(faults...)
 }

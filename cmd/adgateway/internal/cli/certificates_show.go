@@ -80,8 +80,8 @@ type shownCertificate struct {
 
 // errNoCertificate means that the settings name no certificate.
 var errNoCertificate = errors.New(
-	"the settings name no certificate: 'adgateway tls selfsigned' writes one, 'adgateway tls request' asks " +
-		"an authority")
+	"the settings name no certificate: create one with 'adgateway tls selfsigned', or request one with " +
+		"'adgateway tls request'")
 
 // showCertificate reads the certificate of the settings and its key, with the rights of the
 // current account, and asks the gateway at http.listen for the one that it serves.

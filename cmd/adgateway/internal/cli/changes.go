@@ -19,11 +19,11 @@ func changesRebuildCommand() *cobra.Command {
 	var f auditFlags
 	c := &cobra.Command{
 		Use:   "rebuild [FILES]",
-		Short: "Read lost changes back from the audit log",
-		Long: "Adds the changes in the audit log, rotated files included, to the history (store.file),\n" +
-			"but those that it has and those older than changes.keep. The log has no images of what\n" +
-			"was there before, so these changes are shown and cannot be undone. The gateway\n" +
-			"must not run meanwhile: it has the store open.",
+		Short: "Restore lost changes from the audit log",
+		Long: "Adds the changes in the audit log, including rotated files, to the history (store.file).\n" +
+			"It skips those that the history has, and those older than changes.keep. The log does not\n" +
+			"contain the values before a change, so these changes are shown but cannot be undone.\n" +
+			"Stop the gateway first: it has the store open.",
 		Example: "  adgateway changes rebuild\n  adgateway changes rebuild --json backup/audit-*.jsonl",
 		RunE: func(c *cobra.Command, files []string) error {
 			live, err := f.Load()
@@ -31,8 +31,8 @@ func changesRebuildCommand() *cobra.Command {
 				return err
 			}
 			if live.Now().Store.File == "" {
-				return errors.New("the settings name no store.file, so there is no history to add to: without " +
-					"it, it is in memory")
+				return errors.New("the settings name no store.file, so there is no history to add to: it is only in " +
+					"memory")
 			}
 			o, err := clusterOptions(c.ErrOrStderr(), live.Now())
 			if err != nil {
@@ -46,7 +46,7 @@ func changesRebuildCommand() *cobra.Command {
 				return err
 			}
 			return show(c, found, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "changes added: %d, there already: %d, older than changes.keep: %d\n",
+				_, err := fmt.Fprintf(w, "changes added: %d, already there: %d, older than changes.keep: %d\n",
 					found.Added, found.Present, found.Expired)
 				return err
 			})

@@ -16,7 +16,7 @@ import (
 )
 
 func clusterCommand() *cobra.Command {
-	return group("cluster", "Set up and look after a cluster: several gateways, one of which leads",
+	return group("cluster", "Set up and maintain a cluster: several gateways, one of which leads",
 		clusterInitCommand(), clusterInviteCommand(), clusterJoinCommand(), clusterAloneCommand(),
 		clusterStatusCommand(),
 		clusterPinCommand(), clusterVerifyCommand(), clusterRotateKeyCommand(), clusterLeaveCommand(),
@@ -31,8 +31,8 @@ func inCluster(c *cobra.Command, do func(context.Context, *cobra.Command, app.Op
 			return err
 		}
 		if o.Identity == nil {
-			return errors.New("this gateway is in no cluster: 'adgateway cluster init' makes one, and 'adgateway " +
-				"cluster join' joins one")
+			return errors.New("this gateway is not in a cluster: create one with 'adgateway cluster init', or " +
+				"join one with 'adgateway cluster join'")
 		}
 		return do(c.Context(), c, o)
 	})
@@ -48,10 +48,10 @@ func clusterOptions(log io.Writer, s *config.Settings) (app.Options, error) {
 func clusterStatusCommand() *cobra.Command {
 	c := inCluster(&cobra.Command{
 		Use:   "status",
-		Short: "Show which gateway leads the cluster, and how the others are",
-		Long: "Shows what the gateway of this host knows of its cluster, or another one if this one does not\n" +
-			"run: which leads, how far the copy of each goes in the log, how far its clock is ahead, which\n" +
-			"format of values it reads, and which version of the key it has.",
+		Short: "Show which gateway leads the cluster, and the state of the others",
+		Long: "Shows the cluster as this host's gateway sees it, or as another gateway does if this one\n" +
+			"does not run: which gateway leads, how far each copy of the log goes, how far each clock\n" +
+			"is ahead, and which format of values and version of the key each gateway has.",
 		Example: "  adgateway cluster status\n  adgateway cluster status --json",
 	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
 		state, err := app.ReadCluster(ctx, o)
@@ -68,10 +68,10 @@ func clusterPinCommand() *cobra.Command {
 	var lane, server string
 	c := inCluster(&cobra.Command{
 		Use:   "pin",
-		Short: "Let the gateways use another domain controller or DNS server",
-		Long: "Lets all gateways of the cluster use another server from the next call on, such as before the\n" +
-			"one that they use is restarted. They stay with it until the gateway that leads cannot use it\n" +
-			"any more, or this command is run again.",
+		Short: "Make the gateways use another domain controller or DNS server",
+		Long: "Makes all gateways of the cluster use another server for the next calls, for example\n" +
+			"before you restart the current one. They use it until the leading gateway can no longer\n" +
+			"use it, or until you run this command again.",
 		Example: "  adgateway cluster pin --server dc2.corp.example\n" +
 			"  adgateway cluster pin --lane dns --server dns1.corp.example",
 	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {

@@ -21,14 +21,14 @@ func clusterVerifyCommand() *cobra.Command {
 	var keys []string
 	c := &cobra.Command{
 		Use:   "verify [[NAME=]FILE...]",
-		Short: "Hold the audit logs of all gateways against each other",
-		Long: "Compares the audit log of this gateway, or those that are given, with what the others have\n" +
-			"witnessed: each gateway records the ends of the others' logs in its own. They are compared\n" +
-			"with the copies that the cluster keeps of them, too, and of gateways whose files are not given\n" +
-			"the copies are read. So a line that was changed, an end that was cut off, and a log that was\n" +
-			"written anew or replaced with an older one are found, even with the key of the log. Files\n" +
-			"that were copied from other hosts must be newer than what is witnessed, or their ends\n" +
-			"seem to be missing: run this on each gateway instead.",
+		Short: "Compare the audit logs of all gateways",
+		Long: "Compares the audit log of this gateway, or the given ones, with what the other gateways\n" +
+			"recorded: each gateway records the ends of the others' logs in its own. The logs are\n" +
+			"also compared with the copies that the cluster stores. For a gateway whose file is not\n" +
+			"given, its copy is read. This detects a changed line, a missing end, and a log that was\n" +
+			"rewritten or replaced with an older one, even if somebody has the key of the log. Files\n" +
+			"that were copied from other hosts must be newer than what the others recorded; otherwise\n" +
+			"their ends seem to be missing. Run this command on each gateway instead.",
 		Example: "  adgateway cluster verify\n  adgateway cluster verify gw1=audit1.jsonl gw2=audit2.jsonl " +
 			"--no-store",
 		RunE: func(c *cobra.Command, files []string) error {
@@ -42,7 +42,7 @@ func clusterVerifyCommand() *cobra.Command {
 				return err
 			}
 			if o.Identity == nil && !noStore {
-				return errors.New("this gateway is in no cluster: compare just files with --no-store")
+				return errors.New("this gateway is not in a cluster: compare only files, with --no-store")
 			}
 			chains, key, err := f.chains(c, o, files, keys)
 			if err != nil {
@@ -69,9 +69,9 @@ func clusterVerifyCommand() *cobra.Command {
 	}
 	f.add(c)
 	c.Flags().BoolVar(&noStore, "no-store", false,
-		"compare just the files, without the copies that the cluster keeps")
+		"compare only the files, without the copies that the cluster stores")
 	c.Flags().StringArrayVar(&keys, "key-of", nil,
-		"the key of the log of one gateway, as `NAME=FILE`, if it is not in --key-file (repeatable)")
+		"key of the log of one gateway, as `NAME=FILE`, if it is not in --key-file (repeatable)")
 	jsonFlag(c)
 	return c
 }
@@ -122,10 +122,10 @@ func (f *auditFlags) chains(
 func clusterRotateKeyCommand() *cobra.Command {
 	return inCluster(&cobra.Command{
 		Use:   "rotate-key",
-		Short: "Replace the key that seals what the cluster keeps",
-		Long: "Adds a version to the key and waits until all gateways that run have it and use it.\n" +
-			"Credentials, sessions and jobs are then sealed anew; logs age out under the version that\n" +
-			"they have. Names keep the sums that they have. Ctrl-C ends the waiting only.",
+		Short: "Replace the key that encrypts what the cluster stores",
+		Long: "Adds a version to the key and waits until all running gateways have it and use it.\n" +
+			"Credentials, sessions and jobs are then encrypted again. Logs keep their version until\n" +
+			"they expire, and names keep their sums. Ctrl-C only ends the waiting.",
 		Example: "  adgateway cluster rotate-key",
 	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
 		number, err := app.RotateKey(ctx, o, func(lacking []string) {
@@ -136,7 +136,7 @@ func clusterRotateKeyCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(c.OutOrStdout(), "Version %d is used by all gateways that run.\n", number)
+		_, err = fmt.Fprintf(c.OutOrStdout(), "All running gateways use version %d.\n", number)
 		return err
 	})
 }

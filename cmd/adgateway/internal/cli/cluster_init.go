@@ -18,15 +18,16 @@ func clusterInitCommand() *cobra.Command {
 	)
 	c := ofGateways(&cobra.Command{
 		Use:   "init",
-		Short: "Make a cluster of this gateway and others",
-		Long: "Makes a cluster of the gateway of this host, which is stopped and goes on with what it keeps,\n" +
-			"and of others, and prints the command by which each of them joins while this one runs. Three\n" +
-			"hosts are named, this one first, or five: each runs a gateway and a node with the log, and a\n" +
-			"majority must run. Until their nodes serve, this gateway goes on alone, and the command can be\n" +
-			"run again for those that have not joined.\n\n" +
-			"With cluster.servers the log is in a NATS of your own, which the command examines. It makes the\n" +
-			"log there, if the user of this gateway may, and prints what the users of the gateways must be\n" +
-			"permitted. Two gateways or more are named then, and no host has a node.",
+		Short: "Create a cluster of this gateway and others",
+		Long: "Creates a cluster of this host's gateway and others, and prints the command with which\n" +
+			"each of them joins while this one runs. Stop this gateway first; it keeps its data. Name\n" +
+			"three or five hosts, this one first. Each runs a gateway and a node with the log, and a\n" +
+			"majority must run. Until their nodes serve, this gateway continues alone. You can run\n" +
+			"the command again for those that have not joined.\n\n" +
+			"With cluster.servers, the log is in a NATS of your own, which the command examines. It\n" +
+			"creates the log there if this gateway's user has the permission, and prints the\n" +
+			"permissions that the users of the gateways need. Then name two or more gateways; no host\n" +
+			"has a node.",
 		Example: "  adgateway cluster init --name corp --gateway gw1=host1.corp.example --gateway " +
 			"gw2=host2.corp.example --gateway gw3=host3.corp.example",
 	}, func(c *cobra.Command, o setup.Options) error {
@@ -34,14 +35,14 @@ func clusterInitCommand() *cobra.Command {
 	})
 	c.Flags().StringVar(&name, "name", "", "`NAME` of the cluster")
 	c.Flags().StringArrayVar(&gateways, "gateway", nil,
-		"`NAME=HOST` of a gateway, HOST as the others reach it (repeatable, this host's first); a port is that "+
-			"of engine.cluster there")
+		"`NAME=HOST` of a gateway, with its HOST as the others reach it (repeatable, this host first); a port "+
+			"is the port of engine.cluster there")
 	return c
 }
 
 func initCluster(c *cobra.Command, o setup.Options, name string, gateways []string) error {
 	if name == "" {
-		return errors.New("--name is needed: the name of the cluster, such as corp")
+		return errors.New("--name is missing: name the cluster, such as corp")
 	}
 	var hosts []setup.Host
 	for _, text := range gateways {
@@ -56,8 +57,8 @@ func initCluster(c *cobra.Command, o setup.Options, name string, gateways []stri
 		return err
 	}
 	w := c.OutOrStdout()
-	fmt.Fprintf(w, "The cluster %s is made, and %s is its first gateway. Start it now: adgateway service "+
-		"start\n", name, created.Self.Name)
+	fmt.Fprintf(w, "The cluster %s was created, and %s is its first gateway. Start it now: adgateway "+
+		"service start\n", name, created.Self.Name)
 	printMade(w, created, created.Log)
 	return nil
 }

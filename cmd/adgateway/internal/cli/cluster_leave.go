@@ -13,10 +13,10 @@ func clusterLeaveCommand() *cobra.Command {
 	name := ""
 	c := ofGateways(&cobra.Command{
 		Use:   "leave",
-		Short: "Take a gateway off the list of the cluster, for good",
-		Long: "Ends the access of a gateway to the cluster, of this one if no other is named. Another gateway\n" +
-			"leads meanwhile, and a majority of the hosts with a node of the log stays.\n" +
-			"If others may know the files of the gateway, run 'adgateway cluster rotate-key' afterwards.",
+		Short: "Remove a gateway from the cluster permanently",
+		Long: "Ends the access of a gateway to the cluster; without --gateway, of this one. Another\n" +
+			"gateway must lead, and a majority of the hosts with a node of the log must remain. If\n" +
+			"others may know the files of the gateway, run 'adgateway cluster rotate-key' afterwards.",
 		Example: "  adgateway cluster leave --gateway gw3",
 	}, func(c *cobra.Command, o setup.Options) error {
 		left, list, err := setup.Leave(c.Context(), o, name)
@@ -26,8 +26,8 @@ func clusterLeaveCommand() *cobra.Command {
 		w := c.OutOrStdout()
 		fmt.Fprintf(w, "%s is no gateway of the cluster %s any more.\n", left, list.Cluster)
 		if slices.Contains(list.Nodes, left) {
-			fmt.Fprintf(w, "Its host had one of the %d nodes: let another one take its place soon, by\n"+
-				"  adgateway cluster invite --gateway %s=HOST\n", len(list.Nodes), left)
+			fmt.Fprintf(w, "Its host had one of the %d nodes: replace it with another one soon, by\n  adgateway "+
+				"cluster invite --gateway %s=HOST\n", len(list.Nodes), left)
 		}
 		return nil
 	})

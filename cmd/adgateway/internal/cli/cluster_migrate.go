@@ -22,22 +22,24 @@ func clusterMigrateCommand() *cobra.Command {
 	)
 	c := ofSettings(&cobra.Command{
 		Use:   "migrate",
-		Short: "Take a cluster of an earlier version over",
-		Long: "Makes a cluster of this version out of what the gateways shared in an earlier one: accounts,\n" +
-			"history, keys, plans, budgets, jobs, sign-ins, webhooks and copies of the audit. Stop the\n" +
-			"gateways on all hosts first, and run it on one of them with the settings that it had; it prints\n" +
-			"the command by which each of the others joins. It reads the mirror of this gateway, and says how\n" +
-			"far that goes: if the mirror of another one goes further, copy that here, and name it with --from.\n" +
-			"The files of the earlier version stay as they are. If it was interrupted, run it again.\n\n" +
-			"Changes that this gateway made while it could not reach the store (cluster.loss) are added to\n" +
-			"the history, and those of another one if --journal and --journal-key name its files.",
+		Short: "Migrate a cluster of an earlier version",
+		Long: "Creates a cluster of this version from what the gateways shared in an earlier one:\n" +
+			"accounts, history, keys, plans, budgets, jobs, sign-ins, webhooks and copies of the\n" +
+			"audit log. Stop the gateways on all hosts first. Run the command on one of them, with\n" +
+			"its settings of the earlier version. It prints the command with which each of the others\n" +
+			"joins. It reads the mirror of this gateway and shows how far that goes. If the mirror of\n" +
+			"another gateway goes further, copy that here and name it with --from. The files of the\n" +
+			"earlier version are not changed. If the command is interrupted, run it again.\n\n" +
+			"Changes that this gateway made while it could not reach the store (cluster.loss) are\n" +
+			"added to the history. With --journal and --journal-key, the changes of another\n" +
+			"gateway are added, too.",
 		Example: "  adgateway cluster migrate --gateway gw1=host1.corp.example --gateway gw2=host2.corp.example " +
 			"--gateway gw3=host3.corp.example",
 	}, func(c *cobra.Command, f *program.Flags, s *config.Settings) error {
 		o := setup.Options{Settings: s, KeyGroup: app.KeyGroup, Accounts: program.CredentialFile(s.Auth, f.Path())}
 		if s.Former.Name == "" {
-			return errors.New("the settings name no cluster (cluster.name): run it with those that the gateway of " +
-				"the earlier version had; the store of a gateway that was alone needs no migration")
+			return errors.New("the settings name no cluster (cluster.name): use the settings of the earlier " +
+				"version's gateway. The store of a gateway without a cluster needs no migration")
 		}
 		m, err := migrationOf(from, gateways, journals, keys)
 		if err != nil {
@@ -51,8 +53,8 @@ func clusterMigrateCommand() *cobra.Command {
 	})
 	flags := c.Flags()
 	flags.StringArrayVar(&gateways, "gateway", nil,
-		"`NAME=HOST` of a gateway, HOST as the others reach it (repeatable, this host's first); a port is that "+
-			"of engine.cluster there")
+		"`NAME=HOST` of a gateway, with its HOST as the others reach it (repeatable, this host first); a port "+
+			"is the port of engine.cluster there")
 	flags.StringVar(&from, "from", "", "`FILE` of the mirror (default: the one of this gateway)")
 	flags.StringArrayVar(&journals, "journal", nil,
 		"`FILE` with changes that another gateway made without the store (repeatable)")
@@ -74,7 +76,7 @@ func migrationOf(from string, gateways, journals, keys []string) (setup.Migratio
 		m.Hosts = append(m.Hosts, h)
 	}
 	if len(journals) != len(keys) {
-		return m, errors.New("each --journal has a --journal-key")
+		return m, errors.New("each --journal needs a --journal-key")
 	}
 	for i, file := range journals {
 		m.Journals = append(m.Journals, migrate.Journal{File: file, Key: keys[i]})
@@ -89,17 +91,17 @@ func showMigration(w io.Writer, o setup.Options, done *setup.Migrated) error {
 		done.At.UTC().Format(time.RFC3339))
 	if done.Made == nil {
 		printLog(w, done.Log)
-		_, err := fmt.Fprintf(w, "The cluster %s was made of it before; nothing was changed. Start the gateway, "+
-			"and run "+
-			"'adgateway cluster invite' for each host that is to join.\n", cluster)
+		_, err := fmt.Fprintf(w, "The cluster %s was already created from it; nothing was changed. Start the "+
+			"gateway, and run 'adgateway cluster invite' for each host that should join.\n", cluster)
 		return err
 	}
-	fmt.Fprintf(w, "The cluster %s is made of it: %d values, %d entries of logs, %d changes that were made "+
-		"without the "+
-		"store.\nChanges that were cut off, and are settled at the start: %d.\n",
+	fmt.Fprintf(w, "The cluster %s was created from it: %d values, %d log entries, %d changes that were made\n"+
+		"without the store.\n"+
+		"Interrupted changes, whose outcome is determined at the start: %d.\n"+
+		"\n",
 		cluster, done.Values, done.Entries, done.Added, done.Open)
 	if done.Aside != "" {
-		fmt.Fprintf(w, "The store that this gateway had before it was of a cluster is %s now.\n", done.Aside)
+		fmt.Fprintf(w, "The store that this gateway had before the cluster is now %s.\n", done.Aside)
 	}
 	fmt.Fprintf(w, "If the mirror of another gateway goes further, remove the folder %s, and run the command "+
 		"with --from.\n\n"+

@@ -41,7 +41,7 @@ func TestAClusterIsMigrated(t *testing.T) {
 	assert.Contains(t, stderr, "adgateway cluster migrate")
 	code, _, stderr = runCommand(t, "cluster", "status", config)
 	assert.EqualValues(t, codeFailed, code)
-	assert.Contains(t, stderr, "in no cluster")
+	assert.Contains(t, stderr, "not in a cluster")
 
 	other := []string{"cluster", "migrate", config, "--gateway", "gw2=h2", "--gateway", "gw1=h1", "--gateway",
 		"gw3=h3"}
@@ -52,11 +52,11 @@ func TestAClusterIsMigrated(t *testing.T) {
 		"gw2=10.0.0.2", "--gateway", "gw3=h3"}
 	out := command(t, migrate...)
 	assert.Regexp(t, `The mirror .*cluster-corp-gw1.mirror goes up to change \d+ of the store, of 20`, out)
-	assert.Regexp(t, `The cluster corp is made of it: [1-9]\d* values, `, out)
+	assert.Regexp(t, `The cluster corp was created from it: [1-9]\d* values, `, out)
 	assert.Contains(t, out, "adgateway cluster join --cluster corp --gateway gw2 --address "+
 		"h1.corp.example:7443 ")
 	out = command(t, migrate...)
-	assert.Contains(t, out, "The cluster corp was made of it before; nothing was changed.")
+	assert.Contains(t, out, "The cluster corp was already created from it; nothing was changed.")
 	var found struct {
 		Sequence uint64
 		Done     bool

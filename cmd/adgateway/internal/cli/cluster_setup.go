@@ -55,10 +55,10 @@ func clusterInviteCommand() *cobra.Command {
 	gateway := ""
 	c := ofGateways(&cobra.Command{
 		Use:   "invite",
-		Short: "Invite a gateway to the cluster, which runs",
-		Long: "Prints the command by which a gateway joins within an hour. An earlier invitation of the same\n" +
-			"gateway ends. A host that takes the place of a lost one has its name: run 'adgateway cluster\n" +
-			"leave' with it first.",
+		Short: "Invite a gateway to the running cluster",
+		Long: "Prints the command with which a gateway can join within an hour. An earlier invitation\n" +
+			"of the same gateway becomes invalid. A host that replaces a lost one uses its name: run\n" +
+			"'adgateway cluster leave' with that name first.",
 		Example: "  adgateway cluster invite --gateway gw4=host4.corp.example",
 	}, func(c *cobra.Command, o setup.Options) error {
 		name, host, _ := strings.Cut(gateway, "=")
@@ -70,7 +70,7 @@ func clusterInviteCommand() *cobra.Command {
 		return nil
 	})
 	c.Flags().StringVar(&gateway, "gateway", "",
-		"`NAME[=HOST]` of the gateway, HOST as the others reach it (default: what its host is called)")
+		"`NAME[=HOST]` of the gateway, with its HOST as the others reach it (default: the name of its host)")
 	_ = c.MarkFlagRequired("gateway") // fails only for unknown flags
 	return c
 }
@@ -80,10 +80,10 @@ func clusterJoinCommand() *cobra.Command {
 	replace := false
 	c := ofGateways(&cobra.Command{
 		Use:   "join",
-		Short: "Let this gateway join a cluster, by the command that 'cluster init' or 'invite' has printed",
-		Long: "Lets the gateway of this host, which is stopped, join a cluster, and writes its certificate, the\n" +
-			"key of the cluster and the list of its gateways into the folder cluster beside store.file. The\n" +
-			"secret works once. If the command was interrupted, run it again.",
+		Short: "Make this gateway join a cluster, with the command that 'cluster init' or 'invite' printed",
+		Long: "Makes this host's gateway join a cluster. Stop it first. Writes its certificate, the key\n" +
+			"of the cluster and the list of its gateways into the folder cluster next to store.file.\n" +
+			"The secret works once. If the command is interrupted, run it again.",
 		Example: "  adgateway cluster join --cluster corp --gateway gw2 --address host1.corp.example:7443 " +
 			"--authority SHA256 --secret SECRET",
 	}, func(c *cobra.Command, o setup.Options) error {
@@ -108,7 +108,7 @@ func clusterJoinCommand() *cobra.Command {
 	}
 	flags.StringVar(&i.Host, "host", "",
 		"name or address by which the other gateways reach this `HOST` (default: its name)")
-	flags.BoolVar(&replace, "replace", false, "give up the store that this gateway has of its own")
+	flags.BoolVar(&replace, "replace", false, "give up this gateway's own store")
 	return c
 }
 
@@ -116,11 +116,11 @@ func clusterAloneCommand() *cobra.Command {
 	force := false
 	c := ofGateways(&cobra.Command{
 		Use:   "alone",
-		Short: "Make a gateway of a cluster a single one again",
-		Long: "Makes this gateway, which is stopped, a single one that goes on with its copy of what the\n" +
-			"cluster keeps: such as the last host that is left. While another gateway answers it refuses,\n" +
-			"because two that do not know of each other may change the same objects. The files of the\n" +
-			"cluster are kept beside the store, under another name.",
+		Short: "Make a gateway of a cluster a single gateway again",
+		Long: "Makes this gateway, for example the last remaining host, a single gateway with its copy\n" +
+			"of what the cluster stores. Stop it first. The command refuses while another gateway\n" +
+			"answers: two gateways that do not know of each other could change the same objects. The\n" +
+			"files of the cluster are kept next to the store, under another name.",
 		Example: "  adgateway cluster alone",
 	}, func(c *cobra.Command, o setup.Options) error {
 		old, err := setup.Alone(c.Context(), o, force)
@@ -131,7 +131,7 @@ func clusterAloneCommand() *cobra.Command {
 			"This gateway is alone: start it. The files of the cluster are in %s.\n", old)
 		return err
 	})
-	c.Flags().BoolVar(&force, "force", false, "do it although other gateways of the cluster run")
+	c.Flags().BoolVar(&force, "force", false, "do it even if other gateways of the cluster run")
 	return c
 }
 
@@ -139,12 +139,13 @@ func clusterRecoverCommand() *cobra.Command {
 	first := false
 	c := ofGateways(&cobra.Command{
 		Use:   "recover",
-		Short: "Go on with another log, after the nodes have lost theirs",
-		Long: "For a cluster whose nodes have lost the log, or were taken back to an earlier state: then\n" +
-			"changes are refused (store_rewound). Stop the gateways and nodes of all hosts, and run this on\n" +
-			"each: it says how far the copy of the store goes that this gateway has. Run it once more with\n" +
-			"--first on the host whose copy goes furthest, and start all. That gateway goes on alone until\n" +
-			"the nodes serve, and the others copy its store. The node's folder is kept under another name.",
+		Short: "Continue with a new log after the nodes have lost theirs",
+		Long: "For a cluster whose nodes have lost the log, or were restored to an earlier state, and\n" +
+			"which therefore refuses changes (store_rewound). Stop the gateways and nodes on all\n" +
+			"hosts, and run this command on each: it shows how far that gateway's copy of the store\n" +
+			"goes. Run it again with --first on the host whose copy goes furthest, and start all\n" +
+			"hosts. That gateway continues alone until the nodes serve, and the others copy its\n" +
+			"store. The folder of the node is kept under another name.",
 		Example: "  adgateway cluster recover\n  adgateway cluster recover --first",
 	}, func(c *cobra.Command, o setup.Options) error {
 		at, log, err := setup.Recover(c.Context(), o, first)
@@ -161,6 +162,6 @@ func clusterRecoverCommand() *cobra.Command {
 		printLog(w, log)
 		return nil
 	})
-	c.Flags().BoolVar(&first, "first", false, "the cluster goes on with the copy of this gateway")
+	c.Flags().BoolVar(&first, "first", false, "the cluster continues with the copy of this gateway")
 	return c
 }

@@ -23,7 +23,7 @@ func configInitCommand() *cobra.Command {
 	file, force := "", false
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Create a settings file with every setting as a comment",
+		Short: "Create a settings file that contains every setting as a comment",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := program.WriteTemplate(file, force); err != nil {
@@ -43,9 +43,9 @@ func configCheckCommand() *cobra.Command {
 	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
 	c := &cobra.Command{
 		Use:   "check",
-		Short: "Report every mistake in the settings and in what they name, with its line",
-		Long: "Checks what 'adgateway serve' checks when it starts: the settings, that they fit together,\n" +
-			"and the files, programs, credentials and addresses that they name.",
+		Short: "Report every mistake in the settings and the files that they name, with its line",
+		Long: "Checks what 'adgateway serve' checks when it starts: whether the settings are valid and\n" +
+			"fit together, and the files, programs, credentials and addresses that they name.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			src, cfg, from, err := f.Read()

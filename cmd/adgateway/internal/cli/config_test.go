@@ -144,7 +144,7 @@ func TestConfigCheckFindsWhatServeRefuses(t *testing.T) {
 		"authority of one":      {hook("chat", "hook.secret", ", caFile: hook.secret"), "events.webhooks (caFile of chat): " + filepath.Join(folder, "hook.secret") + ": it has no certificate"},
 		"no file of one":        {hook("chat", "no.secret", ""), "no.secret does not exist"},
 		"a webhook twice":       {hook("chat", "hook.secret", "") + "    - {name: chat, url: 'https://b/', secretFile: hook.secret}\n", ":3: events.webhooks: two webhooks have the name chat"},
-		"webhooks, but no log":  {"store: {file: off}\n" + hook("chat", "hook.secret", ""), "without a store"},
+		"webhooks, but no log":  {"store: {file: off}\n" + hook("chat", "hook.secret", ""), "webhooks need a store"},
 		"address of others":     {"http:\n  listen: 192.0.2.1:8443\n  allowUnencrypted: true\n", ":2: http.listen: cannot listen on 192.0.2.1:8443"},
 		"audit in no folder":    {"audit:\n  file: file/audit.jsonl\n", ":2: audit.file"},
 		"log in no folder":      {"log:\n  level: info\n  file: file/gw.log\n", ":3: log.file"},

@@ -34,17 +34,18 @@ func doctorCommand() *cobra.Command {
 		LogBeside: runtime.GOOS == "windows"}}
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check what an installation needs, and say how to fix what is missing",
-		Long: "Checks what an installation needs, with the settings that 'adgateway serve' would\n" +
-			"use, and says how to fix each fault. Nothing is changed.\n\n" +
-			"With --live it walks through the check list of what only a real domain can show, fills in\n" +
-			"what it finds out itself, and asks for the rest at a terminal, or takes it from --answers.\n" +
-			"It changes nothing then. With --ou and --zone it also tries the domain, and prints what the\n" +
-			"gateway expects next to what was found; at a terminal it asks first. It works only in the\n" +
-			"scratch OU --ou and the scratch zone --zone, which must be empty or not exist yet, and in\n" +
-			"the reverse zone of 192.0.2.0/24, a network reserved for documentation, unless the server\n" +
-			"has that zone. Everything it creates has a name that begins with " + live.Prefix + " and is removed\n" +
-			"again. The report has no secrets, and no names of the domain without --names.",
+		Short: "Check what an installation needs, and show how to fix what is missing",
+		Long: "Checks what an installation needs, with the settings that 'adgateway serve' would use,\n" +
+			"and shows how to fix each fault. Nothing is changed.\n\n" +
+			"With --live, it goes through the checklist of what only a real domain can show. It fills\n" +
+			"in what it finds itself. For the rest, it asks at a terminal, or takes the answers from\n" +
+			"--answers. It changes nothing then. With --ou and --zone, it also tries the domain, and\n" +
+			"prints what the gateway expects next to what was found; at a terminal, it asks first. It\n" +
+			"works only in the scratch OU --ou and the scratch zone --zone, which must be empty or\n" +
+			"not exist yet, and in the reverse zone of 192.0.2.0/24, a network reserved for\n" +
+			"documentation, unless the server has that zone. Everything it creates has a name that\n" +
+			"begins with " + live.Prefix + " and is removed again. The report contains no\n" +
+			"secrets, and no names of the domain without --names.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			err := f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
@@ -60,16 +61,17 @@ func doctorCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.BoolVar(&f.list, "list", false,
-		"print all checks, what they can find and what to do about it, and check nothing")
+		"list all checks with their possible findings and the remedies; check nothing")
 	flags.BoolVar(&f.sandbox, "sandbox", false,
-		"examine the sandbox instead of the PowerShell and the domain of this computer")
+		"check the sandbox instead of the PowerShell and the domain of this computer")
 	flags.StringArrayVar(&f.ous, "ou", nil,
 		"`DN` of an OU whose rights are checked (repeatable), or the scratch OU of --live")
-	flags.DurationVar(&f.timeout, "timeout", 0, "time limit of each check, such as 5s; 0: each has its own")
-	flags.BoolVar(&f.live, "live", false, "walk through what only a real domain can show")
-	flags.BoolVar(&f.yes, "yes", false, "do not ask before --live creates what it removes again")
-	flags.BoolVar(&f.names, "names", false, "leave the names of the domain in the report of --live")
-	flags.StringVar(&f.answers, "answers", "", "`FILE` with results of the check list, such as 14 ok")
+	flags.DurationVar(&f.timeout, "timeout", 0, "time limit for each check, such as 5s; 0 means the check's "+
+		"own limit")
+	flags.BoolVar(&f.live, "live", false, "go through the checklist for a real domain")
+	flags.BoolVar(&f.yes, "yes", false, "do not ask before --live creates objects, which it removes again")
+	flags.BoolVar(&f.names, "names", false, "keep the names of the domain in the report of --live")
+	flags.StringVar(&f.answers, "answers", "", "`FILE` with results of the checklist, such as 14 ok")
 	flags.StringVar(&f.zone, "zone", "", "scratch `ZONE` of --live")
 	flags.StringVar(&f.out, "out", "", "`FILE` to write the report of --live to, as JSON")
 	return c
@@ -86,8 +88,8 @@ func (f *doctorFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 		return errors.New("--zone, --out, --answers, --names and --yes can only be used with --live")
 	}
 	if f.live && (len(f.ous) > 0 || f.zone != "") && (len(f.ous) != 1 || f.zone == "") {
-		return errors.New("--live tries the domain with one --ou and a --zone: a scratch OU and a scratch zone " +
-			"that are empty or do not exist yet")
+		return errors.New("--live needs one --ou and one --zone to try the domain: a scratch OU and a scratch " +
+			"zone that are empty or do not exist yet")
 	}
 	var out *os.File
 	// open the file first, so that no run is wasted, but do not truncate it, because an older report stays until

@@ -78,7 +78,7 @@ func (f *doctorFlags) agreed(d dialogue) bool {
 	if f.yes || !d.person() {
 		return true
 	}
-	const question = "Objects are created in %s and in the zone %s, and removed again. Go on? [y/N] "
+	const question = "Objects will be created in %s and in the zone %s, and removed again. Continue? [y/N] "
 	fmt.Fprintf(d.out, question, f.ous[0], f.zone)
 	line, _ := bufio.NewReader(d.in).ReadString('\n') // an error counts as no
 	return strings.EqualFold(strings.TrimSpace(line), "y")

@@ -141,7 +141,7 @@ func TestDoctorFlags(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"--live", "--zone", "z.example"}, "with one --ou and a --zone"},
+		{[]string{"--live", "--zone", "z.example"}, "needs one --ou and one --zone"},
 		{[]string{"--names"}, "can only be used with --live"},
 		{[]string{"--live", "--sandbox", "--answers", "/none/such"}, "--answers"},
 		{[]string{"--live", "--ou", "OU=a,DC=b", "--ou", "OU=c,DC=d", "--zone", "z.example"}, "one --ou"},

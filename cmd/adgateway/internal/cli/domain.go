@@ -27,11 +27,11 @@ func domainCommand() *cobra.Command {
 	}}
 	c := &cobra.Command{
 		Use:   "domain",
-		Short: "Hold a simulated domain for several gateways",
-		Long: "Holds a simulated domain and its DNS servers for sandbox gateways in other processes of\n" +
-			"this computer, until it is stopped; what they have written is gone then. Gateways need the\n" +
-			"ticket file, which this account alone can read. With --orders-file tests can stop controllers,\n" +
-			"delay replication and read what was written, see 'adgateway sandbox order'.",
+		Short: "Run a simulated domain for several gateways",
+		Long: "Runs a simulated domain and its DNS servers for sandbox gateways in other processes of\n" +
+			"this computer. When it stops, all its data is lost. Gateways need the ticket file, which\n" +
+			"only this account can read. With --orders-file, tests can stop controllers, delay\n" +
+			"replication and read what was written; see 'adgateway sandbox order'.",
 		Example: "  adgateway sandbox domain --ticket-file ticket\n" +
 			"  adgateway sandbox --domain " + defaultDomain +
 			" --ticket-file ticket --gateway-name gw1 --listen 127.0.0.1:8081",
@@ -49,10 +49,10 @@ func domainCommand() *cobra.Command {
 	f.AddTo(c.Flags(), slices.Concat(spellings, worldSpellings())...)
 	flags := c.Flags()
 	flags.StringVar(&files.Listen, "listen", defaultDomain,
-		"loopback address to listen on, as `HOST:PORT`; port 0 is any free one")
+		"loopback address to listen on, as `HOST:PORT`; port 0 means any free port")
 	flags.StringVar(&files.Ticket, "ticket-file", "", "write the ticket for gateways to this `FILE`")
 	flags.StringVar(&files.Orders, "orders-file", "",
-		"take orders of tests, and write their ticket to this `FILE`")
+		"accept orders from tests, and write their ticket to this `FILE`")
 	flags.StringArrayVar(&ldif, "ldif", nil, "load this LDIF `FILE` into the directory (repeatable)")
 	flags.StringArrayVar(&zones, "zone", nil, "load this zone `FILE` into the DNS server (repeatable)")
 	return c
@@ -67,15 +67,15 @@ func orderCommand() *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "order ORDER [ARGUMENTS]",
-		Short: "Disturb the domain of 'sandbox domain', or see what was written to it",
+		Short: "Disturb the domain of 'sandbox domain', or show what was written to it",
 		Long:  long.String(),
 		Example: "  adgateway sandbox order --orders-file orders stop dc1\n" +
 			"  adgateway sandbox order --orders-file orders find dc1 '(sAMAccountName=aschmidt)' description",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if file == "" {
-				return errors.New("--orders-file is missing: the file that 'adgateway sandbox domain --orders-file' " +
-					"has written")
+				return errors.New("--orders-file is missing: name the file that 'adgateway sandbox domain " +
+					"--orders-file' wrote")
 			}
 			found, err := app.GiveOrder(c.Context(), address, file, args)
 			if err != nil || found == nil {
@@ -86,6 +86,6 @@ func orderCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&address, "domain", defaultDomain, "address of the domain, as `HOST:PORT`")
 	c.Flags().StringVar(&file, "orders-file", "",
-		"`FILE` with the ticket for orders, which the domain has written")
+		"`FILE` with the ticket for orders that the domain wrote")
 	return c
 }

@@ -21,7 +21,7 @@ type listedEvent struct {
 func eventsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "events",
-		Short: "List what the service writes to the Windows event log, with ids",
+		Short: "List the entries that the service writes to the Windows event log",
 		Long: "Lists the entries of the event log (Application, source adgateway): id, level, name and\n" +
 			"meaning. Ids never change their meaning.",
 		Args: cobra.NoArgs,

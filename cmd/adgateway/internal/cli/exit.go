@@ -34,10 +34,12 @@ func exitTable() []exitRow {
 	return []exitRow{
 		{[]string{"serve", "sandbox", "sandbox domain", "service run"}, [...]string{"stopped as asked", "did not start, or failed", wrongLine}},
 		{[]string{"config check"}, [...]string{"`serve` would start with these settings", "mistakes, each with its line", wrongLine}},
-		{[]string{"audit verify", "cluster verify"}, [...]string{"no line was altered, as far as that was checked", "some were, or the log cannot be read", wrongLine}},
+		{[]string{"audit verify", "cluster verify"}, [...]string{"no altered line was found by the checks that " +
+			"were made", "some were, or the log cannot be read", wrongLine}},
 		{[]string{"doctor"}, [...]string{"all is well", "warnings; with `--live`: differences", "failures, or the command line is wrong"}},
 		{[]string{"job submit", "job watch", "job start", "job retry", "job undo"}, [...]string{"submitted; when it waits for the job: all items are done", "not done",
-			"the list is rejected, or " + wrongLine + ". 3: some items failed or were not run. 4: the outcome of some is unknown. 130: Ctrl-C, the job goes on"}},
+			"the list is rejected, or " + wrongLine + ". 3: some items failed or were not run. 4: the outcome of " +
+				"some is unknown. 130: Ctrl-C, the job continues"}},
 		{nil, [...]string{"done", "not done", wrongLine}},
 	}
 }

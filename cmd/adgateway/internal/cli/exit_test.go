@@ -68,7 +68,7 @@ func TestJSON(t *testing.T) {
 	assert.Len(t, good["warnings"], 1)
 	bad := ask(1, slices.Concat([]string{"config", "check", "--set", "http.settlePause=9s"}, at, program)...)
 	assert.Equal(t, []any{"http.settlePause: http.settlePause (9s) is not shorter than http.settleTimeout " +
-		"(5s): no time would be left for the second look after the pause"}, bad["faults"])
+		"(5s): no time would remain for the second check after the pause"}, bad["faults"])
 	bad = ask(1, slices.Concat([]string{"config", "check", "--set", "powershell.path=/nope", "--set",
 		"log.file=" + file + "/x"}, at)...)
 	assert.Equal(t, []any{false, 2}, []any{bad["ok"], len(bad["faults"].([]any))}, bad)

@@ -5,7 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
+
+	"adgateway/test/prose"
 )
 
 func helped(t *testing.T, args string) (code int, stdout, stderr string) {
@@ -79,4 +83,30 @@ func TestEveryCommandHasAGroup(t *testing.T) {
 	for _, c := range root.Commands() {
 		assert.True(t, c.Hidden || c.GroupID != "", c.Name())
 	}
+}
+
+// TestHelpIsPlain: the short help of a command begins with a verb in the imperative, and its long help is
+// made of sentences. Neither these nor the help of flags contain phrases of the list of [prose].
+func TestHelpIsPlain(t *testing.T) {
+	root, _ := rootCommand()
+	seen := 0
+	var see func(c *cobra.Command)
+	see = func(c *cobra.Command) {
+		seen++
+		name := c.CommandPath()
+		assert.Regexp(t, `^[A-Z][a-z]+,? .*[A-Za-z)]$`, c.Short, name)
+		if c.Long != "" {
+			assert.Regexp(t, `(?s)^[A-Z].*[.:]`, c.Long, name)
+		}
+		texts := map[string]string{"Short": c.Short, "Long": c.Long}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { texts["--"+f.Name] = f.Usage })
+		for of, text := range texts {
+			assert.Empty(t, prose.Text(strings.Join(strings.Fields(text), " ")), "%s %s", name, of)
+		}
+		for _, sub := range c.Commands() {
+			see(sub)
+		}
+	}
+	see(root)
+	assert.Greater(t, seen, 50)
 }

@@ -44,14 +44,14 @@ func jobCommand() *cobra.Command {
 	c := group("job", "Run lists of changes as jobs of a gateway",
 		jobSubmitCommand(f), jobListCommand(f), jobShowCommand(f), jobWatchCommand(f),
 		jobActCommand(f, "pause", "Pause a job between two items", jobclient.Pause),
-		jobActCommand(f, "resume", "Let a paused job go on", jobclient.Resume),
-		jobActCommand(f, "cancel", "Cancel a job: what has begun is finished, the rest is not run",
+		jobActCommand(f, "resume", "Resume a paused job", jobclient.Resume),
+		jobActCommand(f, "cancel", "Cancel a job: items that have started are finished, the rest is not run",
 			jobclient.Cancel),
-		jobActCommand(f, "remove", "Remove a job that has ended, with its list and its results", jobclient.Remove),
+		jobActCommand(f, "remove", "Remove a finished job with its list and results", jobclient.Remove),
 		jobStartCommand(f), jobRetryCommand(f), jobUndoCommand(f), jobResultCommand(f))
 	c.Long = "Runs lists of changes, such as a spreadsheet saved as CSV, as jobs of a running gateway.\n" +
-		"It is named by --url or ADGATEWAY_URL; without them it is the one of the settings, on\n" +
-		"this computer. The token comes from --token-file or ADGATEWAY_TOKEN."
+		"Name the gateway with --url or ADGATEWAY_URL; by default, it is the gateway of the\n" +
+		"settings on this computer. The token comes from --token-file or ADGATEWAY_TOKEN."
 	flags := c.PersistentFlags()
 	flags.StringVar(&f.url, "url", "", "`URL` of the gateway")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token")
@@ -71,14 +71,16 @@ func (f *jobFlags) client() (*jobclient.Client, error) {
 	}
 	token = strings.TrimPrefix(strings.TrimSpace(token), "Bearer ")
 	if token == "" || strings.ContainsAny(token, "\r\n") {
-		return nil, fmt.Errorf("a token is missing: give a file with one line by --token-file, or set %s; "+
-			"'adgateway token create NAME --scope job:submit,job:read,...' creates one", config.TokenVariable)
+		return nil, fmt.Errorf("a token is missing: name a file that contains it as its only line with "+
+			"--token-file, or set %s; create a token with 'adgateway token create NAME --scope "+
+			"job:submit,job:read,...'", config.TokenVariable)
 	}
 	address := cmp.Or(f.url, os.Getenv(config.URLVariable))
 	if address == "" {
 		live, err := f.Load()
 		if err != nil {
-			return nil, fmt.Errorf("the gateway is not known: name it by --url or %s; %w", config.URLVariable, err)
+			return nil, fmt.Errorf("the address of the gateway is not known: give it with --url or %s; "+
+				"%w", config.URLVariable, err)
 		}
 		address = localAddress(live.Now())
 	}
@@ -99,8 +101,9 @@ func interrupted(c *cobra.Command, id string, err error) error {
 	if err == nil || c.Context().Err() == nil || !errors.Is(c.Context().Err(), context.Canceled) {
 		return err
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "The job goes on. Follow it: adgateway job watch %s\n"+
-		"End it: adgateway job cancel %s\n", id, id)
+	fmt.Fprintf(c.ErrOrStderr(), "The job continues. Follow it: adgateway job watch %s\n"+
+		"End it: adgateway job cancel %s\n"+
+		"\n", id, id)
 	return codeInterrupted
 }
 
@@ -182,7 +185,7 @@ type stopFlags struct {
 }
 
 func (f *stopFlags) add(c *cobra.Command) {
-	c.Flags().IntVar(&f.after, "stop-after", 20, "stop when `N` items have failed; 0: never")
+	c.Flags().IntVar(&f.after, "stop-after", 20, "stop after `N` items have failed; 0 means never")
 	c.Flags().StringVar(&f.onUnknown, "on-unknown", "",
 		"`WHAT` to do when the outcome of an item is unknown: stop (default) or continue")
 }
@@ -222,7 +225,7 @@ func jobListCommand(f *jobFlags) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&state, "state", "", "only jobs in this `STATE`, such as running or paused")
-	c.Flags().IntVar(&limit, "limit", 50, "how many at most, up to 1000")
+	c.Flags().IntVar(&limit, "limit", 50, "maximum number of jobs, up to 1000")
 	jsonFlag(c)
 	return c
 }
@@ -230,7 +233,7 @@ func jobListCommand(f *jobFlags) *cobra.Command {
 func jobShowCommand(f *jobFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "show ID",
-		Short:   "Show a job, how far it has come, and what to do next",
+		Short:   "Show a job, its progress, and what to do next",
 		Example: "  adgateway job show jb_019ab3f0-0000-7000-8000-000000000000",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -254,8 +257,8 @@ func jobWatchCommand(f *jobFlags) *cobra.Command {
 		Use:   "watch ID",
 		Short: "Show the progress of a job until it ends",
 		Long: "Shows the progress of a job until it ends or waits for 'adgateway job start': a bar in a\n" +
-			"terminal, else a line every five seconds. It survives a restart of the gateway. Ctrl-C\n" +
-			"leaves the job alone.",
+			"terminal, otherwise a line every five seconds. It continues after a restart of the\n" +
+			"gateway. Ctrl-C does not affect the job.",
 		Example: "  adgateway job watch jb_019ab3f0-0000-7000-8000-000000000000",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -306,9 +309,10 @@ func jobStartCommand(f *jobFlags) *cobra.Command {
 	watch := false
 	c := &cobra.Command{
 		Use:   "start ID",
-		Short: "Run the items of a job that was validated or dry run",
-		Long: "Runs the items of a job that was submitted with --validate or --dry-run. After a dry run\n" +
-			"each item does what it has shown, or fails with 'drifted' if that has changed meanwhile.",
+		Short: "Run the items of a job that was validated or run dry",
+		Long: "Runs the items of a job that was submitted with --validate or --dry-run. After a dry\n" +
+			"run, each item does what it showed, or fails with 'drifted' if the object has changed in\n" +
+			"the meantime.",
 		Example: "  adgateway job start jb_019ab3f0-0000-7000-8000-000000000000 --watch",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -325,10 +329,10 @@ func jobRetryCommand(f *jobFlags) *cobra.Command {
 	watch, states := false, ""
 	c := &cobra.Command{
 		Use:   "retry ID",
-		Short: "Try the items of a job again that were not done, as a new job",
-		Long: "Tries items of a job again, as a new job: those that failed and those that were not run,\n" +
-			"or those in the states of --state. They keep their first keys: what was done is not done\n" +
-			"again, and with --state unknown their outcome is determined first.",
+		Short: "Retry the items of a job that were not done, as a new job",
+		Long: "Retries items of a job as a new job: those that failed and those that were not run, or\n" +
+			"those in the states of --state. Each item keeps its key, so nothing is done twice. With\n" +
+			"--state unknown, the outcome is determined first.",
 		Example: "  adgateway job retry jb_019ab3f0-0000-7000-8000-000000000000 --state unknown --watch",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -352,9 +356,9 @@ func jobUndoCommand(f *jobFlags) *cobra.Command {
 	watch, dryRun, fields := false, false, ""
 	c := &cobra.Command{
 		Use:   "undo ID",
-		Short: "Take back what a job has changed, as a new job",
-		Long: "Takes back what a job has changed, as a new job, the last change first. What cannot be\n" +
-			"undone is skipped, and the result says why.",
+		Short: "Undo the changes of a job, as a new job",
+		Long: "Undoes the changes of a job as a new job, the last change first. A change that cannot be\n" +
+			"undone is skipped, and the result gives the reason.",
 		Example: "  adgateway job undo jb_019ab3f0-0000-7000-8000-000000000000 --dry-run --watch",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -369,7 +373,7 @@ func jobUndoCommand(f *jobFlags) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "only show what each undo would do")
-	c.Flags().StringVar(&fields, "fields", "", "take back these `FIELDS` only, such as department,jobTitle")
+	c.Flags().StringVar(&fields, "fields", "", "undo only these `FIELDS`, such as department,jobTitle")
 	stop.add(c)
 	watchFlag(c, &watch)
 	jsonFlag(c)

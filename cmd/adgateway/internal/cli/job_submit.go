@@ -38,10 +38,11 @@ func jobSubmitCommand(common *jobFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "submit FILE",
 		Short: "Submit a list of changes as a job",
-		Long: "Submits a list of changes as a job: CSV as spreadsheets save it (CSV UTF-8), whose first\n" +
-			"row has the names of the parameters; NDJSON; or JSON, {\"items\": [...]}. The extension of\n" +
-			"FILE says which; - reads the list from standard input. The whole list is checked first:\n" +
-			"with a mistake nothing is run, and all mistakes are shown with line and column.",
+		Long: "Submits a list of changes as a job. The format is CSV as spreadsheets save it (CSV\n" +
+			"UTF-8), with the names of the parameters in the first row; NDJSON; or JSON, {\"items\":\n" +
+			"[...]}. The extension of FILE determines the format; - reads the list from standard\n" +
+			"input. The whole list is checked first. If it contains a mistake, nothing is run, and\n" +
+			"all mistakes are shown with line and column.",
 		Example: "  adgateway job submit people.csv --operation user.create --dry-run --watch\n" +
 			"  adgateway job submit people.csv --operation user.create --passwords-to passwords.csv",
 		Args: cobra.ExactArgs(1),
@@ -49,14 +50,14 @@ func jobSubmitCommand(common *jobFlags) *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.operation, "operation", "",
-		"`OPERATION` of the items that name none, such as user.update")
+		"`OPERATION` of items that name none, such as user.update")
 	flags.StringVar(&f.name, "name", "", "`NAME` of the job (default: the name of FILE)")
 	flags.StringVar(&f.format, "format", "",
 		"`FORMAT` of the list: csv, ndjson or json (default: by the extension)")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "dry run each item; 'adgateway job start' runs them then")
-	flags.BoolVar(&f.validate, "validate", false, "only check the list; 'adgateway job start' runs it then")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "dry run each item; then run them with 'adgateway job start'")
+	flags.BoolVar(&f.validate, "validate", false, "only check the list; then run it with 'adgateway job start'")
 	f.stop.add(c)
-	flags.StringVar(&f.notBefore, "not-before", "", "begin at this `TIME`, such as 2027-01-31T22:00:00Z")
+	flags.StringVar(&f.notBefore, "not-before", "", "start at this `TIME`, such as 2027-01-31T22:00:00Z")
 	flags.BoolVar(&f.skipInvalid, "skip-invalid", false,
 		"leave out items with mistakes instead of rejecting the list")
 	flags.StringVar(&f.passwords, "passwords-to", "",
@@ -98,7 +99,7 @@ func (f *submitFlags) formatOf(file string, list []byte) (string, error) {
 	extension := strings.ToLower(filepath.Ext(file))
 	format, known := formats[extension]
 	if !known {
-		return "", fmt.Errorf("%s: the extension says no format of lists; save a spreadsheet as \"CSV UTF-8\", "+
+		return "", fmt.Errorf("%s: the extension is not that of a list; save a spreadsheet as \"CSV UTF-8\", "+
 			"or name the format with --format", file)
 	}
 	return format, nil
@@ -122,7 +123,7 @@ func readList(c *cobra.Command, file string) ([]byte, error) {
 		return nil, filefault.Explain("FILE", err)
 	}
 	if len(list) > mostList {
-		return nil, fmt.Errorf("FILE: %s is larger than %d bytes; cut it into several lists", file, mostList)
+		return nil, fmt.Errorf("FILE: %s is larger than %d bytes; split it into several lists", file, mostList)
 	}
 	return list, nil
 }
@@ -155,7 +156,7 @@ func (f *submitFlags) query(file string) url.Values {
 
 func (f *submitFlags) run(c *cobra.Command, file string) error {
 	if f.dryRun && f.validate {
-		return errors.New("--dry-run and --validate exclude each other: a dry run checks the list, too")
+		return errors.New("use only one of --dry-run and --validate: a dry run also checks the list")
 	}
 	client, err := f.client()
 	if err != nil {
@@ -230,7 +231,7 @@ func keyFile(passwords string) string { return passwords + ".key" }
 func newPasswordFile(file string) (*jobclient.Passwords, error) {
 	for _, name := range []string{file, keyFile(file)} {
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("--passwords-to: %s is there already; name a new file", name)
+			return nil, fmt.Errorf("--passwords-to: %s already exists; name a new file", name)
 		}
 	}
 	key, err := jobclient.NewPasswords()
@@ -255,7 +256,7 @@ func fetchPasswords(c *cobra.Command, client *jobclient.Client, job *jobclient.J
 		return fmt.Errorf("%s: %w", keyFile(file), err)
 	}
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("--passwords-to: %s is there already; move it away first", file)
+		return fmt.Errorf("--passwords-to: %s already exists; move it away first", file)
 	}
 	var opened bytes.Buffer
 	n, err := openResult(c.Context(), client, job.ID, key, &opened)
@@ -268,8 +269,8 @@ func fetchPasswords(c *cobra.Command, client *jobclient.Client, job *jobclient.J
 	fmt.Fprintf(c.ErrOrStderr(), "%s has %d passwords; only you can read it.\n", file, n)
 	if job.Failed+job.Unknown+job.NotRun > 0 {
 		fmt.Fprintf(c.ErrOrStderr(),
-			"%s is kept: passwords of a retry are sealed to it, too. Move %s away, and fetch them as of this job; "+
-				"or remove the key.\n", keyFile(file), file)
+			"%s was not removed, because the passwords of a retry are encrypted with it, too. To fetch them as "+
+				"for this job, move %s away first; if you do not need them, remove the key.\n", keyFile(file), file)
 		return nil
 	}
 	return os.Remove(keyFile(file))
@@ -305,15 +306,15 @@ func jobResultCommand(f *jobFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "result ID",
 		Short: "Download the list with the outcome of each item",
-		Long: "Downloads the list with the outcome of each item: the columns that were submitted,\n" +
-			"without secrets, and State, Code, Message, ChangeId and Guid. With --passwords-to it has\n" +
-			"the generated passwords, once, for a job that was submitted with the same FILE.",
+		Long: "Downloads the list with the outcome of each item: the submitted columns, without\n" +
+			"secrets, and State, Code, Message, ChangeId and Guid. With --passwords-to, it also\n" +
+			"contains the generated passwords, once, if the job was submitted with the same FILE.",
 		Example: "  adgateway job result jb_019ab3f0-0000-7000-8000-000000000000 --out result.csv",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if passwords != "" && (out != "" || format != "") {
-				return errors.New("--passwords-to takes neither --out nor --format: the result is written to its " +
-					"FILE, in the format of the list")
+				return errors.New("--passwords-to cannot be used with --out or --format: the result is written to " +
+					"its FILE, in the format of the list")
 			}
 			client, err := f.client()
 			if err != nil {
@@ -349,6 +350,6 @@ func jobResultCommand(f *jobFlags) *cobra.Command {
 	c.Flags().StringVar(&format, "format", "", "`FORMAT`: csv or ndjson (default: the format of the list)")
 	c.Flags().StringVar(&out, "out", "", "write to this `FILE` instead of standard output")
 	c.Flags().StringVar(&passwords, "passwords-to", "",
-		"`FILE` of the submission, for the result with the generated passwords")
+		"`FILE` that was given at the submission, for the result with the generated passwords")
 	return c
 }

@@ -266,7 +266,7 @@ func TestJobInterrupted(t *testing.T) {
 	code := Run(ctx, []string{"job", "submit", list(t, "a.csv", "A\n1\n"), "--passwords-to", passwords}, &stdout,
 		&stderr)
 	assert.Equal(t, int(codeInterrupted), code)
-	assert.Contains(t, stderr.String(), "The job goes on. Follow it: adgateway job watch jb_1\n")
+	assert.Contains(t, stderr.String(), "The job continues. Follow it: adgateway job watch jb_1\n")
 	assert.Contains(t, stderr.String(), "adgateway job result jb_1 --passwords-to "+passwords)
 
 	// The passwords can be fetched later, because the key was kept.
@@ -306,7 +306,7 @@ func TestJobPasswords(t *testing.T) {
 		}
 		code, _, stderr = runCommand(t, "job", "submit", file, "--passwords-to", to)
 		assert.Equal(t, int(codeFailed), code)
-		assert.Contains(t, stderr, "is there already")
+		assert.Contains(t, stderr, "already exists")
 	}
 	assert.Len(t, f.calls, calls, "nothing is submitted whose passwords could not be kept")
 

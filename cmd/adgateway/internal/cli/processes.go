@@ -133,8 +133,8 @@ func programs() (self, node string, err error) {
 		node += ".exe"
 	}
 	if _, err := os.Stat(node); errors.Is(err, fs.ErrNotExist) {
-		return "", "", fmt.Errorf("this gateway has a node, whose program is not beside this one: put %s there, "+
-			"of the same version", node)
+		return "", "", fmt.Errorf("this gateway has a node, but the node's program is not next to this one: "+
+			"put %s there, of the same version", node)
 	}
 	return self, node, nil
 }

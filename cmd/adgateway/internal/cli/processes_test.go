@@ -86,7 +86,7 @@ func TestAGatewayOfACluster(t *testing.T) {
 		args []string
 		text string
 	}{
-		"no name":  {[]string{"init"}, "--name is needed"},
+		"no name":  {[]string{"init"}, "--name is missing"},
 		"no host":  {[]string{"init", "--name", "corp", "--gateway", "gw1"}, `"gw1" is not NAME=HOST`},
 		"alone":    {[]string{"alone"}, "is alone already"},
 		"the rest": {[]string{"leave", "--gateway", "gw2"}, "'adgateway cluster join'"},

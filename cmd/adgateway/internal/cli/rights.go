@@ -16,19 +16,20 @@ func rightsCommand() *cobra.Command {
 	script := false
 	c := &cobra.Command{
 		Use:   "rights",
-		Short: "Print the rights that scopes need in the domain, to review or as a script",
-		Long: "Prints what must be granted to the account of the service, or to a group with it, one line\n" +
-			"for each change of permissions, and how each is taken back. Nothing is read or changed.\n" +
-			"With --script it prints a PowerShell script that does the same step by step: it asks before\n" +
-			"each change, shows all of them with -WhatIf, and takes back what it gave with -Revoke.",
+		Short: "Print the rights that scopes need in the domain, for review or as a script",
+		Long: "Prints the rights to grant to the service account, or to a group that contains it: one\n" +
+			"line for each change of permissions, and how to revoke it. Nothing is read or changed.\n" +
+			"With --script, it prints a PowerShell script that does the same step by step. The script\n" +
+			"asks before each change, shows all changes with -WhatIf, and revokes its grants with\n" +
+			"-Revoke.",
 		Example: "  adgateway rights --scope user:read,user:password --ou 'OU=Staff,DC=corp,DC=example'\n" +
 			"  adgateway rights --script | Set-Content -Path Set-AdgatewayAccess.ps1",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if script {
 				if name := firstGiven(c, "scope", "account", "domain", "ou", "zone", "json"); name != "" {
-					return fmt.Errorf("--%s cannot be used with --script, whose file is the same for every domain: "+
-						"give the script -Scope, -OU and -Zone when it runs", name)
+					return fmt.Errorf("--%s cannot be used with --script, because the script is the same for every "+
+						"domain: give the script -Scope, -OU and -Zone when you run it", name)
 				}
 				_, err := fmt.Fprint(c.OutOrStdout(), grantScript())
 				return err
@@ -51,11 +52,11 @@ func rightsCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.BoolVar(&script, "script", false, "print the PowerShell script instead")
-	flags.StringSliceVar(&scopes, "scope", nil, "`SCOPES` that the service is to serve; without it, all")
+	flags.StringSliceVar(&scopes, "scope", nil, "`SCOPES` that the service should serve (default: all)")
 	flags.StringVar(&target.Account, "account", `CORP\adgateway-rights`, "`ACCOUNT` or group that gets the rights")
-	flags.StringVar(&target.Domain, "domain", "", "`DN` of the domain; without it, the domain of the first OU")
-	flags.StringArrayVar(&target.OUs, "ou", nil, "`DN` of an OU that is to be managed (repeatable)")
-	flags.StringArrayVar(&target.Zones, "zone", nil, "`NAME` of a DNS zone that is to be managed (repeatable)")
+	flags.StringVar(&target.Domain, "domain", "", "`DN` of the domain (default: the domain of the first OU)")
+	flags.StringArrayVar(&target.OUs, "ou", nil, "`DN` of an OU to manage (repeatable)")
+	flags.StringArrayVar(&target.Zones, "zone", nil, "`NAME` of a DNS zone to manage (repeatable)")
 	jsonFlag(c)
 	return c
 }

@@ -74,7 +74,7 @@ func TestCommandsThatEnd(t *testing.T) {
 		[]byte("$ORIGIN own.example.\n@ 3600 IN SOA ns hostmaster 1 2 3 4 5\n@ IN NS ns\nwww IN CNAME a\n"+
 			"www IN A 10.0.0.1\n"), 0o600))
 	settings := filepath.Join(t.TempDir(), "adgateway.yaml")
-	require.NoError(t, os.WriteFile(settings, []byte("http:\n  listen: nowhere\nlog:\n  colour: red\n"), 0o600))
+	require.NoError(t, os.WriteFile(settings, []byte("http:\n  listen: nowhere\nlog:\n  color: red\n"), 0o600))
 	for name, c := range map[string]struct {
 		args []string
 		code int

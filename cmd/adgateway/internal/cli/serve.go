@@ -80,9 +80,9 @@ func sandboxCommand() *cobra.Command {
 	f.AddTo(c.Flags(), slices.Concat(program.Common(), worldSpellings(), sandboxSpellings())...)
 	flags := c.Flags()
 	flags.StringArrayVar(&more.tokens, "token", nil,
-		"a bearer token as `VALUE[=scope,...]`; without scopes it has all (repeatable)")
+		"a bearer token as `VALUE[=scope,...]`; without scopes, it has all (repeatable)")
 	flags.StringArrayVar(&more.users, "user", nil,
-		"a Basic user as `NAME:PASSWORD[=scope,...]`; without scopes it has all (repeatable)")
+		"a Basic user as `NAME:PASSWORD[=scope,...]`; without scopes, it has all (repeatable)")
 	c.AddCommand(domainCommand(), orderCommand())
 	flags.StringArrayVar(&more.ldif, "ldif", nil, "load this LDIF `FILE` into the directory (repeatable)")
 	flags.StringArrayVar(&more.zones, "zone", nil, "load this zone `FILE` into the DNS server (repeatable)")
@@ -94,20 +94,26 @@ func worldSpellings() []program.Spelling {
 	return []program.Spelling{
 		{Flag: "users", Key: "sandbox.generatedUsers", Placeholder: "N", Doc: "number of additional users to generate"},
 		{Flag: "empty", Key: "sandbox.empty", Doc: "leave out the built-in domain; the LDIF files define the domain"},
-		{Flag: "seed", Key: "sandbox.seed", Placeholder: "N", Doc: "seed of everything that is generated"},
+		{Flag: "seed", Key: "sandbox.seed", Placeholder: "N", Doc: "seed of all generated data"},
 		{Flag: "culture", Key: "sandbox.culture", Placeholder: "NAME", Doc: "language of the simulated Windows: en-US or de-DE"},
-		{Flag: "replication-lag", Key: "sandbox.replicationLag", Placeholder: "TIME", Doc: "how long a change takes to reach the second domain controller"},
+		{Flag: "replication-lag", Key: "sandbox.replicationLag", Placeholder: "TIME", Doc: "time until a " +
+			"change reaches " +
+			"the second domain controller"},
 	}
 }
 
 // sandboxSpellings are the flags that stand for settings of a sandbox gateway.
 func sandboxSpellings() []program.Spelling {
 	return []program.Spelling{
-		{Flag: "processes", Key: "sandbox.processes", Doc: "run every session in a process of its own"},
-		{Flag: "domain", Key: "sandbox.domain", Placeholder: "HOST:PORT", Doc: "use the domain of 'adgateway sandbox domain' that listens there"},
-		{Flag: "ticket-file", Key: "sandbox.ticketFile", Placeholder: "FILE", Doc: "file with the ticket that the domain's process has written"},
+		{Flag: "processes", Key: "sandbox.processes", Doc: "run each session in its own process"},
+		{Flag: "domain", Key: "sandbox.domain", Placeholder: "HOST:PORT", Doc: "use the domain of 'adgateway " +
+			"sandbox domain' at this address"},
+		{Flag: "ticket-file", Key: "sandbox.ticketFile", Placeholder: "FILE", Doc: "file with the ticket that " +
+			"the " +
+			"domain's process wrote"},
 		{Flag: "gateway-name", Key: "sandbox.gatewayName", Placeholder: "NAME", Doc: "name of this gateway in that domain"},
-		{Flag: "account", Key: "sandbox.account", Placeholder: "NAME", Doc: "account whose connections that domain counts"},
+		{Flag: "account", Key: "sandbox.account", Placeholder: "NAME", Doc: "account by which that domain " +
+			"counts connections"},
 		{Flag: "engine", Key: "sandbox.engine", Placeholder: "PATH", Doc: "run the scripts in pwsh, powershell or the PowerShell at this path instead of the built-in engine"},
 	}
 }

@@ -123,7 +123,7 @@ func TestTicketsThatCallsAreRefusedWith(t *testing.T) {
 	encoded := func(token []byte) string { return "Negotiate " + base64.StdEncoding.EncodeToString(token) }
 	for name, c := range map[string]struct{ header, sentence, cause string }{
 		"another service": {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Service: "cifs/gateway.corp.example"}), "for another service", "cifs/gateway"},
-		"used":            {used, "was used already", "same authenticator"},
+		"used":            {used, "was already used", "same authenticator"},
 		"expired":         {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Begins: -11 * time.Hour, Ends: -time.Hour}), "has expired", "expired"},
 		"the clock":       {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Clock: -6 * time.Minute}), "more than five minutes", "skew"},
 		"another domain":  {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Realm: "OTHER.EXAMPLE"}), "Accounts of your domain", "OTHER.EXAMPLE"},
@@ -141,7 +141,7 @@ func TestTicketsThatCallsAreRefusedWith(t *testing.T) {
 		"NTLM, wrapped": {encoded(negotiatetest.Wrap(t, []byte("NTLMSSP\x00"), asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 2, 2, 10})),
 			"NTLM is not accepted", "NTLM"},
 		"64 kB":        {encoded(make([]byte, 64<<10)), "too large", "bytes"},
-		"half a token": {encoded(whole[:len(whole)/2]), "cannot be read", "no NegTokenInit"},
+		"half a token": {encoded(whole[:len(whole)/2]), "cannot be read", "not a NegTokenInit"},
 		"no base64":    {"Negotiate ???", "cannot be read", "empty"},
 		"nothing":      {"Negotiate", "cannot be read", "empty"},
 	} {
@@ -179,7 +179,7 @@ func TestAUsedTicketStaysUsedAfterARestart(t *testing.T) {
 		"--set", "signIn.keytab="+r.Keytab, "--set", store), r.Authority}
 	got := again.send(t, http.MethodGet, details, "", used)
 	assert.Equal(t, http.StatusUnauthorized, got.status, got.body)
-	assert.Contains(t, got.body, "was used already")
+	assert.Contains(t, got.body, "was already used")
 	other := again.send(t, http.MethodGet, details, "", again.as(t, "helpdesk"))
 	assert.Equal(t, http.StatusOK, other.status, other.body)
 }

@@ -81,9 +81,10 @@ func tlsSelfSignedCommand() *cobra.Command {
 	days := 0
 	c := &cobra.Command{
 		Use:   "selfsigned",
-		Short: "Write a certificate that signs itself, and its key",
-		Long: "Writes gw.pem and gw.key. Clients do not trust such a certificate by themselves: give\n" +
-			"them gw.pem, or its SHA-256. An authority that they know is better: 'adgateway tls request'.",
+		Short: "Create a self-signed certificate and its key",
+		Long: "Writes gw.pem and gw.key. Clients do not trust such a certificate automatically: give\n" +
+			"them gw.pem, or its SHA-256. A certificate of an authority that they trust is better:\n" +
+			"'adgateway tls request'.",
 		Example: "  adgateway tls selfsigned --name gw.corp.example",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -98,8 +99,8 @@ func tlsSelfSignedCommand() *cobra.Command {
 			return f.print(c, written, settingLines(written))
 		},
 	}
-	f.add(c, "DNS `NAME` or address that clients use; without it, the names and addresses of this computer",
-		"replace files that are there")
+	f.add(c, "DNS `NAME` or address that clients use (default: the names and addresses of this computer)",
+		"replace existing files")
 	c.Flags().IntVar(&days, "days", tlscert.MaxDays, "life in `DAYS`")
 	return c
 }
@@ -109,9 +110,9 @@ func tlsRequestCommand() *cobra.Command {
 	template := ""
 	c := &cobra.Command{
 		Use:   "request",
-		Short: "Write a request for a certificate, and its key",
-		Long: "Writes gw.csr and a new key. The key of a certificate that is in use stays until\n" +
-			"'adgateway tls import' has the answer.",
+		Short: "Create a certificate request and its key",
+		Long: "Writes gw.csr and a new key. The key of a certificate in use stays until 'adgateway tls import' " +
+			"imports the answer.",
 		Example: "  adgateway tls request --template WebServer --name gw.corp.example",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -129,11 +130,11 @@ func tlsRequestCommand() *cobra.Command {
 			return f.print(c, written, next)
 		},
 	}
-	f.add(c, "DNS `NAME` or address that clients use; without it, the names and addresses of this computer",
-		"replace a request that is there")
+	f.add(c, "DNS `NAME` or address that clients use (default: the names and addresses of this computer)",
+		"replace an existing request")
 	c.Flags().StringVar(&template, "template", "WebServer",
-		"`NAME` of the certificate template of AD CS, which must let the requester supply the subject; '' for "+
-			"other authorities")
+		"`NAME` of the certificate template of AD CS, which must allow the requester to supply the subject; '' "+
+			"for other authorities")
 	return c
 }
 
@@ -142,9 +143,9 @@ func tlsImportCommand() *cobra.Command {
 	var chain []string
 	c := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Take the certificate that an authority has sent",
-		Long: "Reads PEM, DER or PKCS #7 (.p7b), finds the certificate of the key among what it reads,\n" +
-			"puts the others in order, and checks purpose, dates and names. Only then gw.pem is replaced.",
+		Short: "Import the certificate that an authority sent",
+		Long: "Reads PEM, DER or PKCS #7 (.p7b), finds the certificate of the key, puts the others in\n" +
+			"order, and checks purpose, dates and names. Only then, it replaces gw.pem.",
 		Example: "  adgateway tls import gw.cer --chain issuing-ca.cer",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -159,10 +160,10 @@ func tlsImportCommand() *cobra.Command {
 			return f.print(c, written, settingLines(written))
 		},
 	}
-	f.add(c, "DNS `NAME` or address of which the certificate must be for one; without it, those of this "+
-		"computer", "")
+	f.add(c, "DNS `NAME` or address; the certificate must be for one of them "+
+		"(default: those of this computer)", "")
 	c.Flags().StringArrayVar(&chain, "chain", nil,
-		"`FILE` with certificates between it and the root (repeatable)")
+		"`FILE` with intermediate certificates (repeatable)")
 	return c
 }
 
@@ -170,9 +171,10 @@ func tlsShowCommand() *cobra.Command {
 	f := program.Flags{Fallback: program.DefaultFile()}
 	c := &cobra.Command{
 		Use:   "show",
-		Short: "Show the certificate of the settings, and the one that is served",
-		Long: "Reads the certificate and uses its key, as the account that runs this, and asks the\n" +
-			"gateway at http.listen which one it serves. 'adgateway doctor' tries the key as the service.",
+		Short: "Show the certificate in the settings and the one that is served",
+		Long: "Reads the certificate and uses its key, under the account that runs this command. Asks\n" +
+			"the gateway at http.listen which certificate it serves. 'adgateway doctor' tries the key\n" +
+			"under the service account.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			live, err := f.Load()

@@ -106,7 +106,7 @@ func TestCertificateOfTheGateway(t *testing.T) {
 
 	request := written("request", name, "--out", folder)
 	_, stderr = tlsRun(1, "request", "--out", folder)
-	assert.Contains(t, stderr, "waits for its answer")
+	assert.Contains(t, stderr, "its answer has not been imported")
 	answer := filepath.Join(t.TempDir(), "gw.cer")
 	require.NoError(t, os.WriteFile(answer, answered(t, request.Request), 0o600))
 	_, stderr = tlsRun(1, "import", answer, "--name=www.corp.example", "--out", folder)

@@ -36,7 +36,7 @@ func (f *issuedFlags) Reserve() (release func(), err error) {
 		return func() {}, nil
 	}
 	if _, err := os.Lstat(f.file); !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("--out: %s is there already; name a new file", f.file)
+		return nil, fmt.Errorf("--out: %s already exists; name a new file", f.file)
 	}
 	if err := atomicfile.Write(f.file, nil, host.Files{}.Restrict); err != nil {
 		return nil, filefault.Explain("--out", err)
@@ -54,7 +54,7 @@ func (f *issuedFlags) Print(c *cobra.Command, a *authn.Account, token, place str
 	}
 	if token != "" && f.file != "" {
 		if err := atomicfile.Write(f.file, []byte(token+"\n"), host.Files{}.Restrict); err != nil {
-			return fmt.Errorf("the token is lost, rotate it: %w", filefault.Explain("--out", err))
+			return fmt.Errorf("the token is lost; rotate it: %w", filefault.Explain("--out", err))
 		}
 	}
 	err := output.NewAccount(a, nil).Text(c.ErrOrStderr(), now)

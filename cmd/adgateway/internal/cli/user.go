@@ -17,9 +17,9 @@ func userCommand() *cobra.Command {
 		userAddCommand(at), userPasswdCommand(at), setCommand(at, userKind),
 		removeCommand(at, userKind, "remove", "Remove users; they are rejected within a second", "is removed"),
 		listCommand(at, userKind), showCommand(at, userKind))
-	c.Long = "Manages the users that may call the API with name and password (Basic). The\n" +
-		"password is prompted for, or read from standard input with --password-stdin; it\n" +
-		"is never an argument, which other users of the computer could see. Prefer tokens."
+	c.Long = "Manages the users that may call the API with name and password (Basic). The command\n" +
+		"prompts for the password, or reads it from standard input with --password-stdin. It is\n" +
+		"never an argument, which other users of the computer could see. Prefer tokens."
 	at.AddTo(c.PersistentFlags())
 	return c
 }
@@ -30,8 +30,8 @@ func userAddCommand(at *storeLocation) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add NAME --scope SCOPE,...",
 		Short: "Add a user",
-		Long: "Adds a user who sends name and password (Basic). The password is prompted for, or\n" +
-			"read from standard input with --password-stdin.",
+		Long: "Adds a user who sends name and password (Basic). The command prompts for the password,\n" +
+			"or reads it from standard input with --password-stdin.",
 		Example: "  adgateway user add anna --scope user:read --network 10.20.0.0/16",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
