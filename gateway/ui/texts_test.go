@@ -15,8 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/identity"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
+	"adgateway/gateway/ui/work"
 )
 
 // keysInGo returns the keys of texts in the package's Go files.
@@ -120,6 +124,31 @@ func TestEveryTextIsInTheTable(t *testing.T) {
 	for _, scope := range identity.Scopes() {
 		if what, verb, has := strings.Cut(string(scope), ":"); has {
 			assert.True(t, texts.Has("right."+what) && texts.Has("right.verb."+verb), scope)
+		}
+	}
+}
+
+func TestEveryNamedValueHasAWord(t *testing.T) {
+	for field, values := range map[string][]string{
+		"zoneType": schema.ZoneTypes, "dynamicUpdate": schema.DynamicUpdates, "plan.undo": schema.Undoables, "check.state": {schema.CheckPassed, schema.CheckFailed, schema.NotChecked}, "job.state": jobstate.Jobs,
+		"item.state": jobstate.Items,
+	} {
+		for _, value := range values {
+			assert.True(t, texts.Has("word."+field+"."+value), "%s %s", field, value)
+		}
+	}
+	for _, mode := range jobstate.Modes {
+		assert.Contains(t, work.Modes, jobstate.Mode(mode))
+	}
+	assert.Equal(t, say.Word{Text: texts.Raw("new")}, say.WordOf("job.state", "new"), "of a newer API")
+	assert.Equal(t, say.Word{}, say.WordOf("enabled", []any{true}))
+	codes := []string{}
+	for _, row := range say.Logons {
+		codes = append(codes, row.Code)
+	}
+	for _, field := range schema.LogonState.Fields {
+		if field.Name == "verdicts" {
+			assert.ElementsMatch(t, field.Of[0].Enum, codes)
 		}
 	}
 }

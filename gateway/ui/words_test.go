@@ -30,7 +30,6 @@ import (
 	"adgateway/gateway/problem"
 	"adgateway/gateway/readiness"
 	"adgateway/gateway/schema"
-	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/table"
@@ -252,31 +251,6 @@ func TestEveryFlagHasAnExpectation(t *testing.T) {
 		w := say.WordOf(field, value)
 		said := strings.TrimSpace(string(w.Color) + " " + w.Text.In(texts.English))
 		assert.Equal(t, says[field][value], said, "%s %v", field, value)
-	}
-}
-
-func TestEveryNamedValueHasAWord(t *testing.T) {
-	for field, values := range map[string][]string{
-		"zoneType": schema.ZoneTypes, "dynamicUpdate": schema.DynamicUpdates, "plan.undo": schema.Undoables, "check.state": {schema.CheckPassed, schema.CheckFailed, schema.NotChecked}, "job.state": jobstate.Jobs,
-		"item.state": jobstate.Items,
-	} {
-		for _, value := range values {
-			assert.True(t, texts.Has("word."+field+"."+value), "%s %s", field, value)
-		}
-	}
-	for _, mode := range jobstate.Modes {
-		assert.Contains(t, work.Modes, jobstate.Mode(mode))
-	}
-	assert.Equal(t, say.Word{Text: texts.Raw("new")}, say.WordOf("job.state", "new"), "of a newer API")
-	assert.Equal(t, say.Word{}, say.WordOf("enabled", []any{true}))
-	codes := []string{}
-	for _, row := range say.Logons {
-		codes = append(codes, row.Code)
-	}
-	for _, field := range schema.LogonState.Fields {
-		if field.Name == "verdicts" {
-			assert.ElementsMatch(t, field.Of[0].Enum, codes)
-		}
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 // table contains a text in each language, by key.
 type table map[string][2]string
 
-// A row of a file is a text: key | English | German, and for some words a color. Only in tickets.txt, the English
-// text is that of package negotiate.
+// A row of a file is a text: key | English | German, and for some words a color. Rows of tickets.txt have no
+// English text, because package negotiate has it.
 //
 //go:embed *.txt
 var files embed.FS
