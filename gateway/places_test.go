@@ -17,9 +17,10 @@ import (
 	"adgateway/test/harness"
 )
 
-// TestAnItemLeavesOnceItsChangeIsMade: an item leaves its place when its change was made, before the end of the
-// change is stored. An item that changes nothing, or fails, does not leave.
+// TestAnItemLeavesOnceItsChangeIsMade: an item leaves its place when its change was made, before the end of
+// the change is stored. An item that changes nothing, or fails, does not leave.
 func TestAnItemLeavesOnceItsChangeIsMade(t *testing.T) {
+	broken := ps.Error{Kind: ps.KindScript, Message: "broken", Outcome: ps.OutcomeUnknown}
 	user := "[" + harness.Sample(schema.User) + "]"
 	for name, c := range map[string]struct {
 		runner *harness.Runner
@@ -27,7 +28,7 @@ func TestAnItemLeavesOnceItsChangeIsMade(t *testing.T) {
 	}{
 		"changed": {harness.Answering(ps.Result{Effect: ps.EffectChanged}, user), 1},
 		"nothing": {harness.Answering(ps.Result{Effect: ps.EffectNone}, user), 0},
-		"failed":  {harness.Failing(ps.Error{Kind: ps.KindScript, Message: "broken", Outcome: ps.OutcomeUnknown}), 0},
+		"failed":  {harness.Failing(broken), 0},
 	} {
 		store := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
 		history := changes.New(store, time.Hour, 1<<20)

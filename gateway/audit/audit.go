@@ -282,8 +282,8 @@ func (e *Entry) Outcome(r Result) error {
 	return e.log.Outcomes([]*Entry{e}, []Result{r}, false)
 }
 
-// Outcomes does the work of [Entry.Outcome] for several entries with a single wait for the disk. If patient is
-// set, it waits a little for another caller, to share that wait.
+// Outcomes does the work of [Entry.Outcome] for several entries with a single wait for the disk. If patient
+// is set, it waits a little for another caller, to share that wait.
 func (l *Log) Outcomes(entries []*Entry, results []Result, patient bool) error {
 	if l == nil || len(entries) == 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"adgateway/ps"
 )
 
-// closeChange closes the change of a finished call, and stores the answer. If patient is set, it may wait a little
-// for the beginning of another change.
+// closeChange closes the change of a finished call, and stores the answer. If patient is set, it may wait a
+// little for the beginning of another change.
 func closeChange(r *request, answer Answer, failed error, patient bool) write.Closed {
 	verdict := verdictOf(r)
 	how := write.CallEnd{

@@ -41,8 +41,8 @@ type conclusion struct {
 // close stores the end of a call. The audit's outcome of a change is written at the same time,
 // except in a cluster, where the outcome may depend on values that other gateways have stored.
 //
-// An item of a job whose change was made leaves its place to the next item first. Its end then shares the wait
-// for the disk with the beginning of that item.
+// An item of a job whose change was made leaves its place to the next item first. Its end then shares the
+// wait for the disk with the beginning of that item.
 func (c *conclusion) close(answer Answer, err error) write.Closed {
 	patient := c.leavesEarly()
 	if patient {
@@ -59,8 +59,10 @@ func (c *conclusion) close(answer Answer, err error) write.Closed {
 
 // leavesEarly reports whether the next item of a job may begin before the end of this one is stored.
 func (c *conclusion) leavesEarly() bool {
-	return c.Item != nil && c.Item.Left != nil && !c.service.clustered() && c.run.Running() && c.failure == nil &&
-		verdictOf(c.request).Outcome == ps.OutcomeDone
+	if c.Item == nil || c.Item.Left == nil || c.service.clustered() {
+		return false
+	}
+	return c.run.Running() && c.failure == nil && verdictOf(c.request).Outcome == ps.OutcomeDone
 }
 
 // status returns the status of the answer, or 0 for a part, which has no separate answer.

@@ -347,9 +347,10 @@ func (h *History) Find(tx *store.Tx, id string) (*Record, error) {
 	return h.decode(e)
 }
 
-// FindLast is [History.Find] for the change with record r. It does not decode the stored record if that is the one
-// that was last put. Then the objects of the result are those of r, which may have been identified since.
-func (h *History) FindLast(tx *store.Tx, r *Record) (*Record, error) {
+// FindLast does the work of [History.Find] for the change with record r. It does not decode the stored record
+// if r was last put like this. The result then shares its objects with r, which may have been identified
+// since.
+func FindLast(h *History, tx *store.Tx, r *Record) (*Record, error) {
 	e, err := tx.Get(kind, r.ID)
 	if err != nil {
 		return nil, err

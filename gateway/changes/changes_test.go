@@ -118,8 +118,8 @@ func TestARecordIsCompletedAsItIs(t *testing.T) {
 	assert.Equal(t, []string{"f"}, r.Failed)
 }
 
-// TestARecordIsFoundAsItWasPut: a record that was put last is found as it is stored, although it has ended in memory
-// since, and a record that others have changed is found with their changes.
+// TestARecordIsFoundAsItWasPut: a record that was put last is found as it is stored, although it has ended in
+// memory since, and a record that others have changed is found with their changes.
 func TestARecordIsFoundAsItWasPut(t *testing.T) {
 	h := open(t, 1<<20)
 	r := &Record{ID: NewID(), Time: time.Now().UTC(), Running: true, Token: "t", Spent: &Spent{Account: "a"}}
@@ -127,7 +127,7 @@ func TestARecordIsFoundAsItWasPut(t *testing.T) {
 	r.End(ps.OutcomeDone)
 	find := func() (found *Record) {
 		require.NoError(t, h.store.Update(t.Context(), func(tx *store.Tx) (err error) {
-			found, err = h.FindLast(tx, r)
+			found, err = FindLast(h, tx, r)
 			return err
 		}))
 		return found
@@ -151,7 +151,7 @@ func TestARecordIsFoundAsItWasPut(t *testing.T) {
 	assert.False(t, find().Running)
 	drop(t, h, r)
 	err = h.store.Update(t.Context(), func(tx *store.Tx) error {
-		_, err := h.FindLast(tx, r)
+		_, err := FindLast(h, tx, r)
 		return err
 	})
 	assert.ErrorIs(t, err, ErrAbsent)

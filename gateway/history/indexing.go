@@ -77,7 +77,8 @@ func (x *indexing) read(ctx context.Context) error {
 	return err
 }
 
-// hasEnded reports whether changes, which are oldest first, have some at a place, and all of these have ended.
+// hasEnded reports whether changes, which are oldest first, have some at a place, and all of these have
+// ended.
 func hasEnded(read []terms, at place) bool {
 	i, there := slices.BinarySearchFunc(read, at, func(t terms, at place) int { return cmp.Compare(t.at, at) })
 	for ; i < len(read) && read[i].at == at; i++ {
@@ -109,7 +110,8 @@ func (x *indexing) after(ctx context.Context, last place) (read []terms, oldest 
 	return read, placeOf(id), err
 }
 
-// endedAfter returns the terms of the wanted changes that ended after a position, and the position after them.
+// endedAfter returns the terms of the wanted changes that ended after a position, and the position after
+// them.
 func (x *indexing) endedAfter(
 	ctx context.Context, position store.Position, wanted func(place) bool,
 ) (all []terms, reached store.Position, err error) {

@@ -94,8 +94,8 @@ func TestTheIndexOutlivesTheProcess(t *testing.T) {
 	i.check(t, third)
 }
 
-// TestAChangeIsReadOnceForTheIndex: the terms of a change are only made once a block covers it, and a change that
-// has ended is not read again for its end. One that was still running is.
+// TestAChangeIsReadOnceForTheIndex: the terms of a change are only made once a block covers it, and a change
+// that has ended is not read again for its end. One that was still running is.
 func TestAChangeIsReadOnceForTheIndex(t *testing.T) {
 	i, x := newIndexed(t)
 	i.add(t, changesOfBlock)

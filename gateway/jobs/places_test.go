@@ -11,7 +11,8 @@ import (
 	"adgateway/ps"
 )
 
-// TestAnItemLeavesItsPlaceEarly: the next item begins once an item has left its place, before its call returns.
+// TestAnItemLeavesItsPlaceEarly: the next item begins once an item has left its place, before its call
+// returns.
 func TestAnItemLeavesItsPlaceEarly(t *testing.T) {
 	next := make(chan struct{})
 	w := newWorld(func(c jobs.Call, _ int) jobs.Answer {
@@ -28,8 +29,8 @@ func TestAnItemLeavesItsPlaceEarly(t *testing.T) {
 	assert.Equal(t, 2, job.Counts.Made)
 }
 
-// TestAnItemKeepsItsPlace: an item that another one waits for, or after which the rate lets none begin, keeps its
-// place until its call returns.
+// TestAnItemKeepsItsPlace: an item that another one waits for, or after which the rate lets none begin, keeps
+// its place until its call returns.
 func TestAnItemKeepsItsPlace(t *testing.T) {
 	var early atomic.Int64
 	w := newWorld(func(c jobs.Call, _ int) jobs.Answer {

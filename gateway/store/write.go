@@ -109,12 +109,12 @@ func (f *File) await(ctx context.Context, own *write) error {
 	f.waiting = append(f.waiting, own)
 	patient := !leads && isPatient(ctx)
 	if own.patient = patient; !patient {
-		f.startWriter()
+		startWriter(f)
 	}
 	f.mu.Unlock()
 
 	if patient {
-		hurry := time.AfterFunc(mostPatience, func() { f.hurry(own) })
+		hurry := time.AfterFunc(mostPatience, func() { own.hurry(f) })
 		defer hurry.Stop()
 	}
 	select {
@@ -137,19 +137,19 @@ func (f *File) await(ctx context.Context, own *write) error {
 }
 
 // startWriter makes sure that the waiting calls are written. f.mu is held.
-func (f *File) startWriter() {
+func startWriter(f *File) {
 	if f.writer == nil {
 		f.writer = make(chan struct{})
 		go f.writeAll()
 	}
 }
 
-// hurry writes a patient call if it is still waiting.
-func (f *File) hurry(own *write) {
+// hurry makes sure that a patient call is written if it is still waiting.
+func (w *write) hurry(f *File) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if own.patient = false; slices.Contains(f.waiting, own) {
-		f.startWriter()
+	if w.patient = false; slices.Contains(f.waiting, w) {
+		startWriter(f)
 	}
 }
 

@@ -27,7 +27,7 @@ const mostEnding = 15 * time.Second
 // with another outcome, or if another gateway has claimed the record. It fails with [ErrEnded] if
 // the change has ended with the same outcome, which includes all its parts.
 func (w *Writer) storeEndOf(tx *store.Tx, e *End) error {
-	latest, err := w.History.FindLast(tx, e.Record)
+	latest, err := changes.FindLast(w.History, tx, e.Record)
 	absent, outcome := errors.Is(err, changes.ErrAbsent), e.Verdict.Outcome
 	switch {
 	case absent && outcome == ps.OutcomeNone:
