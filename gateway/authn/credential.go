@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/authn/negotiate"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 )
@@ -53,6 +54,23 @@ func (c Credential) First() string {
 // precedence, wherever it is and whether or not it is valid. An invalid one is rejected, and a
 // valid one does not gain the rights of the certificate.
 func (c Credential) certified() bool { return len(c.Chains) > 0 && !c.Given() }
+
+// Ticket returns the Negotiate token in Authorization, which is empty if it is not valid base64. It
+// returns false if there is none, or if there is another credential as well.
+func (c Credential) Ticket() (token []byte, found bool) {
+	if len(c.Authorization) != 1 || len(c.AuthToken)+len(c.Query) > 0 {
+		return nil, false
+	}
+	scheme, text, _ := strings.Cut(c.Authorization[0], " ")
+	if !strings.EqualFold(scheme, negotiate.Scheme) {
+		return nil, false
+	}
+	token, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	if err != nil {
+		return nil, true
+	}
+	return token, true
+}
 
 // Refusal is the error for a caller that is not authenticated.
 type Refusal struct {

@@ -3,6 +3,8 @@ package call
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,6 +15,36 @@ import (
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
+
+// A Handler answers the calls of a row without a script. It is safe for concurrent use. If it fails, the
+// answer still has ChangeID if a change was made, and Server if a server was asked.
+type Handler func(ctx context.Context, a Accepted) (Answer, error)
+
+// A Streamer sends the events of a row without a script. If it returns an error, it has sent no events. It is
+// safe for concurrent use.
+type Streamer func(ctx context.Context, a Accepted, to Events) error
+
+// Local holds the handlers and streamers of the rows without a script, by the ids of the rows.
+type Local struct {
+	Handlers  map[string]Handler
+	Streamers map[string]Streamer
+}
+
+// Add adds rows without a script.
+func (l Local) Add(more Local) {
+	maps.Copy(l.Handlers, more.Handlers)
+	maps.Copy(l.Streamers, more.Streamers)
+}
+
+// Check returns a fault for each row without a script that has neither a handler nor a streamer.
+func (l Local) Check(table []*ops.Operation) (faults []error) {
+	for _, op := range table {
+		if op.Local && l.Handlers[op.ID] == nil && l.Streamers[op.ID] == nil {
+			faults = append(faults, fmt.Errorf("row %s has no script, and nothing answers it", op.ID))
+		}
+	}
+	return faults
+}
 
 // shownCaller is the information that a credential may get about itself.
 type shownCaller struct {
