@@ -112,7 +112,7 @@ func printRestored(w io.Writer, r *backup.Restored) error {
 	fmt.Fprintf(w, "restored: %d files of %s, settings %s\n", len(r.Manifest.Files),
 		r.Manifest.Made.Format(time.RFC3339), r.Settings)
 	for _, folder := range r.Replaced {
-		fmt.Fprintf(w, "what was there before: %s\n", folder)
+		fmt.Fprintf(w, "replaced files: %s\n", folder)
 	}
 	for _, l := range r.Manifest.NotCopied {
 		fmt.Fprintf(w, "not in the backup: %s %s: %s\n", l.Setting, l.What, l.Reason)

@@ -87,8 +87,9 @@ func printLog(w io.Writer, log *setup.OwnLog) {
 		return
 	}
 	if log.Command != "" {
-		fmt.Fprintf(w, "\nThe user of this gateway may not make the log (%s).\n"+
-			"Make it before you start the gateway:\n  %s\n", log.Subject, log.Command)
+		fmt.Fprintf(w, "\nThe user of this gateway does not have the permission to create the log (%s).\n"+
+			"Create it before you start the gateway:\n"+
+			"  %s\n", log.Subject, log.Command)
 	}
 	if log.Warning != "" {
 		fmt.Fprintf(w, "\nWarning: %s.\n", log.Warning)

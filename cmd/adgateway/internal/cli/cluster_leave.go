@@ -24,7 +24,7 @@ func clusterLeaveCommand() *cobra.Command {
 			return err
 		}
 		w := c.OutOrStdout()
-		fmt.Fprintf(w, "%s is no gateway of the cluster %s any more.\n", left, list.Cluster)
+		fmt.Fprintf(w, "%s is no longer a gateway of the cluster %s.\n", left, list.Cluster)
 		if slices.Contains(list.Nodes, left) {
 			fmt.Fprintf(w, "Its host had one of the %d nodes: replace it with another one soon, by\n  adgateway "+
 				"cluster invite --gateway %s=HOST\n", len(list.Nodes), left)

@@ -95,10 +95,9 @@ func showMigration(w io.Writer, o setup.Options, done *setup.Migrated) error {
 			"gateway, and run 'adgateway cluster invite' for each host that should join.\n", cluster)
 		return err
 	}
-	fmt.Fprintf(w, "The cluster %s was created from it: %d values, %d log entries, %d changes that were made\n"+
+	fmt.Fprintf(w, "The cluster %s was created from it: %d values, %d log entries, %d changes that were made "+
 		"without the store.\n"+
-		"Interrupted changes, whose outcome is determined at the start: %d.\n"+
-		"\n",
+		"Interrupted changes, whose outcome is determined at the start: %d.\n",
 		cluster, done.Values, done.Entries, done.Added, done.Open)
 	if done.Aside != "" {
 		fmt.Fprintf(w, "The store that this gateway had before the cluster is now %s.\n", done.Aside)

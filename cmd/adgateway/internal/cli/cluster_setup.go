@@ -41,7 +41,7 @@ func printJoin(w io.Writer, i trust.Invitation) {
 
 // printPorts prints the ports that the firewall of each host must open.
 func printPorts(w io.Writer, ports [][2]string) {
-	fmt.Fprintln(w, "\nOn each of the hosts, let in from the others:")
+	fmt.Fprintln(w, "\nOn each host, allow these connections from the others:")
 	for _, p := range ports {
 		_, port, err := net.SplitHostPort(p[0])
 		if err != nil {

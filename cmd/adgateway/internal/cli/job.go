@@ -102,8 +102,7 @@ func interrupted(c *cobra.Command, id string, err error) error {
 		return err
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "The job continues. Follow it: adgateway job watch %s\n"+
-		"End it: adgateway job cancel %s\n"+
-		"\n", id, id)
+		"End it: adgateway job cancel %s\n", id, id)
 	return codeInterrupted
 }
 

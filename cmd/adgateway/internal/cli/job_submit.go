@@ -266,7 +266,7 @@ func fetchPasswords(c *cobra.Command, client *jobclient.Client, job *jobclient.J
 	if err := atomicfile.Write(file, opened.Bytes(), host.Files{}.Restrict); err != nil {
 		return filefault.Explain("--passwords-to", err)
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "%s has %d passwords; only you can read it.\n", file, n)
+	fmt.Fprintf(c.ErrOrStderr(), "%s contains %d passwords; only you can read it.\n", file, n)
 	if job.Failed+job.Unknown+job.NotRun > 0 {
 		fmt.Fprintf(c.ErrOrStderr(),
 			"%s was not removed, because the passwords of a retry are encrypted with it, too. To fetch them as "+

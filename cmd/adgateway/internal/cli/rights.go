@@ -86,7 +86,7 @@ func printRights(w io.Writer, lines []grantLine) error {
 			revoke = append(revoke, line.Revoke)
 		}
 	}
-	fmt.Fprintln(&text, "\n# to take back, with every other right of that account on the object")
+	fmt.Fprintln(&text, "\n# to revoke this, with every other right of that account on the object")
 	for _, command := range revoke {
 		fmt.Fprintln(&text, command)
 	}

@@ -24,7 +24,8 @@ func serveCommand() *cobra.Command {
 		Short: "Serve the API with the PowerShell of this computer",
 		Long: "Serves the API with the PowerShell of this computer and its modules\n" +
 			"ActiveDirectory and DnsServer. Settings are read from --config, by default\n" + f.Fallback + ".\n" +
-			"A gateway of a cluster whose host has a node runs it beside itself, as a process of its own.",
+			"If this host has a node of the cluster, the gateway also runs the node, in a separate\n" +
+			"process.",
 		Example: "  adgateway serve\n  adgateway serve --config adgateway.yaml --log-level debug",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -72,8 +72,10 @@ func (f *tlsFlags) print(c *cobra.Command, written certificateFiles, next string
 
 // settingLines are the lines of the settings file that name the files.
 func settingLines(w certificateFiles) string {
-	return fmt.Sprintf("\nin %s; a running gateway that has these settings takes it by itself:\n\ntls:\n"+
-		"  certificateFile: '%s'\n  keyFile: '%s'\n", program.FileName, w.Certificate, w.Key)
+	return fmt.Sprintf("\nin %s; a running gateway with these settings loads it automatically:\n\n"+
+		"tls:\n"+
+		"  certificateFile: '%s'\n"+
+		"  keyFile: '%s'\n", program.FileName, w.Certificate, w.Key)
 }
 
 func tlsSelfSignedCommand() *cobra.Command {

@@ -140,7 +140,7 @@ func tokenMoveCommand(at *storeLocation) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "moved: %d of %d tokens and users; the others were there already\n",
+			_, err = fmt.Fprintf(c.OutOrStdout(), "moved: %d of %d tokens and users; the others were already there\n",
 				moved, len(document.Tokens)+len(document.Users))
 			return err
 		},

@@ -65,7 +65,7 @@ func (f *issuedFlags) Print(c *cobra.Command, a *authn.Account, token, place str
 		return err
 	}
 	if f.file != "" {
-		_, err = fmt.Fprintf(c.ErrOrStderr(), "%s has the token; only you can read it.\n", f.file)
+		_, err = fmt.Fprintf(c.ErrOrStderr(), "%s contains the token; only you can read it.\n", f.file)
 		return err
 	}
 	if _, err := fmt.Fprintln(c.ErrOrStderr(), "The token is shown only once:"); err != nil {
