@@ -76,14 +76,12 @@ func readRecord(path string) (headRecord, error) {
 // headName returns the name of a log's head record.
 func headName(path string) string { return path + ".head" }
 
-// writeHead overwrites the head record. Its file stays open for the next lines. If it is no longer there, it
-// is created again, or the line fails.
+// writeHead overwrites the head record. Its file stays open for the next lines. If it was removed or replaced,
+// the file with its name is opened or created, or the line fails.
 func (c *chain) writeHead(seq uint64, hash string) (err error) {
-	if c.head != nil {
-		if _, err := os.Stat(headName(c.o.File)); err != nil {
-			c.head.Close()
-			c.head = nil
-		}
+	if c.head != nil && !c.named() {
+		c.head.Close()
+		c.head = nil
 	}
 	if c.head == nil {
 		if c.head, err = os.OpenFile(headName(c.o.File), os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
@@ -94,6 +92,16 @@ func (c *chain) writeHead(seq uint64, hash string) (err error) {
 	record := headRecord{Head: Head{seq, hash}, Anchored: c.o.Anchor != ""}
 	_, err = c.head.WriteAt([]byte(record.text(c.o.Key)), 0)
 	return err
+}
+
+// named reports whether the open head record is the file with its name.
+func (c *chain) named() bool {
+	opened, err := c.head.Stat()
+	if err != nil {
+		return false
+	}
+	found, err := os.Stat(headName(c.o.File))
+	return err == nil && os.SameFile(opened, found)
 }
 
 // writeAnchor records the end of the chain in the anchor.
