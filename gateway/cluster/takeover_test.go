@@ -154,14 +154,20 @@ func TestAReportIsKeptUntilThisGatewayLeadsAgain(t *testing.T) {
 	})
 }
 
-// usurp lets a gateway lead as if the leader had named it, and waits until it leads.
+// usurp lets a gateway lead as if the leader had named it, and waits until it leads. The leader, which has
+// not resigned, may write an entry before the gateway's claim, which ends the claim.
 func (w *world) usurp(h *host) {
 	w.t.Helper()
 	m := h.running().m
-	m.mu.Lock()
-	m.successor = m.term
-	m.mu.Unlock()
-	w.until(time.Second, func() bool { return m.Status().Role == Leader })
+	w.until(time.Second, func() bool {
+		if m.Status().Role == Leader {
+			return true
+		}
+		m.mu.Lock()
+		m.successor = m.term
+		m.mu.Unlock()
+		return false
+	})
 }
 
 func TestAnAttemptOfALivingProcessWaitsForItsReport(t *testing.T) {
