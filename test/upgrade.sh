@@ -9,6 +9,14 @@ old=${OLD:-$(git describe --tags --abbrev=0 HEAD^ 2>/dev/null || echo HEAD~50)}
 folder=$(mktemp -d)
 trap 'git worktree remove --force "$folder/source" 2>/dev/null || true; rm -rf "$folder"' EXIT
 git worktree add --quiet --detach "$folder/source" "$old"
+# The gateways of both versions share one simulated domain.
+protocol() { sed -n 's/^const protocol = //p' ps/sandbox/remote/domain.go; }
+spoken=$(cd "$folder/source" && protocol)
+if [ "$spoken" != "$(protocol)" ]; then
+  echo "The simulated domain speaks protocol $(protocol), and the gateway of $old speaks ${spoken:-none}: no domain serves both." >&2
+  echo "Choose a later OLD." >&2
+  exit 1
+fi
 build() { # FOLDER: builds the programs from the sources in the current folder
   "$go" build -o "$1/adgateway" ./cmd/adgateway
   "$go" build -o "$1/adgateway-engine" ./cmd/adgateway-engine

@@ -119,7 +119,8 @@ func present(ctx context.Context, address string, q question) (net.Conn, *reply,
 	case ctx.Err() != nil:
 		err = fmt.Errorf("%w at %s: it has not answered (%w)", ErrNoDomain, address, ctx.Err())
 	case err != nil || f.Reply == nil:
-		err = fmt.Errorf("%w at %s: what listens there does not speak its protocol (%w)", ErrNoDomain, address, err)
+		err = fmt.Errorf("%w at %s: what listens there does not speak its protocol or is of another version (%w)",
+			ErrNoDomain, address, err)
 	case f.Reply.Refused == refusedSecret:
 		err = fmt.Errorf("%w: %s", ErrTicket, f.Reply.Text)
 	case f.Reply.Refused == refusedProtocol:
