@@ -124,7 +124,7 @@ func TestPagesOfListsWithMistakes(t *testing.T) {
 	b.says("Column 1")
 	b.look("list-no-names")
 	b.press("Check the list")
-	b.says("No column is")
+	b.says("No column contains")
 	b.look("list-no-person")
 	send("Person\tCity\nNobody Here\tUlm\n" + strings.Repeat("lweber\tUlm\n", 3))
 	b.says("Nobody Here")
