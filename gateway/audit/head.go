@@ -76,8 +76,8 @@ func readRecord(path string) (headRecord, error) {
 // headName returns the name of a log's head record.
 func headName(path string) string { return path + ".head" }
 
-// writeHead overwrites the head record. Its file stays open for the next lines. If it was removed or replaced,
-// the file with its name is opened or created, or the line fails.
+// writeHead overwrites the head record. Its file stays open for the next lines. If it was removed or
+// replaced, the file with its name is opened or created, or the line fails.
 func (c *chain) writeHead(seq uint64, hash string) (err error) {
 	if c.head != nil && !c.named() {
 		c.head.Close()
