@@ -279,12 +279,12 @@ func (e *Entry) Outcome(r Result) error {
 	if e == nil {
 		return nil
 	}
-	return e.log.Outcomes([]*Entry{e}, []Result{r}, false)
+	return e.log.Outcomes([]*Entry{e}, []Result{r}, 0)
 }
 
-// Outcomes does the work of [Entry.Outcome] for several entries with a single wait for the disk. If patient
-// is set, it waits a little for another caller, to share that wait.
-func (l *Log) Outcomes(entries []*Entry, results []Result, patient bool) error {
+// Outcomes does the work of [Entry.Outcome] for several entries with a single wait for the disk. For the
+// given time it waits for another caller, to share that wait.
+func (l *Log) Outcomes(entries []*Entry, results []Result, patience time.Duration) error {
 	if l == nil || len(entries) == 0 {
 		return nil
 	}
@@ -298,10 +298,6 @@ func (l *Log) Outcomes(entries []*Entry, results []Result, patient bool) error {
 		}
 		line.add(r)
 		lines[i] = line
-	}
-	var patience time.Duration
-	if patient {
-		patience = mostPatience
 	}
 	err := l.join(patience, lines...)
 	if l.o.Recorded != nil {

@@ -19,9 +19,6 @@ type batch struct {
 // Other outcomes are limited by the number of running calls.
 const maxOwed = 1000
 
-// mostPatience is how long a patient caller waits for another one.
-const mostPatience = 10 * time.Millisecond
-
 // append writes lines and returns once they are on disk. The first caller of a batch writes it as soon as the
 // previous writer is done; callers that arrive meanwhile add their lines to the batch. So one sync serves all
 // waiting calls.

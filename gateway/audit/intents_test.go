@@ -39,11 +39,11 @@ func TestLinesOfOneCallShareTheWait(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 3)
 	assert.Equal(t, 1, syncs)
-	require.NoError(t, l.Outcomes(entries, []Result{done("a"), done("b"), done("c")}, false))
+	require.NoError(t, l.Outcomes(entries, []Result{done("a"), done("b"), done("c")}, 0))
 	assert.Equal(t, []int{2, 3}, []int{syncs, told})
 	none, err := l.Intents()
 	assert.Empty(t, none)
-	assert.NoError(t, errors.Join(err, l.Outcomes(nil, nil, false)))
+	assert.NoError(t, errors.Join(err, l.Outcomes(nil, nil, 0)))
 	assert.Equal(t, 2, syncs)
 	require.NoError(t, l.Close())
 
@@ -68,6 +68,7 @@ func TestLinesOfOneCallShareTheWait(t *testing.T) {
 // TestAPatientOutcomeSharesTheWait: a patient outcome is written with the next line, or alone if none comes.
 func TestAPatientOutcomeSharesTheWait(t *testing.T) {
 	path := newFile(t)
+	const patience = 10 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
 		var syncs int
 		l := open(t, Options{
@@ -80,7 +81,7 @@ func TestAPatientOutcomeSharesTheWait(t *testing.T) {
 		require.NoError(t, err)
 		written := make(chan error, 1)
 		outcome := func(i int) {
-			go func() { written <- l.Outcomes(entries[i:i+1], []Result{done("x")}, true) }()
+			go func() { written <- l.Outcomes(entries[i:i+1], []Result{done("x")}, patience) }()
 			synctest.Wait()
 		}
 		before, began := syncs, time.Now()
@@ -94,7 +95,7 @@ func TestAPatientOutcomeSharesTheWait(t *testing.T) {
 		outcome(1)
 		require.NoError(t, <-written)
 		assert.Equal(t, before+2, syncs)
-		assert.Equal(t, mostPatience, time.Since(began))
+		assert.Equal(t, patience, time.Since(began))
 		require.NoError(t, l.Close())
 	})
 }

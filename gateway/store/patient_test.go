@@ -14,6 +14,7 @@ import (
 // TestAPatientCallSharesABatch: a patient call is written with the next call, or alone if none comes.
 func TestAPatientCallSharesABatch(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
+	const patience = 10 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
 		f, _, err := Open(Options{Path: path})
 		require.NoError(t, err)
@@ -26,7 +27,7 @@ func TestAPatientCallSharesABatch(t *testing.T) {
 			return ended
 		}
 		began := time.Now()
-		first := put(Patient(t.Context()), "a")
+		first := put(Patient(t.Context(), patience), "a")
 		assert.Zero(t, sequence(t, f))
 		second := put(t.Context(), "b")
 		require.NoError(t, <-first)
@@ -34,15 +35,15 @@ func TestAPatientCallSharesABatch(t *testing.T) {
 		assert.EqualValues(t, 1, sequence(t, f))
 		assert.Zero(t, time.Since(began))
 
-		require.NoError(t, <-put(Patient(t.Context()), "c"))
+		require.NoError(t, <-put(Patient(t.Context(), patience), "c"))
 		assert.EqualValues(t, 2, sequence(t, f))
-		assert.Equal(t, mostPatience, time.Since(began))
+		assert.Equal(t, patience, time.Since(began))
 
-		ctx, leave := context.WithCancel(Patient(t.Context()))
+		ctx, leave := context.WithCancel(Patient(t.Context(), patience))
 		left := put(ctx, "d")
 		leave()
 		require.ErrorIs(t, <-left, ErrNotSent)
-		refused := put(Patient(t.Context()), "e")
+		refused := put(Patient(t.Context(), patience), "e")
 		require.NoError(t, f.Close())
 		require.ErrorIs(t, <-refused, ErrClosed)
 	})

@@ -107,14 +107,15 @@ func (f *File) await(ctx context.Context, own *write) error {
 		own.changes = cloned(own.changes) // they may be written after the caller has left
 	}
 	f.waiting = append(f.waiting, own)
-	patient := !leads && isPatient(ctx)
+	patience := patienceOf(ctx)
+	patient := !leads && patience > 0
 	if own.patient = patient; !patient {
 		startWriter(f)
 	}
 	f.mu.Unlock()
 
 	if patient {
-		hurry := time.AfterFunc(mostPatience, func() { own.hurry(f) })
+		hurry := time.AfterFunc(patience, func() { own.hurry(f) })
 		defer hurry.Stop()
 	}
 	select {

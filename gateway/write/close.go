@@ -65,7 +65,7 @@ func (w *Writer) Close(r *Run, how CallEnd, parts ...EndPart) (closed Closed) {
 	ctx, cancel := context.WithTimeout(context.Background(), mostEnding)
 	defer cancel()
 	if how.Patient {
-		ctx = store.Patient(ctx)
+		ctx = store.Patient(ctx, patience)
 	}
 	err := w.storeEnd(ctx, parts)
 	if errors.Is(err, ErrClosed) {
@@ -279,7 +279,12 @@ func (r *Run) Outcomes(result func(line audit.Call) audit.Result) (write func(pa
 	for i, one := range r.lines {
 		intents[i], results[i] = one.intent, result(one.call)
 	}
-	return func(patient bool) error { return r.w.Audit.Outcomes(intents, results, patient) }
+	return func(patient bool) error {
+		if !patient {
+			return r.w.Audit.Outcomes(intents, results, 0)
+		}
+		return r.w.Audit.Outcomes(intents, results, patience)
+	}
 }
 
 // Audited records that the audit has all lines of the call.

@@ -20,6 +20,10 @@ import (
 // and a later judge end the change in the same way. A later attempt to end it reads the outcome from the
 // store, not from the directory.
 
+// patience is how long the end of an item waits for the beginning of the next one, in the store and in the
+// audit.
+const patience = 10 * time.Millisecond
+
 // mostEnding limits how long the gateway first tries to store the end of a change.
 const mostEnding = 15 * time.Second
 
