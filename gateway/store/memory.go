@@ -342,6 +342,9 @@ func (m *memory) Sweep(ctx context.Context) (removed int, err error) {
 		})
 		removed += before - len(v.keys)
 	}
+	if removed > 0 {
+		m.revision++
+	}
 	m.state.Failed = nil
 	m.state.Swept += uint64(removed)
 	return removed, nil
