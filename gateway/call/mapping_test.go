@@ -17,6 +17,7 @@ import (
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/ps/packed"
 )
 
 // ad returns an error of the directory as the prelude reports it.
@@ -213,6 +214,19 @@ func TestEachRowAndItsNeighbors(t *testing.T) {
 	assert.Equal(t, len(mapping), len(byNumber)+len(byFault)+len(byID)+len(byType))
 }
 
+func TestRowsOfTheTableAreComplete(t *testing.T) {
+	row := regexp.MustCompile(`^(any|AD|DNS) [0-9]+$|^(fault|id|type|meaning) \S+$`)
+	for cells := range packed.Rows(meaningText) {
+		assert.Regexp(t, row, cells[0])
+		if len(cells) == 3 && !strings.HasPrefix(cells[0], "meaning ") {
+			assert.Contains(t, named, cells[2], cells[0])
+			continue
+		}
+		assert.NotZero(t, schema.Code(cells[len(cells)-2]).Status(), cells[0])
+		assert.LessOrEqual(t, len(cells), 4, cells[0])
+	}
+}
+
 func rowKey(r row) string {
 	key, set := "", 0
 	for _, k := range []string{strconv.Itoa(r.number), r.fault, r.id, r.typ} {
@@ -330,7 +344,7 @@ func TestFailuresOfRuns(t *testing.T) {
 		"no ps.Error at all":         {"user.get", errors.New("secret path"), schema.Internal, ourFault.sentence, "", nil, 0},
 		"no kind":                    {"user.get", &ps.Error{Gateway: "not_found", Message: "x"}, schema.Internal, ourFault.sentence, "", nil, 0},
 		"partial": {"user.create", &ps.Error{Kind: ps.KindScript, ID: "ActiveDirectoryServer:1325,x", Code: "1325", Arg: "Password", Outcome: partial, Remains: []ps.Object{{DN: "CN=jdoe,DC=x"}, {GUID: "g"}}},
-			schema.Policy, badPassword.sentence, partial, []problem.Detail{{Field: "Password", Message: badPassword.sentence}, {Field: "", Message: "This remains: CN=jdoe,DC=x"}, {Field: "", Message: "This remains: g"}}, 0},
+			schema.Policy, named["badPassword"].sentence, partial, []problem.Detail{{Field: "Password", Message: named["badPassword"].sentence}, {Field: "", Message: "This remains: CN=jdoe,DC=x"}, {Field: "", Message: "This remains: g"}}, 0},
 		"done, not read back": {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "Gone.", Outcome: done}, schema.Backend, "The change was made, but could not be read back: Gone.", done, []problem.Detail{{Field: "Username", Message: "Gone."}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,10 +17,7 @@ var Addresses Kind = addressesKind{base{"string[]"}}
 type addressesKind struct{ base }
 
 func (addressesKind) Decode(raw any) (*Decoded, *FieldError) {
-	if list, isList := raw.(List); isList {
-		raw = string(list)
-	}
-	s, problem := text(raw, 0, false)
+	s, problem := listText(raw, 0)
 	if problem != nil {
 		return nil, problem
 	}

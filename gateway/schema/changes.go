@@ -9,11 +9,8 @@ import (
 )
 
 // ChangeID is the id of a change in the history, in the format of [adgateway/gateway/changes].
-var ChangeID Kind = patternKind{
-	base: base{"string"}, pattern: regexp.MustCompile(`^ch_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`), limit: 39,
-	must:    "must be the ID of a change, as in X-Change-Id",
-	example: "ch_019ab3f0-0000-7000-8000-000000000000",
-}
+var ChangeID = idKind("ch_", "must be the ID of a change, as in X-Change-Id",
+	"ch_019ab3f0-0000-7000-8000-000000000000")
 
 // ChangeCursor is the position where the list of changes continues. It is the member next of the previous
 // answer.
@@ -45,43 +42,21 @@ func (feedStartKind) Doc() Doc {
 		Text:    "ID of an event, value of next in an answer, or date and time (RFC 3339)."}
 }
 
-// Word is a name that is compared as a whole, such as the name of an operation, a credential or a
-// deleted object.
-var Word Kind = wordKind{base{"string"}}
-
 const wordLimit = 256
 
-type wordKind struct{ base }
-
-func (wordKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := text(raw, wordLimit, false)
-	if problem != nil {
-		return nil, problem
-	}
-	return textValue(s), nil
+// Word is a name that is compared as a whole, such as the name of an operation, a credential or a
+// deleted object.
+var Word Kind = &checkedKind{
+	base: base{"string"}, limit: wordLimit,
+	doc: Doc{Type: "string", MaxLength: wordLimit, Text: "Complete name."},
 }
-
-func (wordKind) Doc() Doc { return Doc{Type: "string", MaxLength: wordLimit, Text: "Complete name."} }
 
 // Label is a name that a person gives to something, and that others read on pages, in answers and in
 // the audit.
-var Label Kind = labelKind{base{"string"}}
-
-type labelKind struct{ base }
-
-func (labelKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := text(raw, wordLimit, false)
-	if problem == nil {
-		problem = seen(s)
-	}
-	if problem != nil {
-		return nil, problem
-	}
-	return textValue(s), nil
-}
-
-func (labelKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: wordLimit, Text: "Name without invisible characters."}
+var Label Kind = &checkedKind{
+	base: base{"string"}, limit: wordLimit,
+	check: func(s string) (string, *FieldError) { return s, seen(s) },
+	doc:   Doc{Type: "string", MaxLength: wordLimit, Text: "Name without invisible characters."},
 }
 
 // Names is a list of names, separated by commas.
@@ -94,10 +69,7 @@ type namesKind struct{ base }
 var namesPattern = regexp.MustCompile(`^[^,]+(?:,[^,]+)*$`)
 
 func (namesKind) Decode(raw any) (*Decoded, *FieldError) {
-	if list, isList := raw.(List); isList {
-		raw = string(list)
-	}
-	s, problem := text(raw, namesLimit, false)
+	s, problem := listText(raw, namesLimit)
 	if problem != nil {
 		return nil, problem
 	}
@@ -113,25 +85,17 @@ func (namesKind) Doc() Doc {
 }
 
 // Moment is a point in time.
-var Moment Kind = momentKind{base{"string"}}
-
-type momentKind struct{ base }
-
-func (momentKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := text(raw, 64, false)
-	if problem != nil {
-		return nil, problem
-	}
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return nil, invalid("must be a time such as 2026-11-22T12:40:00Z")
-	}
-	return textValue(t.UTC().Format(time.RFC3339Nano)), nil
-}
-
-func (momentKind) Doc() Doc {
-	return Doc{Type: "string", Format: "date-time", Example: "2026-11-22T12:40:00Z",
-		Text: "Date and time (RFC 3339)."}
+var Moment Kind = &checkedKind{
+	base: base{"string"}, limit: 64,
+	check: func(s string) (string, *FieldError) {
+		t, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			return "", invalid("must be a time such as 2026-11-22T12:40:00Z")
+		}
+		return t.UTC().Format(time.RFC3339Nano), nil
+	},
+	doc: Doc{Type: "string", Format: "date-time", Example: "2026-11-22T12:40:00Z",
+		Text: "Date and time (RFC 3339)."},
 }
 
 // Comparisons of a changed value with the current one.

@@ -38,10 +38,7 @@ type fieldListKind struct {
 }
 
 func (k fieldListKind) Decode(raw any) (*Decoded, *FieldError) {
-	if list, isList := raw.(List); isList {
-		raw = string(list)
-	}
-	s, problem := text(raw, 0, false)
+	s, problem := listText(raw, 0)
 	if problem != nil {
 		return nil, problem
 	}

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"encoding/base64"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -11,72 +10,54 @@ import (
 )
 
 // JobID is the id of a job, in the format of [adgateway/gateway/jobs].
-var JobID Kind = patternKind{
-	base: base{"string"}, pattern: regexp.MustCompile(`^jb_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`), limit: 39,
-	must:    "must be the ID of a job, as in the answer to its submission",
-	example: "jb_019ab3f0-0000-7000-8000-000000000000",
-}
+var JobID = idKind("jb_", "must be the ID of a job, as in the answer to its submission",
+	"jb_019ab3f0-0000-7000-8000-000000000000")
 
 // ResultKey is an X25519 public key in base64. Generated secrets are sealed with it.
-var ResultKey Kind = resultKeyKind{base{"string"}}
-
-type resultKeyKind struct{ base }
+var ResultKey Kind = &checkedKind{
+	base: base{"string"}, limit: 64,
+	check: func(s string) (string, *FieldError) {
+		if key, err := base64.StdEncoding.DecodeString(s); err != nil || len(key) != resultKeyLength {
+			return "", invalid("must be a public key of X25519: 32 bytes in base64")
+		}
+		return s, nil
+	},
+	doc: Doc{Type: "string", MaxLength: 44, Text: "X25519 public key: 32 bytes in base64.",
+		Example: "ZGVtbyBrZXkgb2YgdGhpcnR5LXR3byBieXRlcyAuLi4="},
+}
 
 const resultKeyLength = 32
 
-func (resultKeyKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := text(raw, 64, false)
-	if problem != nil {
-		return nil, problem
-	}
-	if key, err := base64.StdEncoding.DecodeString(s); err != nil || len(key) != resultKeyLength {
-		return nil, invalid("must be a public key of X25519: 32 bytes in base64")
-	}
-	return textValue(s), nil
-}
-
-func (resultKeyKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: 44, Text: "X25519 public key: 32 bytes in base64.",
-		Example: "ZGVtbyBrZXkgb2YgdGhpcnR5LXR3byBieXRlcyAuLi4="}
-}
-
 // Columns contains the parameters of a list's columns, separated by commas. An empty name stands for a column
 // that is not a parameter. [ColumnList] splits the text.
-var Columns Kind = columnsKind{base{"string"}}
-
-type columnsKind struct{ base }
+var Columns Kind = &checkedKind{
+	base: base{"string"}, limit: mostColumns * (longestColumn + 1), check: checkColumns,
+	doc: Doc{Type: "string", MaxLength: mostColumns * (longestColumn + 1), Example: "Username,,City",
+		Text: "Parameter names, one for each column of the list, separated by commas; leave out the name of a " +
+			"column that is not a parameter."},
+}
 
 const (
 	mostColumns   = 200
 	longestColumn = 100 // characters of a name
 )
 
-func (columnsKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := text(raw, mostColumns*(longestColumn+1), false)
-	if problem != nil {
-		return nil, problem
-	}
+func checkColumns(s string) (string, *FieldError) {
 	names := ColumnList(s)
 	if len(names) > mostColumns {
-		return nil, invalid("names more than %d columns", mostColumns)
+		return "", invalid("names more than %d columns", mostColumns)
 	}
 	for i, name := range names {
 		switch {
 		case utf8.RuneCountInString(name) > longestColumn:
-			return nil, invalid("has a name of more than %d characters", longestColumn)
+			return "", invalid("has a name of more than %d characters", longestColumn)
 		case name != "" && slices.ContainsFunc(names[:i], func(other string) bool {
 			return strings.EqualFold(other, name)
 		}):
-			return nil, invalid("gives column %d the name of an earlier column", i+1)
+			return "", invalid("gives column %d the name of an earlier column", i+1)
 		}
 	}
-	return textValue(strings.Join(names, ",")), nil
-}
-
-func (columnsKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: mostColumns * (longestColumn + 1), Example: "Username,,City",
-		Text: "Parameter names, one for each column of the list, separated by commas; leave out the name of a " +
-			"column that is not a parameter."}
+	return strings.Join(names, ","), nil
 }
 
 // ColumnList returns the names in a value of [Columns].

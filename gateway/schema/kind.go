@@ -88,6 +88,30 @@ func (b base) Parts() []Part     { return []Part{{Type: b.typ}} }
 func (b base) Clear() []ps.Value { return nil }
 func (b base) Secret() bool      { return false }
 
+// checkedKind is text that a function checks.
+type checkedKind struct {
+	base
+	limit int  // in UTF-16 code units; zero for no limit
+	lines bool // whether tab, CR and LF are allowed
+	// check returns the text that the script receives, or a problem. If it is nil, the script receives every text
+	// unchanged.
+	check func(s string) (string, *FieldError)
+	doc   Doc
+}
+
+func (k *checkedKind) Decode(raw any) (*Decoded, *FieldError) {
+	s, problem := text(raw, k.limit, k.lines)
+	if problem == nil && k.check != nil {
+		s, problem = k.check(s)
+	}
+	if problem != nil {
+		return nil, problem
+	}
+	return textValue(s), nil
+}
+
+func (k *checkedKind) Doc() Doc { return k.doc }
+
 // textValue returns the decoded form of a kind with a single text part.
 func textValue(text string) *Decoded {
 	return &Decoded{Values: []ps.Value{ps.Text(text)}, Text: text}
@@ -127,6 +151,14 @@ func text(raw any, limit int, lines bool) (string, *FieldError) {
 		return "", invalid("must be at most %d characters long", limit)
 	}
 	return s, nil
+}
+
+// listText decodes a raw value as text, like [text]. It also accepts a [List].
+func listText(raw any, limit int) (string, *FieldError) {
+	if list, isList := raw.(List); isList {
+		raw = string(list)
+	}
+	return text(raw, limit, false)
 }
 
 // isControl reports whether a character is not allowed in text. XML, which the directory's web
@@ -195,15 +227,34 @@ func (flagKind) Parts() []Part { return nil }
 
 // GUID is an objectGUID, with or without braces. The script gets it in lower
 // case without braces.
-var GUID Kind = guidKind{base: base{"string"}}
+var GUID Kind = &checkedKind{
+	base: base{"string"},
+	check: func(s string) (string, *FieldError) {
+		if !isGUID([]byte(s)) {
+			return "", invalid("must be a GUID such as 9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10")
+		}
+		return strings.ToLower(strings.Trim(s, "{}")), nil
+	},
+	doc: Doc{Type: "string", Pattern: guidPattern, Text: "GUID, with or without braces.", Example: guidExample},
+}
 
 // GUIDOrSID is a GUID or an objectSid, for an object that has both.
-var GUIDOrSID Kind = guidKind{base: base{"string"}, orSID: true}
-
-type guidKind struct {
-	base
-	orSID bool
+var GUIDOrSID Kind = &checkedKind{
+	base: base{"string"},
+	check: func(s string) (string, *FieldError) {
+		switch {
+		case isGUID([]byte(s)):
+			return strings.ToLower(strings.Trim(s, "{}")), nil
+		case sidText.MatchString(s):
+			return strings.ToUpper(s), nil
+		}
+		return "", invalid("must be a GUID such as 9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10, or a SID")
+	},
+	doc: Doc{Type: "string", Pattern: strings.TrimSuffix(guidPattern, ")$") + "|" + sidPattern + ")$",
+		Text: "GUID, with or without braces, or SID.", Example: guidExample},
 }
+
+const guidExample = "897be383-0d4f-5fd1-b27f-461bf3bb4b03"
 
 // sidPattern matches the SIDs of accounts and groups: a revision, an authority and numbers.
 const sidPattern = `[Ss]-1-[0-9]{1,15}(?:-[0-9]{1,10}){1,15}`
@@ -233,31 +284,4 @@ func isGUID(text []byte) bool {
 		}
 	}
 	return true
-}
-
-func (k guidKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := text(raw, 0, false)
-	if problem != nil {
-		return nil, problem
-	}
-	switch {
-	case isGUID([]byte(s)):
-	case k.orSID && sidText.MatchString(s):
-		return textValue(strings.ToUpper(s)), nil
-	case k.orSID:
-		return nil, invalid("must be a GUID such as 9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10, or a SID")
-	default:
-		return nil, invalid("must be a GUID such as 9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10")
-	}
-	return textValue(strings.ToLower(strings.Trim(s, "{}"))), nil
-}
-
-func (k guidKind) Doc() Doc {
-	doc := Doc{Type: "string", Pattern: guidPattern, Text: "GUID, with or without braces.",
-		Example: "897be383-0d4f-5fd1-b27f-461bf3bb4b03"}
-	if k.orSID {
-		doc.Pattern, doc.Text = strings.TrimSuffix(doc.Pattern, ")$")+"|"+sidPattern+
-			")$", "GUID, with or without braces, or SID."
-	}
-	return doc
 }

@@ -61,10 +61,7 @@ var GUIDs Kind = guidsKind{base{"string[]"}}
 type guidsKind struct{ base }
 
 func (guidsKind) Decode(raw any) (*Decoded, *FieldError) {
-	if list, isList := raw.(List); isList {
-		raw = string(list)
-	}
-	s, problem := text(raw, maxGUIDs*len("{00000000-0000-0000-0000-000000000000},"), false)
+	s, problem := listText(raw, maxGUIDs*len("{00000000-0000-0000-0000-000000000000},"))
 	if problem != nil {
 		return nil, problem
 	}

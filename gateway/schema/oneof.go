@@ -54,10 +54,7 @@ type wordListKind struct {
 }
 
 func (k wordListKind) Decode(raw any) (*Decoded, *FieldError) {
-	if list, isList := raw.(List); isList {
-		raw = string(list)
-	}
-	s, problem := text(raw, 0, false)
+	s, problem := listText(raw, 0)
 	if problem != nil {
 		return nil, problem
 	}

@@ -1,16 +1,11 @@
 package schema
 
 import (
-	"regexp"
-
 	"adgateway/ps"
 )
 
 // PlanID identifies a plan, in the format of package plan.
-var PlanID Kind = patternKind{
-	base: base{"string"}, pattern: regexp.MustCompile(`^pl_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`), limit: 39,
-	must: "must be the ID of a plan, as in the answer to a dry run",
-}
+var PlanID = idKind("pl_", "must be the ID of a plan, as in the answer to a dry run", "")
 
 // ObjectChanges are the fields of an object in a list of changed objects.
 var ObjectChanges = []Field{

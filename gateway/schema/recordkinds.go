@@ -15,57 +15,35 @@ import (
 // IPv4 and IPv6 are the addresses in A and AAAA records. The scripts receive them in their shortest
 // form.
 var (
-	IPv4 Kind = addressKind{base: base{"string"}, four: true}
-	IPv6 Kind = addressKind{base: base{"string"}, six: true}
-	// anyIPv6 is the address in an existing AAAA record.
-	anyIPv6 Kind = addressKind{base: base{"string"}, six: true, mapped: true}
+	IPv4 = addressKind(Doc{Format: "ipv4", Example: "10.0.1.11"}, "an IPv4 address such as 10.0.0.53",
+		func(a netip.Addr) bool { return a.Is4() }, false)
+	IPv6 = addressKind(Doc{Format: "ipv6", Example: "2001:db8:1::11"}, anyOfIPv6, isIPv6, false)
+	// anyIPv6 is the address in an existing AAAA record, which may be an IPv4 address written as IPv6.
+	anyIPv6 = addressKind(Doc{Format: "ipv6", Example: "2001:db8:1::11"}, anyOfIPv6, isIPv6, true)
 	// Address is an address of either family.
-	Address Kind = addressKind{base: base{"string"}, four: true, six: true}
+	Address = addressKind(Doc{Example: "10.0.1.11"}, "an address such as 10.0.0.53 or 2001:db8::53",
+		netip.Addr.IsValid, false)
 )
 
-type addressKind struct {
-	base
-	four, six bool
-	mapped    bool // may be an IPv4 address written as IPv6
-}
+const anyOfIPv6 = "an IPv6 address such as 2001:db8::53"
 
-func (k addressKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := text(raw, 0, false)
-	if problem != nil {
-		return nil, problem
-	}
-	address, err := netip.ParseAddr(s)
-	switch {
-	case err != nil || address.Is4() && !k.four || !address.Is4() && !k.six:
-		return nil, invalid("must be %s", k.what())
-	case address.Zone() != "":
-		return nil, invalid("must not have a zone index")
-	case address.Is4In6() && !k.mapped:
-		return nil, invalid("must not be an IPv4 address written as IPv6")
-	}
-	return textValue(address.String()), nil
-}
+func isIPv6(a netip.Addr) bool { return !a.Is4() }
 
-func (k addressKind) what() string {
-	switch {
-	case k.four && k.six:
-		return "an address such as 10.0.0.53 or 2001:db8::53"
-	case k.four:
-		return "an IPv4 address such as 10.0.0.53"
-	default:
-		return "an IPv6 address such as 2001:db8::53"
-	}
-}
-
-func (k addressKind) Doc() Doc {
-	doc := Doc{Type: "string", Format: "ipv6", Text: described(k.what()), Example: "2001:db8:1::11"}
-	if k.four {
-		doc.Format, doc.Example = "ipv4", "10.0.1.11"
-	}
-	if k.four && k.six {
-		doc.Format = ""
-	}
-	return doc
+// addressKind is the kind of addresses of a family. mapped allows an IPv4 address written as IPv6.
+func addressKind(doc Doc, what string, family func(netip.Addr) bool, mapped bool) Kind {
+	doc.Type, doc.Text = "string", described(what)
+	return &checkedKind{base: base{"string"}, doc: doc, check: func(s string) (string, *FieldError) {
+		address, err := netip.ParseAddr(s)
+		switch {
+		case err != nil || !family(address):
+			return "", invalid("must be %s", what)
+		case address.Zone() != "":
+			return "", invalid("must not have a zone index")
+		case address.Is4In6() && !mapped:
+			return "", invalid("must not be an IPv4 address written as IPv6")
+		}
+		return address.String(), nil
+	}}
 }
 
 // textLimit is the maximum length of a record's text that the cmdlets write, in octets (facts NA9).
@@ -73,66 +51,42 @@ const textLimit = 254
 
 // RecordText is the text of a TXT record: 1 to 254 octets of UTF-8 without control
 // characters.
-var RecordText Kind = recordTextKind{base{"string"}}
-
-type recordTextKind struct{ base }
-
-func (recordTextKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := text(raw, 0, false)
-	if problem != nil {
-		return nil, problem
-	}
-	if s == "" {
-		return nil, invalid("must not be empty: the next text of that name would replace it")
-	}
-	if len(s) > textLimit {
-		return nil, unprocessable("must be at most %d octets long: Windows PowerShell cannot write a longer text",
-			textLimit)
-	}
-	return textValue(s), nil
-}
-
-func (recordTextKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: textLimit,
-		Text: "1 to 254 octets of UTF-8, compared exactly.", Example: "v=spf1 -all"}
+var RecordText Kind = &checkedKind{
+	base: base{"string"},
+	check: func(s string) (string, *FieldError) {
+		switch {
+		case s == "":
+			return "", invalid("must not be empty: the next text of that name would replace it")
+		case len(s) > textLimit:
+			return "", unprocessable("must be at most %d octets long: Windows PowerShell cannot write a longer text",
+				textLimit)
+		}
+		return s, nil
+	},
+	doc: Doc{Type: "string", MaxLength: textLimit, Text: "1 to 254 octets of UTF-8, compared exactly.",
+		Example: "v=spf1 -all"},
 }
 
 // anyText is the text of an existing TXT record.
-var anyText Kind = listedTextKind{base{"string"}}
-
-type listedTextKind struct{ base }
-
-func (listedTextKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := text(raw, 0, true)
-	if problem != nil {
-		return nil, problem
-	}
-	return textValue(s), nil
+var anyText Kind = &checkedKind{
+	base: base{"string"}, lines: true, doc: Doc{Type: "string", Text: "Text, compared exactly."},
 }
 
-func (listedTextKind) Doc() Doc { return Doc{Type: "string", Text: "Text, compared exactly."} }
-
-// hexKind are octets in hexadecimal. The script receives them in lower case.
-type hexKind struct{ base }
-
-func (hexKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := text(raw, 0, false)
-	if problem != nil {
-		return nil, problem
-	}
-	octets, err := hex.DecodeString(s)
-	if err != nil || len(octets) == 0 {
-		return nil, invalid("must be octets in hexadecimal: an even number of the digits 0 to 9 and a to f")
-	}
-	if len(octets) > maxOctets {
-		return nil, unprocessable("must be at most %d octets", maxOctets)
-	}
-	return textValue(hex.EncodeToString(octets)), nil
-}
-
-func (hexKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: 2 * maxOctets, Pattern: "^(?:[0-9A-Fa-f]{2})+$",
-		Text: "Octets in hexadecimal.", Example: "0123456789abcdef"}
+// hexOctets are octets in hexadecimal. The script receives them in lower case.
+var hexOctets Kind = &checkedKind{
+	base: base{"string"},
+	check: func(s string) (string, *FieldError) {
+		octets, err := hex.DecodeString(s)
+		switch {
+		case err != nil || len(octets) == 0:
+			return "", invalid("must be octets in hexadecimal: an even number of the digits 0 to 9 and a to f")
+		case len(octets) > maxOctets:
+			return "", unprocessable("must be at most %d octets", maxOctets)
+		}
+		return strings.ToLower(s), nil
+	},
+	doc: Doc{Type: "string", MaxLength: 2 * maxOctets, Pattern: "^(?:[0-9A-Fa-f]{2})+$",
+		Text: "Octets in hexadecimal.", Example: "0123456789abcdef"},
 }
 
 // maxOctets limits the data of a record. The largest data is a certificate.
@@ -140,41 +94,31 @@ const maxOctets = 4096
 
 // caaTag and caaValue are a CAA record's property and its value (RFC 8659).
 var (
-	caaTag Kind = caaKind{base: base{"string"}, pattern: regexp.MustCompile(`^[0-9A-Za-z]{1,15}$`),
-		what: "a property of letters and digits such as issue, issuewild, or iodef", example: "issue"}
-	caaValue Kind = caaKind{base: base{"string"},
-		pattern: regexp.MustCompile(`^[!#-\[\]-~](?:[ !#-\[\]-~]{0,253}[!#-\[\]-~])?$`),
-		what:    "1 to 255 ASCII characters without quotes or backslashes, such as letsencrypt.org, or ; for none",
-		example: "letsencrypt.org", quoted: true}
+	caaTag = caaKind(`^[0-9A-Za-z]{1,15}$`,
+		"a property of letters and digits such as issue, issuewild, or iodef", "issue", false)
+	caaValue = caaKind(`^[!#-\[\]-~](?:[ !#-\[\]-~]{0,253}[!#-\[\]-~])?$`,
+		"1 to 255 ASCII characters without quotes or backslashes, such as letsencrypt.org, or ; for none",
+		"letsencrypt.org", true)
 )
 
-type caaKind struct {
-	base
-	pattern       *regexp.Regexp
-	what, example string
-	quoted        bool // may be in quotes, as in zone files
-}
-
-func (k caaKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := text(raw, 0, false)
-	if problem != nil {
-		return nil, problem
+// caaKind is the kind of texts that match a pattern. quoted means that they may be in quotes, as in zone files,
+// and that case matters.
+func caaKind(pattern, what, example string, quoted bool) Kind {
+	matches := regexp.MustCompile(pattern).MatchString
+	check := func(s string) (string, *FieldError) {
+		if inside, inQuotes := strings.CutPrefix(s, `"`); quoted && inQuotes {
+			s = strings.TrimSuffix(inside, `"`)
+		}
+		if !matches(s) {
+			return "", invalid("must be %s", what)
+		}
+		if !quoted {
+			s = strings.ToLower(s)
+		}
+		return s, nil
 	}
-	if inside, quoted := strings.CutPrefix(s, `"`); k.quoted && quoted {
-		s = strings.TrimSuffix(inside, `"`)
-	}
-	if !k.pattern.MatchString(s) {
-		return nil, invalid("must be %s", k.what)
-	}
-	if !k.quoted {
-		s = strings.ToLower(s)
-	}
-	return textValue(s), nil
-}
-
-func (k caaKind) Doc() Doc {
-	return Doc{Type: "string", Pattern: k.pattern.String(),
-		Text: described(k.what), Example: k.example}
+	doc := Doc{Type: "string", Pattern: pattern, Text: described(what), Example: example}
+	return &checkedKind{base: base{"string"}, check: check, doc: doc}
 }
 
 // numberedTypeKind is the name of a record type, or TYPE followed by its number.

@@ -215,7 +215,7 @@ var RecordTypes = []*RecordType{
 				Example: "1", Another: "0",
 			},
 			{
-				Name: "CertificateAssociationData", Property: "CertificateAssociationData", Form: HexForm, Member: "certificateAssociationData", Kind: hexKind{base{"string"}}, NewKind: hexKind{base{"string"}},
+				Name: "CertificateAssociationData", Property: "CertificateAssociationData", Form: HexForm, Member: "certificateAssociationData", Kind: hexOctets, NewKind: hexOctets,
 				Doc:     "Data to compare the certificate with, in hexadecimal.",
 				Example: exampleHash, Another: anotherHash, Changed: anotherHash,
 			},
@@ -236,7 +236,7 @@ var RecordTypes = []*RecordType{
 				Example: "2", Another: "2",
 			},
 			{
-				Name: "Fingerprint", Form: HexForm, Wire: HexWire, Member: "fingerprint", Kind: hexKind{base{"string"}}, NewKind: hexKind{base{"string"}},
+				Name: "Fingerprint", Form: HexForm, Wire: HexWire, Member: "fingerprint", Kind: hexOctets, NewKind: hexOctets,
 				Doc:     "Fingerprint, in hexadecimal.",
 				Example: exampleHash, Another: anotherHash, Changed: anotherHash,
 			},

@@ -14,61 +14,31 @@ import (
 )
 
 // Note is the reason why a caller changes something.
-var Note Kind = noteKind{base{"string"}}
-
-type noteKind struct{ base }
-
-func (noteKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := reasonText(raw)
-	switch {
-	case problem != nil:
-		return nil, problem
-	case strings.TrimSpace(s) == "":
-		return nil, invalid("must not be blank")
-	}
-	return textValue(s), nil
-}
-
-func (noteKind) Doc() Doc {
-	return Doc{
-		Type: "string", MaxLength: reasonLongest, Example: "INC-4711",
-		Text: fmt.Sprintf("Text of at most %d characters.", reasonLongest),
-	}
-}
+var Note = reasonKind(1, "must not be blank", Doc{
+	Example: "INC-4711", Text: fmt.Sprintf("Text of at most %d characters.", reasonLongest),
+})
 
 // Reason is the reason why a caller wants to see a secret.
-var Reason Kind = reasonKind{base{"string"}}
-
-type reasonKind struct{ base }
+var Reason = reasonKind(reasonShortest,
+	fmt.Sprintf("must give a reason of at least %d characters, for the audit log", reasonShortest), Doc{
+		Example: "INC-4711: no network at this computer",
+		Text:    fmt.Sprintf("Text of %d to %d characters.", reasonShortest, reasonLongest),
+	})
 
 const reasonShortest, reasonLongest = 8, 200
 
-// reasonText returns the text of a reason. People read it in plans, histories and audits, so it has no
-// characters that they do not see.
-func reasonText(raw any) (string, *FieldError) {
-	s, problem := text(raw, reasonLongest, false)
-	if problem == nil {
-		problem = seen(s)
-	}
-	return s, problem
-}
-
-func (reasonKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := reasonText(raw)
-	switch {
-	case problem != nil:
-		return nil, problem
-	case utf16Length(strings.TrimSpace(s)) < reasonShortest:
-		return nil, invalid("must give a reason of at least %d characters, for the audit log", reasonShortest)
-	}
-	return textValue(s), nil
-}
-
-func (reasonKind) Doc() Doc {
-	return Doc{
-		Type: "string", MaxLength: reasonLongest, Example: "INC-4711: no network at this computer",
-		Text: fmt.Sprintf("Text of %d to %d characters.", reasonShortest, reasonLongest),
-	}
+// reasonKind is the kind of a reason with a least length, not counting blanks around it. People read reasons in
+// plans, histories and audits, so they have no characters that people do not see.
+func reasonKind(least int, must string, doc Doc) Kind {
+	doc.Type, doc.MaxLength = "string", reasonLongest
+	return &checkedKind{base: base{"string"}, limit: reasonLongest, doc: doc,
+		check: func(s string) (string, *FieldError) {
+			problem := seen(s)
+			if problem == nil && utf16Length(strings.TrimSpace(s)) < least {
+				problem = invalid("%s", must)
+			}
+			return s, problem
+		}}
 }
 
 // RecoveryKeyID is the id of a BitLocker key, or its first eight digits, which the screen that asks for

@@ -235,6 +235,14 @@ func (k patternKind) Doc() Doc {
 		Text: described(strings.TrimPrefix(k.must, "must be ") + k.seen())}
 }
 
+// idKind is the kind of ids that the gateway gives: a prefix and a version 7 UUID.
+func idKind(prefix, must, example string) Kind {
+	return patternKind{
+		base: base{"string"}, limit: len(prefix) + 36, must: must, example: example, pattern: regexp.MustCompile(
+			`^` + prefix + `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`),
+	}
+}
+
 // described returns a description of what a value must be: "A name." without the article.
 func described(what string) string {
 	for _, article := range []string{"a ", "an ", "the "} {

@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"gateway/transport":                     {"gateway/required", "gateway/accesslog", "gateway/authn", "gateway/authn/negotiate", "gateway/call", "gateway/identity", "gateway/manual/site", "gateway/nearest", "gateway/openapi", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/spool", "ps", "gateway/readiness", "gateway/sheet"},
 	"gateway/spool":                         {"gateway/identity"},
 	"gateway/sheet":                         {},
-	"gateway/call":                          {"gateway/required", "gateway/audit", "gateway/change", "gateway/changes", "gateway/cursor", "gateway/etag", "gateway/filter", "gateway/idempotency", "gateway/identity", "gateway/names", "gateway/nearest", "gateway/ops", "gateway/plan", "gateway/privileged", "gateway/problem", "gateway/quota", "gateway/schema", "gateway/settle", "gateway/store", "gateway/write", "ps", "gateway/bounds"},
+	"gateway/call":                          {"gateway/required", "gateway/audit", "gateway/change", "gateway/changes", "gateway/cursor", "gateway/etag", "gateway/filter", "gateway/idempotency", "gateway/identity", "gateway/names", "gateway/nearest", "gateway/ops", "gateway/plan", "gateway/privileged", "gateway/problem", "gateway/quota", "gateway/schema", "gateway/settle", "gateway/store", "gateway/write", "ps", "ps/packed", "gateway/bounds"},
 	"gateway/privileged":                    {"gateway/identity"},
 	"gateway/ops":                           {"gateway/attributes", "gateway/schema", "gateway/schema/jobstate", "gateway/identity", "gateway/filter", "ps"},
 	"gateway/change":                        {"gateway/identity", "gateway/ops", "gateway/schema", "ps"},
