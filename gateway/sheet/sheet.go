@@ -5,12 +5,17 @@ import (
 	"encoding/csv"
 	"io"
 	"strings"
+	"unicode/utf8"
 )
 
-// Defused returns a text as a cell that spreadsheets do not interpret as a formula. They interpret
-// cells that begin with = + - @, a tab or CR; such a cell gets a leading apostrophe.
+// formulaStarts are the characters with which a formula begins. Versions for East Asian languages also
+// accept them in full width, and white space may precede them.
+const formulaStarts = "=+-@＝＋－＠\t\r\n"
+
+// Defused returns a text as a cell that spreadsheets do not interpret as a formula. A cell that may begin a
+// formula gets a leading apostrophe.
 func Defused(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune(formulaStarts, first) {
 		return "'" + text
 	}
 	return text

@@ -28,8 +28,9 @@ func TestRows(t *testing.T) {
 		"quotes":            {',', [][]string{{`say "x"`, " b"}}, "\"say \"\"x\"\"\",\" b\"\r\n"},
 		"line breaks":       {',', [][]string{{"a\nb", "a\r\nb", "a\rb"}}, strings.Repeat(",\"a\r\nb\"", 3)[1:] + "\r\n"},
 		"formulas":          {',', [][]string{{"=1+1", "+49 30 1", "-1", "@x", "\t=1", "\r=1"}}, "'=1+1,'+49 30 1,'-1,'@x,'\t=1,\"'\r\n=1\"\r\n"},
+		"wide formulas":     {',', [][]string{{"＝1+1", "＋1", "－1", "＠x", "\n=1"}}, "'＝1+1,'＋1,'－1,'＠x,\"'\r\n=1\"\r\n"},
 		"formulas in names": {',', [][]string{{"=a"}, {"x"}}, "'=a\r\nx\r\n"},
-		"not formulas":      {',', [][]string{{"a=1", "1-1", "'=1", " =1"}}, "a=1,1-1,'=1,\" =1\"\r\n"},
+		"not formulas":      {',', [][]string{{"a=1", "1-1", "'=1", " =1", "é=1"}}, "a=1,1-1,'=1,\" =1\",é=1\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
