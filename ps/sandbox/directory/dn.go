@@ -27,11 +27,19 @@ func (r RDN) equal(other RDN) bool {
 // directory accepts: quoted values, ";" as separator, spaces around names). Multi-valued
 // RDNs are rejected, as in Active Directory. Errors are KindSyntax with 8242.
 func ParseDN(text string) (DN, error) {
+	d, err := parseDN(text, make([]RDN, 0, min(1+strings.Count(text, ","), shortList)))
+	if err != nil {
+		return DN{}, err
+	}
+	return d, nil
+}
+
+// parseDN is ParseDN with room for the names.
+func parseDN(text string, room []RDN) (DN, *Error) {
 	p := dnParser{text: text}
-	d, ok := p.parse()
+	d, ok := p.parse(room)
 	if !ok {
-		e := fail(CodeInvalidDN, KindSyntax, text, "%s at offset %d", p.why, p.pos)
-		return DN{}, e
+		return DN{}, fail(CodeInvalidDN, KindSyntax, text, "%s at offset %d", p.why, p.pos)
 	}
 	return d, nil
 }
@@ -42,12 +50,12 @@ type dnParser struct {
 	why  string
 }
 
-func (p *dnParser) parse() (DN, bool) {
+func (p *dnParser) parse(room []RDN) (DN, bool) {
 	p.blanks()
 	if p.pos == len(p.text) {
 		return DN{}, true
 	}
-	d := DN{make([]RDN, 0, min(1+strings.Count(p.text, ","), shortList))}
+	d := DN{room}
 	for {
 		r, ok := p.rdn()
 		if !ok {
@@ -116,8 +124,11 @@ var typeOIDs = map[string]string{
 
 // typeName returns the canonical form of a type: upper case, OIDs resolved.
 func typeName(t string) (string, bool) {
-	u := strings.ToUpper(t)
-	u = strings.TrimPrefix(u, "OID.")
+	switch t {
+	case "CN", "OU", "DC":
+		return t, true
+	}
+	u := strings.TrimPrefix(strings.ToUpper(t), "OID.")
 	if n, ok := typeOIDs[u]; ok {
 		return n, true
 	}

@@ -201,13 +201,17 @@ func reach(n *node, back *Attribute) map[*node]bool {
 }
 
 func reachIf(n *node, back *Attribute, enter func(*node) bool) map[*node]bool {
-	seen := map[*node]bool{}
-	queue := []*node{n}
+	var seen map[*node]bool // nil for a node without references, the common case
+	var few [8]*node
+	queue := append(few[:0], n)
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
 		for _, l := range at.linkVals(back) {
 			if l.n != nil && !seen[l.n] && !l.n.deleted && enter(l.n) {
+				if seen == nil {
+					seen = map[*node]bool{}
+				}
 				seen[l.n] = true
 				queue = append(queue, l.n)
 			}

@@ -179,10 +179,10 @@ func (r *replica) resolveForest(ref string) (*node, *Error) {
 	case strings.HasPrefix(ref, "<"):
 		return r.resolveExtended(ref)
 	}
-	d, err := ParseDN(ref)
+	var room [shortList]RDN
+	d, err := parseDN(ref, room[:0])
 	if err != nil {
-		e := err.(*Error)
-		return nil, e
+		return nil, err
 	}
 	if d.IsZero() {
 		return nil, fail(CodeNoSuchObject, KindNotFound, ref, "the DN is empty")

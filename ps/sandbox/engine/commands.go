@@ -20,9 +20,6 @@ type command struct {
 // findCommand resolves the name of a command: a function, a built-in command or
 // a cmdlet of an imported module.
 func (f *frame) findCommand(key string, inv *invocation) error {
-	if refusedAliases[key] {
-		return fail(dotnet.Refuse("the alias %s", inv.called), inv.at)
-	}
 	if fn := f.scope.function(key); fn != nil {
 		inv.block, inv.sig, inv.home = fn.code, fn.code.sig, fn.home
 		return nil

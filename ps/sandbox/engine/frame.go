@@ -198,7 +198,7 @@ func heapBytes() int64 {
 
 // limitOf converts a limit error of package dotnet.
 func limitOf(err error, at *place) error {
-	if isFlow(err) {
+	if err == nil || isFlow(err) {
 		return err
 	}
 	var over *dotnet.LimitError

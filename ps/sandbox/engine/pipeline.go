@@ -200,6 +200,7 @@ func (a *argCode) lookUp(sig *signature) *param {
 type commandCode struct {
 	name     string // as written; empty for an expression
 	key      string
+	refused  bool // key is a refused alias
 	nameExpr exprFn
 	dot      bool // dot-sourced: runs in the caller's scope
 	args     []argCode
@@ -213,6 +214,7 @@ func (c *compiler) command(cmd *syntax.Command) *commandCode {
 		if full, ok := c.aliases[code.key]; ok {
 			code.key = lower(full)
 		}
+		code.refused = refusedAliases[code.key]
 	} else {
 		code.nameExpr = c.expr(cmd.Name)
 	}
@@ -271,7 +273,7 @@ func (code *commandCode) invocation(f *frame, hasPipe bool) (*invocation, error)
 
 // callee resolves the target of a call: a script block, or a command by name.
 func (code *commandCode) callee(f *frame, inv *invocation) error {
-	key := code.key
+	key, refused := code.key, code.refused
 	if code.nameExpr != nil {
 		v, err := code.nameExpr(f)
 		if err != nil {
@@ -288,6 +290,10 @@ func (code *commandCode) callee(f *frame, inv *invocation) error {
 					"in a command name, a script block, or a CommandInfo object."), code.at)
 		}
 		key = lower(inv.called)
+		refused = refusedAliases[key]
+	}
+	if refused {
+		return fail(dotnet.Refuse("the alias %s", inv.called), inv.at)
 	}
 	return f.findCommand(key, inv)
 }

@@ -135,6 +135,9 @@ func (sc *scope) dollarUnder() any {
 // function returns a function by its lower-case name, or nil.
 func (sc *scope) function(key string) *function {
 	for up := sc; up != nil; up = up.parent {
+		if up.funcs == nil { // most scopes
+			continue
+		}
 		if fn, ok := up.funcs[key]; ok {
 			return fn
 		}

@@ -1,6 +1,7 @@
 package dotnet
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -23,6 +24,7 @@ func FromJSON(text string) (any, error) {
 type jsonReader struct {
 	s      string
 	at     int
+	buf    []byte // room for a string with escapes
 	failed error
 }
 
@@ -84,14 +86,19 @@ func (r *jsonReader) value(depth int) any {
 
 func (r *jsonReader) word() any {
 	rest := r.s[r.at:]
-	for word, v := range map[string]any{"true": true, "false": false, "null": nil} {
-		if strings.HasPrefix(rest, word) {
-			r.at += len(word)
-			return v
+	for i := range jsonWords {
+		if w := &jsonWords[i]; strings.HasPrefix(rest, w.text) {
+			r.at += len(w.text)
+			return w.value
 		}
 	}
 	return r.fail("value")
 }
+
+var jsonWords = []struct {
+	text  string
+	value any
+}{{"true", true}, {"false", false}, {"null", nil}}
 
 func (r *jsonReader) number() any {
 	start := r.at
@@ -176,7 +183,7 @@ func (r *jsonReader) text() string {
 
 func (r *jsonReader) textWithEscapes(start int) string {
 	rest := max(strings.IndexByte(r.s[r.at:], '"'), 32) // strings are seldom longer
-	out := append(make([]byte, 0, r.at-start+rest), r.s[start:r.at]...)
+	out := append(slices.Grow(r.buf[:0], r.at-start+rest), r.s[start:r.at]...)
 	for r.at < len(r.s) && r.s[r.at] >= ' ' {
 		switch r.s[r.at] {
 		case '"':
@@ -184,6 +191,7 @@ func (r *jsonReader) textWithEscapes(start int) string {
 			if !utf8.Valid(out) { // lone surrogates; versions differ
 				r.fail("text")
 			}
+			r.buf = out
 			return string(out)
 		case '\\':
 			out = r.escape(out)
@@ -199,16 +207,19 @@ func (r *jsonReader) textWithEscapes(start int) string {
 	return ""
 }
 
-var jsonEscapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\',
-	'/': '/'}
+// An escape of a character in jsonEscaped is the character of jsonUnescaped at the same place.
+const (
+	jsonEscaped   = `ntrbf"\/`
+	jsonUnescaped = "\n\t\r\b\f\"\\/"
+)
 
 // escape reads one escape and appends the character that it represents.
 func (r *jsonReader) escape(out []byte) []byte {
 	if r.at+1 < len(r.s) {
 		c := r.s[r.at+1]
 		r.at += 2
-		if plain, ok := jsonEscapes[c]; ok {
-			return append(out, plain)
+		if i := strings.IndexByte(jsonEscaped, c); i >= 0 {
+			return append(out, jsonUnescaped[i])
 		}
 		if c == 'u' && r.at+4 <= len(r.s) {
 			if u, err := strconv.ParseUint(r.s[r.at:r.at+4], 16, 16); err == nil {

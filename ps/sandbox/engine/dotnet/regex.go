@@ -268,11 +268,19 @@ func hasPairs(s string) bool {
 	return false
 }
 
+// checkWork returns an error if matching s would take too long.
+func (re *regex) checkWork(s string) error {
+	if re.size*len(s) > maxRegexWork {
+		return &LimitError{"work of a regular expression", maxRegexWork}
+	}
+	return nil
+}
+
 // find returns the offsets of up to n matches and their groups in s, which toUnits returned.
 // The final line feed that '$' allows is not part of a match.
 func (re *regex) find(s string, n int) ([][]int, error) {
-	if re.size*len(s) > maxRegexWork {
-		return nil, &LimitError{"work of a regular expression", maxRegexWork}
+	if err := re.checkWork(s); err != nil {
+		return nil, err
 	}
 	matches := re.re.FindAllStringSubmatchIndex(s, n)
 	for i, m := range matches {
@@ -299,8 +307,11 @@ func Match(l, r any, caseSensitive, negate bool) (any, error) {
 		return NewArray(), nil
 	}
 	return filter(l, func(item any) (bool, error) {
-		found, err := re.find(toUnits(ToText(item)), 1)
-		return (len(found) > 0) != negate, err
+		s := toUnits(ToText(item))
+		if err := re.checkWork(s); err != nil {
+			return false, err
+		}
+		return re.re.MatchString(s) != negate, nil
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 type encoding struct {
 	encode func(s string) []byte
 	decode func(b []byte) string // nil if decoding is not supported
-	single bool                  // an ASCII character takes one byte
+	count  func(s string) int    // the length of encode(s)
 }
 
 // encodeUTF16 writes little-endian units. A lone surrogate becomes U+FFFD.
@@ -47,6 +47,13 @@ func encodeASCII(s string) []byte {
 	return out
 }
 
+func countUTF8(s string) int {
+	if utf8.ValidString(s) {
+		return len(s)
+	}
+	return len(ToUTF8(s))
+}
+
 func declareEncodings() {
 	get := func(self any) *encoding { return self.(*Instance).Data.(*encoding) }
 	base := Register(Class{Name: "System.Text.Encoding", Members: []Member{
@@ -54,11 +61,7 @@ func declareEncodings() {
 			return &Bytes{B: get(self).encode(a[0].(string))}, nil
 		}),
 		Method("GetByteCount", "string", func(self any, a []any) (any, error) {
-			s := a[0].(string)
-			if isASCII(s) && get(self).single {
-				return int32(len(s)), nil
-			}
-			return int32(len(get(self).encode(s))), nil
+			return int32(get(self).count(a[0].(string))), nil
 		}),
 		Method("GetString", "byte[]", func(self any, a []any) (any, error) {
 			e := get(self)
@@ -82,9 +85,9 @@ func declareEncodings() {
 }
 
 var encodings = map[string]*encoding{
-	"System.Text.UTF8Encoding":    {encode: ToUTF8, decode: FromUTF8, single: true},
-	"System.Text.UnicodeEncoding": {encode: encodeUTF16, decode: decodeUTF16},
-	"System.Text.ASCIIEncoding":   {encode: encodeASCII, single: true},
+	"System.Text.UTF8Encoding":    {ToUTF8, FromUTF8, countUTF8},
+	"System.Text.UnicodeEncoding": {encodeUTF16, decodeUTF16, func(s string) int { return 2 * Length(s) }},
+	"System.Text.ASCIIEncoding":   {encodeASCII, nil, Length},
 }
 
 func encodingStatic(name, typeName string) Member {
