@@ -5,53 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"adgateway/ps"
 )
-
-func rightsChecks() []Check {
-	return []Check{
-		{
-			Name: "rights", Page: "account#rights",
-			About: "the account may manage users, groups, computers and OUs where new ones are created",
-			How:   "reads allowedChildClassesEffective and allowedAttributesEffective of the domain's containers for new users and computers, and of the OUs that --ou names; rights on objects below cannot be read this way",
-			Needs: []string{"adws"}, Limit: time.Minute,
-			Faults: []Fault{
-				{"denied", Failure, "{account} may not read from {server}: {error}", "Run the gateway as a domain account."},
-				{"gone", Warning, "There is no container {container}.", "Correct the DN."},
-				{"no-create", Warning, "{account} may not create {classes} in {container}.",
-					"If it should: delegate it there with 'dsacls \"{container}\" /I:T /G \"{account}:CCDC;{first}\"'. If it should not, do nothing: calls that would create them get the error directory_denied."},
-				{"no-write", Warning, "{account} may not write any attribute of {container} itself.",
-					"OUs can be neither renamed nor changed there; if they should be, delegate it with 'dsacls \"{container}\" /G \"{account}:WP\"'."},
-			},
-			probe: probeRights,
-		},
-		{
-			Name: "recycle-bin", Page: "account#rights",
-			About: "what is deleted can be restored, and the account sees it",
-			How:   "reads the optional features of the forest, and CN=Deleted Objects; the right to restore cannot be read",
-			Needs: []string{"adws"}, Limit: time.Minute,
-			Faults: []Fault{
-				{"off", Warning, "The Recycle Bin is not enabled: a deleted object is lost, and so are its memberships.",
-					"An Enterprise Admin can enable it, once and for all: 'Enable-ADOptionalFeature \"Recycle Bin Feature\" -Scope ForestOrConfigurationSet -Target FOREST' with the forest's DNS name."},
-				{"unseen", Warning, "{account} cannot see deleted objects, so the gateway neither lists nor restores them.",
-					"If it should: 'gateway/manual/reference/scopes.md' has the two dsacls lines for bin:read, and the one more for bin:restore. If it should not, do nothing."},
-			},
-			probe: probeBin,
-		},
-		{
-			Name: "dns-rights", Page: "account#rights",
-			About: "the account may manage the DNS server",
-			How:   "lists the zones of the DNS server in a session", Needs: []string{"dns-server"}, Limit: time.Minute,
-			Faults: []Fault{
-				{"denied", Failure, "{account} may not manage DNS on {server}: {error}",
-					"For CNAME records, delegate the zones to the account ('gateway/manual/reference/scopes.md' has the rights). For reverse zones, make it a member of DnsAdmins, which is nearly a domain administrator: 'Add-ADGroupMember -Identity DnsAdmins -Members name$'. Then restart the gateway."},
-			},
-			probe: probeDNSRights,
-		},
-	}
-}
 
 // container describes the rights of the account in a container.
 type container struct {

@@ -9,38 +9,6 @@ import (
 	"time"
 )
 
-// selfWait is the time limit for a running gateway to start and use sessions of its own.
-const selfWait = 3 * time.Minute
-
-// allowProtection is the advice for blocks by endpoint protection.
-const allowProtection = "Allow adgateway.exe and the PowerShell that it starts, as " +
-	"'gateway/manual/network.md' says; " +
-	"'Get-MpThreatDetection' and the event log 'Microsoft-Windows-Windows Defender/Operational' show what " +
-	"was blocked and by which rule."
-
-var selfCheck = Check{
-	Name: "as-service", Page: "troubleshooting#the-doctor",
-	About: "the running service starts sessions and reaches its servers, as its own account and without a " +
-		"console",
-	How: "asks the running gateway by a file next to its credentials (or settings), and reads the answer " +
-		"from another",
-	Limit: selfWait,
-	Faults: []Fault{
-		{"not-running", Warning, "No gateway with these settings is running; this is what the last one saw at {time}.",
-			"Start it with 'adgateway service start', then run 'adgateway doctor' again. With another settings file, add --config."},
-		{"silent", Warning, "The running gateway did not say in time how it sees its sessions; this is what it saw at {time}.",
-			"Look into its log, and run 'adgateway doctor' again."},
-		{"not-asked", Warning, "The running gateway could not be asked: {error}", "Run 'adgateway doctor' as an administrator, or as the service's account."},
-		{"blocked", Failure, "As {account}, a session for {lane} is blocked: {error}", allowProtection},
-		{"no-session", Failure, "As {account}, a session for {lane} does not start: {error}",
-			"Fix what it names, for the account of the service: the checks of PowerShell below may be right for another account."},
-		{"folder", Warning, "{account} cannot write {path} ({use}): {error}", "Grant the account the right, or give it a profile: log on with it once, or restart the service."},
-		{"no-server", Failure, "As {account}, no server for {lane} can be used: {error}",
-			"Compare with the checks of servers and rights below: where they are right, the account of the service lacks a right or cannot log on."},
-	},
-	probe: probeSelf,
-}
-
 func probeSelf(ctx context.Context, x *exam) verdict {
 	asking, cancel := beforeLimit(ctx)
 	defer cancel()

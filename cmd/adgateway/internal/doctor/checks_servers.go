@@ -20,69 +20,6 @@ const (
 	portRPC  = "135"
 )
 
-func serverChecks() []Check {
-	return []Check{
-		{
-			Name: "domain-controllers", Page: "network#firewall",
-			About: "Windows finds writable domain controllers",
-			How:   "runs Get-ADDomainController and Get-ADComputer in a session, unless servers.controllers names them", Needs: []string{"data-channel"}, Limit: time.Minute,
-			Faults: []Fault{
-				{"not-found", Failure, "No domain controller was found: {error}",
-					"Point this computer's DNS client at the domain's DNS servers ('Set-DnsClientServerAddress') and try 'nltest /dsgetdc:'; or set servers.controllers."},
-				{"unusable", Warning, "Some domain controllers cannot be used. {warnings}",
-					"The gateway works with the others. Remove the accounts of domain controllers that are gone ('ntdsutil', metadata cleanup), or name the good ones in servers.controllers."},
-				{"read-only", Failure, "Only read-only domain controllers were found: {servers}.", "Set servers.controllers to a writable one, and make it reachable from here."},
-			},
-			probe: probeControllers,
-		},
-		{
-			Name: "adws", Page: "network#firewall",
-			About: "Active Directory Web Services, which the module ActiveDirectory uses, can be reached",
-			How:   "connects to TCP port " + portADWS + " of each domain controller", Needs: []string{"domain-controllers"},
-			Faults: []Fault{
-				{"none", Failure, "No domain controller responds on TCP port " + portADWS + ": {servers}.",
-					"Open TCP 9389 from here to the domain controllers, and start the service there: 'Get-Service ADWS -ComputerName dc'. Try 'Test-NetConnection dc -Port 9389'."},
-				{"some", Warning, "Some domain controllers do not respond on TCP port " + portADWS + ": {servers}.",
-					"Open TCP 9389 from here to them and make sure that the service ADWS is running there, or name the others in servers.controllers."},
-			},
-			probe: probeADWS,
-		},
-		{
-			Name: "ldap", Page: "network#firewall",
-			About: "LDAP, which the fields for Remote Desktop Services are written over, can be reached",
-			How:   "connects to TCP port " + portLDAP + " of each domain controller", Needs: []string{"domain-controllers"},
-			Faults: []Fault{
-				{"closed", Warning, "Some domain controllers do not respond on TCP port " + portLDAP + ": {servers}.",
-					"Open TCP 389 from here to them. Until then, changes of the Remote Desktop fields of users are answered with 'unavailable'."},
-			},
-			probe: probeLDAP,
-		},
-		{
-			Name: "dns-server", Page: "network#firewall",
-			About: "the DNS server can be managed from here",
-			How:   "connects to TCP ports " + portDNS + " and " + portRPC + " of servers.dnsServer, or of the domain controllers in turn; the dynamic ports of RPC cannot be checked from outside",
-			Needs: []string{"domain-controllers"},
-			Faults: []Fault{
-				{"none", Failure, "No DNS server responds on TCP port " + portDNS + ": {servers}.", "Set servers.dnsServer to the domain's DNS server, and open TCP and UDP 53 to it."},
-				{"no-rpc", Failure, "{servers} responds on TCP port " + portDNS + ", but not on port " + portRPC + " (RPC), which the module DnsServer needs.",
-					"Open TCP 135 and 49152-65535 from here to the DNS server (firewall group 'DNS Service')."},
-			},
-			probe: probeDNS,
-		},
-		{
-			Name: "clock", Page: "troubleshooting#the-gateway-or-the-domain-has-a-problem",
-			About: "the clocks agree as Kerberos requires",
-			How:   "reads the time of a domain controller (rootDSE currentTime)", Needs: []string{"adws"},
-			Faults: []Fault{
-				{"wrong", Failure, "This clock is {skew} {direction} the clock of {server}: Kerberos accepts at most 5 minutes.", "Run 'w32tm /resync /rediscover'; 'w32tm /query /status' shows the time source."},
-				{"off", Warning, "This clock is {skew} {direction} the clock of {server}.", "Run 'w32tm /resync'; 'w32tm /query /status' shows the time source."},
-				{"refused", Failure, "{account} may not read from {server}: {error}", "Run the gateway as a domain account."},
-			},
-			probe: probeClock,
-		},
-	}
-}
-
 func probeControllers(ctx context.Context, x *exam) verdict {
 	if named := x.settings.Servers.Controllers; len(named) > 0 {
 		var all []candidate

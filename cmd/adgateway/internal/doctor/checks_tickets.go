@@ -7,55 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"adgateway/ps"
 	"adgateway/winsvc/host"
 )
-
-// ticketChecks returns the checks of sign-in with Kerberos tickets. The clocks, on which every sign-in
-// depends, have a check in another table.
-func ticketChecks() []Check {
-	return []Check{
-		{
-			Name: "keytab", Page: "single-sign-on#without-the-keys-of-windows",
-			About: "the keys that tickets are checked with can be read",
-			How:   "reads signIn.keytab",
-			Faults: []Fault{
-				{"unusable", Failure, "signIn.keytab cannot be used: {error}",
-					"Make it with 'ktpass /princ HTTP/NAME@REALM /mapuser ACCOUNT /crypto AES256-SHA1 /ptype KRB5_NT_PRINCIPAL /pass * /out FILE', and let the service's account read it."},
-			},
-			probe: probeKeytab,
-		},
-		{
-			Name: "service-names", Page: "single-sign-on#set-up",
-			About: "browsers get tickets for the names of the gateway",
-			How:   "looks for the accounts with the SPN HTTP/NAME for each DNS name of the certificate",
-			Needs: []string{"adws"}, Limit: time.Minute,
-			Faults: []Fault{
-				{"no-name", Warning, "The certificate has no DNS name: browsers send NTLM then, which is refused.",
-					"Use a certificate with the full name by which people open the gateway."},
-				{"missing", Failure, "No account has the SPN {spn}: browsers send NTLM then, which is refused.",
-					"As a domain administrator run 'setspn -S {spn} {account}'."},
-				{"double", Failure, "{count} accounts have the SPN {spn}: {accounts}. The domain issues no tickets for it.",
-					"Take it from the wrong one: 'setspn -D {spn} ACCOUNT'; 'setspn -X' lists all that are double."},
-				{"another", Failure, "The SPN {spn} is on {accounts}, but the service runs as {account}, which does not have its key.",
-					"Run 'setspn -D {spn} {accounts}', then 'setspn -S {spn} {account}'."},
-			},
-			probe: probeServiceNames,
-		},
-		{
-			Name: "browsers", Page: "single-sign-on#group-policy-for-browsers",
-			About: "browsers send tickets to the names of the gateway without a question",
-			How:   "reads the policies of this computer for Edge, Chrome and Firefox, and its intranet zone",
-			Faults: []Fault{
-				{"no-policy", Warning, "No policy of this computer lets browsers send tickets to {names}: they ask for a name and a password instead.",
-					"Set AuthServerAllowlist, or the intranet zone, by group policy for the computers of people. If this computer is a server without it, open the console on one of theirs."},
-			},
-			probe: probeBrowsers,
-		},
-	}
-}
 
 const noTickets = "nobody signs in with a ticket (signIn.mode)"
 

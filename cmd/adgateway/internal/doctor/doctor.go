@@ -38,11 +38,14 @@ type Check struct {
 	// Windows is true if the check only applies to Windows.
 	Windows bool
 	Needs   []string      // earlier checks that must not have failed
-	Limit   time.Duration // time limit; zero means [limit]
+	Limit   time.Duration // time limit
 	Faults  []Fault
 
-	probe func(ctx context.Context, x *exam) verdict
+	probe probe
 }
+
+// probe examines a computer. It does not change x; verdict.keep does.
+type probe func(ctx context.Context, x *exam) verdict
 
 // Fault is a fault that a check can find.
 type Fault struct {
@@ -57,8 +60,6 @@ const (
 	hangs   = "hangs"
 	unknown = "unknown"
 )
-
-const limit = 15 * time.Second
 
 // common are the faults that every check may find.
 var common = []Fault{
@@ -192,9 +193,6 @@ func (c Check) ask(ctx context.Context, x *exam) verdict {
 		}
 	}
 	within := c.Limit
-	if within == 0 {
-		within = limit
-	}
 	if x.Limit > 0 {
 		within = min(within, x.Limit)
 	}
