@@ -175,7 +175,7 @@ bench: ## figures for test/BENCHMARKS.md, as tables
 bench-once: ## every benchmark once, so that none stops working
 	@out=$$($(GO) test $(HANG) -vet=off -run '^$$' -bench . -skip '^BenchmarkStockReader$$' -benchtime 1x ./...) || { echo "$$out"; exit 1; }
 
-# A release of the same commit has the same bytes, because its times are those of the commit.
+# A release of the same commit has the same bytes, because all its times are the time of the commit.
 MSI     := $(if $(and $(shell command -v wixl),$(shell command -v msibuild),$(shell command -v faketime)),-msi)
 RELEASE = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./cmd/release -version $(VERSION) -commit $$(git rev-parse HEAD) $(if $(RELEASE_URL),-url $(RELEASE_URL)) $(if $(MANUAL_URL),-manual $(MANUAL_URL)) $(MSI)
 

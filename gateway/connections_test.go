@@ -221,7 +221,8 @@ func TestALongHeaderIsAnsweredWith431(t *testing.T) {
 	assert.Equal(t, "HTTP/1.1 200 OK", get(0))
 }
 
-// isServed reports whether a connection is served, which it is once it has been accepted.
+// isServed reports whether a request on a connection is answered. It is once the listener has accepted the
+// connection.
 func isServed(connection net.Conn) bool {
 	if _, err := io.WriteString(connection, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		return false

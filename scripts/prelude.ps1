@@ -88,7 +88,7 @@ function ConvertFrom-GatewayArgument {
 }
 
 # Returns the number of an error as text, which is a Win32 code of the directory ('8333') or of DNS ('9601'), or ''
-# if it has none. Messages are localised and never read (facts D3).
+# if it has none. Messages are localized and never read (facts D3).
 function Get-GatewayErrorCode {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record)
@@ -429,7 +429,7 @@ function Add-GatewayIntent {
     $intent['changes'] = @($intent['changes']) + @($change)
 }
 
-# Returns the present record of the first announced object, as JSON. It comes from the script that the request names
+# Returns the current record of the first announced object, as JSON. It comes from the script that the request names
 # for reading it.
 function Get-GatewayState {
     [CmdletBinding()]

@@ -92,7 +92,7 @@ type filters struct {
 var filterEscapes = []string{"get-gatewayldapescaped", "get-gatewayguidescaped", "get-gatewayoctetsescaped",
 	"get-gatewaykeyidescaped", "resolve-gatewayfilter", strings.ToLower(storedTerms)}
 
-// storedTerms is the function that returns filters which it has stored in a table.
+// storedTerms is the function that returns the filters that it has stored in a table.
 const storedTerms = "Get-GatewayGuardTerms"
 
 // clean reports whether a value, or all output of a statement, is safe in a filter.

@@ -76,8 +76,8 @@ var (
 	variableIn = regexp.MustCompile(`\$(\w+)`)
 )
 
-// holds checks that a query names only metrics and labels that exist. texts are templates that are shown with
-// its result and name only labels that the result has.
+// holds checks that a query uses only metrics and labels that exist. texts are templates for the query's
+// result. They may use only labels that the result has.
 func holds(t *testing.T, all map[string][]string, expr string, texts ...string) {
 	t.Helper()
 	var labels []string

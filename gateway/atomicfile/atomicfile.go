@@ -1,5 +1,5 @@
-// Package atomicfile replaces files in such a way that readers find either the complete old or the
-// complete new text, even after a power failure.
+// Package atomicfile replaces files so that readers find either the complete old or the complete new
+// text, even after a power failure.
 package atomicfile
 
 import (

@@ -119,7 +119,7 @@ func (v *verifier) checkHead(head headRecord, err error) {
 	}
 }
 
-// checkAnchor compares the end with the anchor.
+// checkAnchor compares the end of the log with the anchor.
 func (v *verifier) checkAnchor(anchor headRecord, err error, head headRecord) {
 	switch name := v.check.Anchor; {
 	case name == "", errors.Is(err, fs.ErrNotExist) && !head.Anchored:

@@ -192,7 +192,7 @@ func TestRunCopiesWhatIsWritten(t *testing.T) {
 			}
 		}
 	}
-	// Each gateway records the end that every other one published when it started.
+	// Each gateway records the end of every other gateway's log, as published when that gateway started.
 	for _, g := range gateways {
 		for {
 			grown := g.log.Grown()

@@ -126,8 +126,8 @@ type Item struct {
 	Expires time.Time // time until which the key is kept
 	Resumed bool      // whether an earlier process began the job, and so may have ended because of this item
 	Done    []string  // changes of the job to the same objects since the item's plan, the latest first
-	// Left is called at most once, when the item's change was made: the next item may begin, although the end
-	// of this one is not stored yet. It is not called in a cluster. It may be nil.
+	// Left is called at most once, when the item's change was made. It lets the next item begin before the end
+	// of this one is stored. It is not called in a cluster. It may be nil.
 	Left func()
 }
 

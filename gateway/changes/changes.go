@@ -348,7 +348,7 @@ func (h *History) Find(tx *store.Tx, id string) (*Record, error) {
 }
 
 // FindLast does the work of [History.Find] for the change with record r. It does not decode the stored record
-// if r was last put like this. The result then shares its objects with r, which may have been identified
+// if that is r as it was last put. The result then shares its objects with r, which may have been identified
 // since.
 func FindLast(h *History, tx *store.Tx, r *Record) (*Record, error) {
 	e, err := tx.Get(kind, r.ID)

@@ -4,7 +4,8 @@
 // The log alone decides which gateway leads. A gateway that has not heard from a leader for some seconds
 // reads the log to its end and appends an entry that begins a term. Afterwards the log refuses entries of
 // earlier terms. Messages between the gateways speed this up, but correctness never depends on them. All
-// waits are measured by the monotonic clock of the process. A wall clock can only prevent something.
+// waits are measured by the monotonic clock of the process. A wall clock can only keep something from
+// happening, never cause it.
 //
 // A new leader first locks everything that the open changes of earlier leaders may still write to. It accepts
 // all other changes at once, and judges the open ones when their runs have ended or can no longer continue.
@@ -38,7 +39,7 @@ import (
 const (
 	ticking     = 100 * time.Millisecond // interval at which a member checks whether something is due
 	beatEvery   = 500 * time.Millisecond
-	silence     = 3 * time.Second        // silence after which a leader is given up
+	silence     = 3 * time.Second        // silence after which a leader counts as lost
 	silenceRank = 500 * time.Millisecond // added for each gateway with a better rank
 
 	proofEvery = time.Second     // interval at which an idle leader appends an entry

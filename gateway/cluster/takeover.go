@@ -43,8 +43,8 @@ type openCase struct {
 	next   time.Time // not before this time
 }
 
-// Report sends the outcome of a run whose term has passed to the gateway that is the leader now. It repeats
-// that until the leader has stored the report, or this process ends.
+// Report sends the outcome of a run whose term is over to the current leader, again and again until the
+// leader has stored the report or this process ends.
 func (m *Member) Report(report Report) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

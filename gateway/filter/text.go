@@ -26,7 +26,7 @@ const (
 type Text struct {
 	text      string   // its words, with one blank between them
 	domain    string   // of a logon name; empty if the text names none
-	account   string   // the text behind the domain; otherwise the text
+	account   string   // the text after the domain; otherwise the whole text
 	spellings []string // other ways to write account
 }
 
@@ -58,8 +58,7 @@ func (t *Text) Whole() *Text {
 	return &Text{text: t.text, account: t.text, spellings: respelled(t.text)}
 }
 
-// Spellings returns the text without the domain of a logon name, and behind it other
-// ways to write it.
+// Spellings returns the text without the domain of a logon name, followed by other spellings of it.
 func (t *Text) Spellings() []string { return append([]string{t.account}, t.spellings...) }
 
 // The directory ignores accents, so it considers Müller equal to Muller, but not to Mueller. Each of these

@@ -16,9 +16,9 @@ import (
 	"adgateway/gateway/store"
 )
 
-// An index finds the changes that may be of an object or by a caller, so a search reads only these. It takes
-// about 50 bytes of memory for each change. Changes that no block covers are always read, but only decoded if
-// their terms are not known yet. It is safe for concurrent use.
+// An index finds the changes that may concern an object or be made by a caller, so a search reads only these.
+// It takes about 50 bytes of memory for each change. Changes that no block covers are always read, but only
+// decoded if their terms are not known yet. It is safe for concurrent use.
 type index struct {
 	due  chan struct{} // receives when many changes are not covered
 	used atomic.Bool   // saved changes have to be added
@@ -30,11 +30,12 @@ type index struct {
 	newer    int      // number of saves of changes that no block covers
 	known    map[string]known
 
-	// what the store has to get, by the blocks' last places; a nil block is to be removed
+	// blocks that the store does not have yet, by their last places; nil for a block that the store must remove
 	dirty map[place]*block
 }
 
-// A place is the order of a change: the part of its id up to its random bits. Few changes share one.
+// A place determines the order of changes: it is the part of a change's id before the random bits. Few
+// changes share a place.
 type place uint64
 
 // A block covers the changes at the places above after, up to and including the last of places.
@@ -68,8 +69,8 @@ type span struct {
 	covered       bool
 }
 
-// The bits of an entry: a sum, and an index in the places of a block. With a million changes, a search for
-// one term reads about two changes in vain.
+// An entry consists of a sum and an index in the places of a block. With these sizes, a search for one term
+// among a million changes reads about two changes that do not match.
 const (
 	placeBits      = 7
 	sumBits        = 22
@@ -200,8 +201,8 @@ func (s set) below(end int) int {
 	return -1
 }
 
-// find returns the index of the first entry of a sum or a greater one. Sums are spread evenly, so a few
-// steps from where the entry would be then need less memory than a binary search.
+// find returns the index of the first entry whose sum is at least sum. Because sums are spread evenly, it
+// starts at the expected index, which touches less memory than a binary search of all entries.
 func (b *block) find(sum uint32) int {
 	n, wanted := len(b.entries), entry(sum, 0)
 	i := int(uint64(sum) * uint64(n) >> sumBits)
@@ -247,8 +248,8 @@ func (x *index) excludes(id string, revision store.Revision, w wanted) bool {
 	return there && k.revision == revision && !w.matches(k.sums)
 }
 
-// pass reports whether the terms of a saved change are not needed yet, because no block covers it and none is
-// being built: it is read when its block is built. It counts such a change.
+// pass reports whether the terms of a saved change can be dropped because no block covers it and none is
+// being built. The change is read when its block is built. pass counts it.
 func (x *index) pass(at place) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -316,8 +317,8 @@ func (x *index) addTo(t terms) bool {
 	return true
 }
 
-// with returns a block that also has the terms of a change, whose place has the index at. It returns b itself
-// if b has them.
+// with returns a copy of b with the terms of a change added, or b itself if it has them. at is the index of
+// the change in places. isNew means that the place must be inserted there.
 func (b *block) with(at int, isNew bool, t terms) *block {
 	next := &block{after: b.after, places: b.places, entries: b.entries}
 	if isNew {
@@ -438,7 +439,7 @@ func (x *index) load(blocks []*block, later []terms) {
 	}
 }
 
-// reset removes all blocks, also from the store, because they are built again.
+// reset removes all blocks, also from the store, so that they are rebuilt.
 func (x *index) reset() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -458,7 +459,7 @@ func (x *index) size() (n int) {
 	return n
 }
 
-// take returns what the store has to get.
+// take returns the blocks that are due to be stored or removed, and resets their list.
 func (x *index) take() map[place]*block {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -467,7 +468,7 @@ func (x *index) take() map[place]*block {
 	return taken
 }
 
-// giveBack undoes [index.take] for what could not be stored and has not changed since.
+// giveBack undoes [index.take] for blocks that could not be stored and have not changed since.
 func (x *index) giveBack(taken map[place]*block) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

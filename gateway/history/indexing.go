@@ -14,8 +14,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// indexKind is the kind of the blocks of the index in the store. The key of a block is its last place. The
-// index is built again from the history if it cannot be read.
+// indexKind is the kind of the blocks of the index in the store. The key of a block is its last place. An
+// index that cannot be read is rebuilt from the history.
 const indexKind store.Kind = "changeindex"
 
 // positionKey is the key of the position up to which the feed is in the stored blocks. It is greater than the
@@ -34,15 +34,14 @@ type indexing struct {
 	// All changes that ended up to this position are in the index if a block covers them. It is zero if the
 	// index is built from the beginning.
 	position store.Position
-	most     int // number of changes above which the index is built again, without removed changes
+	most     int // number of changes above which the index is rebuilt, without removed changes
 }
 
 // bytesOfChange is less than the size of most records.
 const bytesOfChange = 512
 
-// extend adds the changes that are newer than the indexed ones, and stores what has changed. If the feed
-// does not have all entries after the position, or if most indexed changes may be removed ones, it builds
-// the index again.
+// extend adds the changes that are newer than the indexed ones, and stores what has changed. It rebuilds the
+// index if the feed lacks entries after the position, or if most indexed changes may have been removed.
 func (x *indexing) extend(ctx context.Context) error {
 	x.most = max(x.most, int(x.History.Most()/bytesOfChange))
 	err := x.read(ctx)
@@ -77,7 +76,7 @@ func (x *indexing) read(ctx context.Context) error {
 	return err
 }
 
-// hasEnded reports whether changes, which are oldest first, have some at a place, and all of these have
+// hasEnded reports whether read, which is sorted by place, contains changes at a place and all of them have
 // ended.
 func hasEnded(read []terms, at place) bool {
 	i, there := slices.BinarySearchFunc(read, at, func(t terms, at place) int { return cmp.Compare(t.at, at) })
@@ -175,7 +174,7 @@ func (x *indexing) load(ctx context.Context) error {
 	return nil
 }
 
-// ignored returns nil for an error after which the index is built again, as it should be.
+// ignored returns nil for errors that only mean that the index must be rebuilt.
 func ignored(err error) error {
 	if errors.Is(err, store.ErrPosition) || errors.Is(err, errBlock) || errors.Is(err, store.ErrUnreadable) {
 		return nil
@@ -184,7 +183,7 @@ func ignored(err error) error {
 }
 
 // Forget removes the index of a history from the store, because changes were added that the feed does not
-// have. The index is built again when a gateway starts.
+// have. The index is rebuilt when a gateway starts.
 func Forget(ctx context.Context, h *changes.History) error {
 	var keys []string
 	err := h.Store().Store.Range(ctx, indexKind, "", func(e store.Entry) bool {
@@ -236,7 +235,7 @@ func (x *indexing) store(ctx context.Context) error {
 	})
 }
 
-// expiry returns when a part of the index expires: not before the changes in it.
+// expiry returns when a part of the index expires, which is never before the changes in it.
 func (x *indexing) expiry(now time.Time) time.Time { return now.Add(x.History.Life()) }
 
 // key returns the key of the block that ends at a place.
@@ -244,8 +243,9 @@ func (p place) key() string { return fmt.Sprintf("%016x", uint64(p)) }
 
 var errBlock = errors.New("the stored index of the history cannot be read")
 
-// blockFormat is the first byte of a block in the store. Numbers follow, each as its distance from the one
-// before: where the block begins, its places after their number, its entries after their number.
+// blockFormat is the first byte of a block in the store. It is followed by the place before the block, the
+// number of places and the places, and the number of entries and the entries. Each place and entry is stored
+// as its difference from the one before.
 const blockFormat = 1
 
 func (b *block) encode() []byte {

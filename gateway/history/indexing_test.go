@@ -192,9 +192,9 @@ func TestTheIndexIsForgotten(t *testing.T) {
 	assert.Equal(t, []string{added.ID}, found)
 }
 
-// TestTheIndexIsBuiltAgainWithoutRemovedChanges: the index does not outgrow the history if the changes of one
+// TestTheIndexIsRebuiltWithoutRemovedChanges: the index does not outgrow the history if the changes of one
 // caller are removed and another keeps old ones.
-func TestTheIndexIsBuiltAgainWithoutRemovedChanges(t *testing.T) {
+func TestTheIndexIsRebuiltWithoutRemovedChanges(t *testing.T) {
 	i, x := newIndexed(t)
 	x.most = 500
 	i.h = changes.New(i.h.Store(), 24*time.Hour, 1)

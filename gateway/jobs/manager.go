@@ -31,8 +31,8 @@ type Call struct {
 	Done []string
 	// whether the run was loaded from the store, so that an earlier process may have begun the call
 	Resumed bool
-	// Left may be called once, when the item's change was made, before the call returns: the next item may
-	// begin. It is nil if no other item could begin at once, or if one has to wait for this one.
+	// Left may be called once, after the item's change was made and before the call returns. It lets the next
+	// item begin. It is nil if no other item could begin at once, or if one has to wait for this one.
 	Left func()
 }
 

@@ -391,7 +391,7 @@ func (r *run) hold(answer Answer) {
 	}
 }
 
-// takeUp marks items as ready that are due to be called again, and returns the time until the next item is
+// takeUp makes the items ready that are due to be called again, and returns the time until the next item is
 // due. The caller holds r.mu.
 func (r *run) takeUp() (nap time.Duration) {
 	nap = math.MaxInt64

@@ -45,7 +45,7 @@ func Samples() map[string]string {
 	return all
 }
 
-// samples are [Samples] in JSON.
+// samples returns [Samples] as JSON.
 var samples = sync.OnceValue(func() []byte {
 	text, _ := json.Marshal(Samples()) // strings always encode
 	return text

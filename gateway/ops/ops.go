@@ -26,7 +26,7 @@ type Operation struct {
 	Also    string           // another accepted method, which the API document does not list; empty if none
 	Path    string           // e.g. "/api/ADUser/{UserName}"
 	Scope   identity.Scope   // required of the caller; empty if none is
-	Or      []identity.Scope // alternatives to Scope, with which the operation only does what the caller may do
+	Or      []identity.Scope // alternatives to Scope; the results are limited to what the caller's scopes open
 	// decides what an empty string means and whether a run is canceled when the client leaves
 	Effect Effect
 	Params []Param

@@ -11,8 +11,8 @@ import (
 
 // Limits limit the size of stored plans.
 type Limits struct {
-	Bytes int64        // size of all plans; one caller gets a share; 0 for no limit
-	Room  *bounds.Room // room left on the disk; nil for no limit
+	Bytes int64        // limit of all plans together, of which each caller gets a share; 0 means no limit
+	Room  *bounds.Room // room left on the disk; nil means no limit
 }
 
 // shelf counts the plans of each caller, and their size. It is safe for concurrent use.

@@ -65,7 +65,7 @@ type RecordType struct {
 	Zone     string        // zone of both
 	Shape    *Shape        // of its own records; the fields are derived
 
-	Alone   bool // whether its name can have no other record, so that a new one replaces it (facts NA22)
+	Alone   bool // whether its name can have only this one record, so that a new record replaces it (facts NA22)
 	Brief   bool // whether its records lack ttl, fqdn and members for single fields
 	Address bool // whether a PTR record can accompany it, and it can be found without its zone
 	Apart   bool // mixed lists lack the members of its own records

@@ -20,7 +20,7 @@ import (
 
 // Options configure a space for temporary files.
 type Options struct {
-	Folder string // folder of the files; empty means the system's
+	Folder string // folder of the files; empty means the system's temporary folder
 	Most   int64  // bytes in all files; negative to use no files
 	// Share returns the number of these bytes that one caller may use now. If nil, a caller may use a quarter.
 	Share func() int64

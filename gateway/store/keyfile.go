@@ -17,9 +17,9 @@ type protection struct{ protect, unprotect func([]byte) ([]byte, error) }
 // secret, as earlier versions and backups write it.
 var protectedMark = []byte("adgateway protected key 1\n")
 
-// ReadKey returns the key in a file. If the file does not exist, it creates it with a new key. On Windows it
-// protects the secret with DPAPI, so the file is useless on another computer. It also protects files that an
-// earlier version or a backup has written without protection.
+// ReadKey returns the key in a file. A missing file is created with a new key. On Windows the secret is
+// protected with DPAPI, so the file is useless on another computer. A file that an earlier version or a
+// backup wrote without protection is rewritten with it.
 func ReadKey(path string) (*Key, error) {
 	secret, err := takeSecret(path, systemProtection)
 	if err != nil {
@@ -40,8 +40,7 @@ func CheckKey(path string) error {
 	return err
 }
 
-// takeSecret returns the secret in a file. It creates the file if it does not exist, and protects
-// the secret if it is unprotected.
+// takeSecret implements [ReadKey] with the given protection. It returns the secret.
 func takeSecret(path string, by protection) ([]byte, error) {
 	secret, err := readSecret(path, by)
 	switch {

@@ -226,7 +226,7 @@ type page struct {
 	more    bool
 }
 
-// inPages calls visit with the entries of all pages from from on.
+// inPages calls visit with the entries of all pages, beginning with the page at from.
 func inPages(
 	from string, read func(from string, most int) (page, error), visit func(Entry) bool,
 ) error {

@@ -172,8 +172,8 @@ func (c *limitedConn) Close() error {
 // Closed reports whether Close was called.
 func (c *limitedConn) Closed() bool { return c.closed.Load() }
 
-// CloseWrite lets net/http end a connection in such a way that the client can still read the last
-// answer, such as a 431.
+// CloseWrite lets net/http end a connection so that the client can still read the last answer, such as a
+// 431.
 func (c *limitedConn) CloseWrite() error {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok {

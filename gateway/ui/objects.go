@@ -452,7 +452,8 @@ func findObject(c *frame.Visit) {
 	for _, k := range frame.Kinds {
 		found := c.Read(k, c.R.PathValue("id"))
 		if !found.Ok() {
-			// An object of the kind cannot have such an id, or there is none of another kind that may be read.
+			// Either no object of this kind can have such an id, or none has it. The first error that says more is
+			// kept.
 			if last == nil || found.Status != http.StatusBadRequest && last.Status != http.StatusNotFound {
 				last = found
 			}

@@ -19,7 +19,7 @@ import (
 type secretOf struct {
 	Title texts.Text
 	Note  texts.Text
-	Time  string // time of the event in the note
+	Time  string // of the event that the note describes
 	Show  *work.RevealForm
 }
 

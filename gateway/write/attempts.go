@@ -30,7 +30,7 @@ func (a attempts) Open(ctx context.Context) ([]cluster.Attempt, error) {
 	}
 	var open []cluster.Attempt
 	var wrong error
-	// Every open change has a due note for its audit line.
+	// Every open change has a note that its audit line is due.
 	err := w.Store.Store.Range(ctx, dueKind, "", func(e store.Entry) bool {
 		c, err := w.History.Get(ctx, e.Key)
 		switch {

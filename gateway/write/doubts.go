@@ -122,8 +122,8 @@ func (d *doubts) which(is func(*doubt) bool) (ids []string) {
 	return ids
 }
 
-// lockLeft locks the objects of the changes that an earlier process has left open, before the first
-// call. Changes of earlier versions, which have no due note, are locked by [Writer.SettleHistory].
+// lockLeft locks the objects of the changes that an earlier process has left open, before the first call.
+// Changes of earlier versions, for which the store has no such note, are locked by [Writer.SettleHistory].
 func (w *Writer) lockLeft(ctx context.Context) error {
 	if w.History == nil || w.Member != nil {
 		return nil

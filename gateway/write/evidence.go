@@ -18,10 +18,10 @@ import (
 // update of a change stores a note that the line is due. The note is removed some time after the
 // line was written. A restarted gateway writes the missing lines.
 
-// dueKind is the kind of the due notes, by id of the change.
+// dueKind is the kind of these notes in the store. The key is the id of the change.
 const dueKind store.Kind = "due"
 
-// due is the note that a line is due.
+// due is a note that a line is due.
 type due struct {
 	store.Formatted
 	Gateway string `json:"gateway,omitempty"` // gateway that audits the change; empty outside of a cluster
@@ -54,8 +54,8 @@ func (e *evidence) noteBefore(ctx context.Context) error {
 	})
 }
 
-// left reports whether a running change was left by an earlier process of this gateway. Earlier
-// versions stored no due notes.
+// left reports whether a running change was left by an earlier process of this gateway. Earlier versions
+// stored no notes.
 func (e *evidence) left(ctx context.Context, c *changes.Record) bool {
 	_, err := e.o.Store.Get(ctx, dueKind, c.ID)
 	return e.before[c.ID] || errors.Is(err, store.ErrAbsent)
@@ -78,7 +78,7 @@ func (e *evidence) take() []string {
 	return taken
 }
 
-// removePaid removes the due notes of written lines.
+// removePaid removes the notes of lines that were written.
 func (e *evidence) removePaid(ctx context.Context) error {
 	for {
 		all := e.take()

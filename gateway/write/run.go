@@ -80,7 +80,7 @@ type Run struct {
 
 	lines    []line
 	pinEpoch uint64 // of the last announcement that was allowed
-	due      string // id of the change with a due note, or empty
+	due      string // id of the change whose audit line is due; empty if none
 }
 
 // line is an audit line of the change whose outcome is still to be written.

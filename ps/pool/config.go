@@ -57,7 +57,8 @@ type Config struct {
 	MinDelay time.Duration // first pause after a failed start; 1 s
 	MaxDelay time.Duration // longest pause after a failed start; 10 s
 	Sweep    time.Duration // interval at which due sessions retire and missing ones are started; 1 s
-	// silence of a lane after which a session is probed; after three times this it is not ready; 30 s
+	// A session is probed if its lane has not answered for this long. After three times this, the lane is not
+	// ready; 30 s
 	Probe time.Duration
 
 	// Started is called whenever a session has been started. It must not block

@@ -1,6 +1,6 @@
 # Lists the members of a group, including those whose primary group it is. With Recursive, it also lists the members
-# of nested groups, each once, with the shortest path. It reads the links of groups and never resolves members one
-# by one (facts E23, E24).
+# of nested groups, each once, with the shortest path. It reads the links of groups and never resolves each member
+# separately (facts E23, E24).
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $GroupName,

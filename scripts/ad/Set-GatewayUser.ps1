@@ -88,7 +88,7 @@ $oldUpn = [string]$user.UserPrincipalName
 $newUpn = $oldUpn
 if ($UserPrincipalName -or $UserPrincipalNameBack) { $newUpn = [string]$UserPrincipalName }
 
-# Guard. A name that may not be given any more may remain unchanged.
+# Guard. A name that may no longer be assigned may remain unchanged.
 if ($renames -and $CommonNameOdd) { Stop-Gateway -Code 'invalid_request' -Arg 'CommonName' -Message "Name $CommonNameOdd." }
 if ($UserPrincipalNameOdd -and -not $oldUpn.Equals($newUpn)) {
     Stop-Gateway -Code 'invalid_request' -Arg 'UserPrincipalName' -Message "UserPrincipalName $UserPrincipalNameOdd."

@@ -70,8 +70,8 @@ function Get-GatewayDeleted {
     Get-ADObject -IncludeDeletedObjects @search
 }
 
-# Returns the name that a deleted object had. Its present name may be truncated (facts R10). For a tombstone,
-# only the present name exists (facts R18).
+# Returns the name that a deleted object had. Its current name may be truncated (facts R10). For a tombstone, only
+# the current name exists (facts R18).
 function Get-GatewayFormerName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object)
@@ -89,7 +89,7 @@ function Get-GatewayReturnName {
     (Get-GatewayFormerName -Object $Object).Split([char]10)[0]
 }
 
-# Returns whether a name is that of a deleted object.
+# Returns whether a name belongs to a deleted object.
 function Test-GatewayDeletedDn {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Dn, [Parameter(Mandatory)] [string] $Server)

@@ -87,8 +87,8 @@ function Test-GatewayNamedGroup {
     $false
 }
 
-# Refuses a new name for a group if it is not among those to which the token is limited. Guid and Sid are those of
-# an existing group. A token that names the group by one of them allows any name.
+# Refuses a new name for a group if it is not among those to which the token is limited. Guid and Sid identify an
+# existing group. A token that names the group by one of them allows any name.
 function Assert-GatewayGroupName {
     [CmdletBinding()]
     param(

@@ -12,8 +12,8 @@ function Get-GatewayAgeIn {
     [int](Get-GatewayQuotient -Number (0 - $age) -By $Ticks)
 }
 
-# Returns the password policy of a user. It is that of a password settings object or of the domain. If User is null,
-# it is the one for users to be created. Source is 'unknown' if a policy applies that the service account may not
+# Returns the password policy of a user. It comes from a password settings object or from the domain. If User is
+# null, it is the policy for new users. Source is 'unknown' if a policy applies that the service account may not
 # read (facts S23).
 function Get-GatewayPolicy {
     [CmdletBinding()]

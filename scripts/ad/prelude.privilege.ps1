@@ -13,7 +13,7 @@ $GatewayGuardAge = 60000
 
 $script:GatewayGuardsFound = @{}
 
-# Returns the gateway's own accounts: the user or gMSA that runs it, and the computer that it runs on. In the
+# Returns the gateway's own accounts: the user or gMSA that runs it, and the computer that it runs on. On the
 # network, that computer's account is the gateway's if it runs as a virtual account, LocalSystem or NetworkService.
 function Get-GatewayOwnAccount {
     [CmdletBinding()]
@@ -123,9 +123,9 @@ function Find-GatewayBuiltInGroup {
     }
 }
 
-# Returns all guarded groups with their reasons. For each it tells whether its members, and the groups nested in it,
-# are guarded as well. If a limit names a group, only the group itself is guarded. A group occurs more than once if
-# it is guarded in more than one way.
+# Returns all guarded groups with their reasons. Each entry says whether the group's members, and the groups nested
+# in it, are guarded as well. If a limit names a group, only the group itself is guarded. A group occurs more than
+# once if it is guarded in more than one way.
 function Find-GatewayGuardedGroup {
     [CmdletBinding()]
     param(
@@ -380,8 +380,8 @@ function Assert-GatewayPlace {
     }
 }
 
-# Returns why only privileged callers may move, rename or remove an OU, because of what lies below it; '' if others
-# may.
+# Returns the reason why only privileged callers may move, rename or remove an OU, or '' if others may. The reason
+# is what lies below the OU.
 function Get-GatewayTreeReason {
     [CmdletBinding()]
     param(

@@ -284,7 +284,7 @@ function Select-GatewayChecked {
     }
 }
 
-# Returns which of the groups are primary groups of accounts, by their relative identifiers.
+# Returns the RIDs of those groups that are the primary group of an account, as the keys of a hashtable.
 function Get-GatewayPrimaryUse {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Group, [Parameter(Mandatory)] [string] $Server)
@@ -436,13 +436,13 @@ function Measure-GatewayFound {
     $total
 }
 
-# Reads a page: the objects from the GUID After on, in the order of their GUIDs, at least one more than the page has,
-# or all if there are fewer.
+# Reads the objects of a page in the order of their GUIDs, beginning at After. It reads at least one more than the page
+# holds, or all if there are fewer.
 # The directory neither sorts nor skips cheaply, but GUIDs are random and indexed, so the share of objects in a
-# window of GUIDs can be predicted (facts S31). Windows are counted in the first three octets. A filter that is
-# checked afterwards may drop almost all objects that are read. The size of the next window therefore depends on the
-# numbers of objects that the last one read and kept, and is chosen so that it contains about half of the objects
-# that a search may read.
+# window of GUIDs can be predicted (facts S31). The size of a window is a number of values of the first three octets.
+# A filter that is checked afterwards may drop almost all objects that are read. The size of the next window therefore
+# depends on how many objects the last window read and how many it kept. The next window is meant to contain about half
+# of the objects that a search may read.
 function Read-GatewayPage {
     [CmdletBinding()]
     param(

@@ -96,8 +96,8 @@ function Stop-GatewayUnreadable {
     Stop-Gateway -Code 'directory_denied' -Arg $Arg -Message $message
 }
 
-# Returns the passwords of a computer that the module LAPS decrypts: the present one first and, with History, then
-# the earlier ones. Each password is a SecureString.
+# Returns the passwords of a computer that the module LAPS decrypts: the current one first and, with History, the
+# earlier ones after it. Each password is a SecureString.
 function Get-GatewayDecrypted {
     [CmdletBinding()]
     param(

@@ -59,7 +59,7 @@ function Assert-GatewaySetStays {
 }
 
 # Changes one set and returns its values before and after, or nothing if they are the same. New values are added
-# before old ones are removed. The value of a type that must be alone is changed in place.
+# before old ones are removed. If a name can have only one record of the type, its value is changed in place.
 function Update-GatewayRecordSet {
     [CmdletBinding()]
     param(

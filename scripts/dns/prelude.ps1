@@ -155,7 +155,7 @@ function Get-GatewayListedReason {
     ''
 }
 
-# Returns why only privileged callers may change PTR records that lead to a name; '' if others may.
+# Returns the reason why only privileged callers may change PTR records that lead to a name, or '' if others may.
 function Get-GatewayTargetReason {
     [CmdletBinding()]
     param(

@@ -559,7 +559,7 @@ function Get-GatewaySetTime {
 }
 
 # Returns the plan that gives the set of a place and type exactly the data of the place. It contains the steps in
-# order (add, set, remove), the changes to announce, the new values, the records to change or remove, the present
+# order (add, set, remove), the changes to announce, the new values, the records to change or remove, the existing
 # records of the set, and those that remain.
 function Get-GatewaySetPlan {
     [CmdletBinding()]

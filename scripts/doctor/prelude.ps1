@@ -17,7 +17,7 @@ function Get-GatewayErrorText {
     $text
 }
 
-# Tries an assumption that has not been observed on a real Windows, and returns the outcome. This is the result of
+# Tests an assumption that has not been observed on a real Windows, and returns the outcome. This is the result of
 # the action as text, 'accepted' if there is none, or its error. The action sees the variables of its script except
 # Fact and Action.
 function Test-GatewayFact {

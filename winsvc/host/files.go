@@ -14,7 +14,7 @@ type Files struct {
 }
 
 // RestrictFolder creates the folder if it does not exist, and restricts access to the folder and to its
-// present and future content. It refuses a folder that belongs to an untrusted account, because every user
+// existing and future content. It refuses a folder that belongs to an untrusted account, because every user
 // can create a folder in ProgramData and put settings for the service into it.
 func (f Files) RestrictFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {

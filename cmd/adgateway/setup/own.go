@@ -202,8 +202,7 @@ func (n own) command(folder trust.Folder, s jetstream.Settings) (string, error) 
 	return fmt.Sprintf("nats stream add %s --config '%s'", jetstream.StreamName(n.cluster), path), nil
 }
 
-// beginLater creates the log of a cluster that was created here, if the gateway has not begun to use the log.
-// It returns nil if the log exists.
+// beginLater creates the missing log of a cluster that was created here. It returns nil if the log exists.
 func (o Options) beginLater(ctx context.Context, n own, folder trust.Folder) (log *OwnLog, err error) {
 	origin, begun, err := folder.Origin()
 	if err != nil {

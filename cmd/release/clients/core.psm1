@@ -233,7 +233,7 @@ function Send-AdgRequest {
         $failure = $parsed.error
         $busy = $false
         if ($null -ne $failure -and $null -ne $failure.code) {
-            # A refusal of a busy gateway names the outcome of a change, unless it never began.
+            # The refusal of a busy gateway contains an outcome only if the change had begun.
             $busy = $script:Busy -contains $failure.code -and ($null -eq $failure.outcome -or $failure.outcome -eq 'none')
             $failure.message = Get-AdgWording -Row $Row -Failure $failure
         } else {

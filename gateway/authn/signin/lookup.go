@@ -15,7 +15,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Policy is the domain's data about the account with a name whose password is tried.
+// Policy describes an account whose password is tried, and the domain's lockout rules for it.
 type Policy struct {
 	SID       string        // SID of the account; empty if the domain has no account of this name
 	Account   string        // sAMAccountName of the account; empty if there is none

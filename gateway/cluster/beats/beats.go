@@ -32,7 +32,7 @@ const (
 	// from an old message, so earlier ones are named, too.
 	processesMost = 4
 
-	// A dead connection is given up after about three pings.
+	// A dead connection is dropped after about three pings.
 	pingEvery = time.Second
 )
 

@@ -1,4 +1,4 @@
-// Package hop takes a call from the gateway that received it to the gateway that leads.
+// Package hop forwards a call from the gateway that received it to the leader.
 //
 // A [Forwarder] sends the call over mutual TLS, and a [Receiver] accepts it. Path, query, body, credential
 // and answer travel unchanged, and neither side buffers a whole body. The facts that only the receiving

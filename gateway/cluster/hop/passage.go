@@ -142,8 +142,8 @@ func (w *waiting) end() {
 	}
 }
 
-// try sends the request to the gateway p.asked once. It fails with a [*notBegun] if nothing has
-// certainly begun. The caller must close the answer.
+// try sends the request to the gateway p.asked once. It fails with a [*notBegun] if it is certain that
+// nothing has begun. The caller must close the answer.
 func (p *passage) try(out *http.Request, term uint64) (*http.Response, error) {
 	ctx, cut := context.WithCancelCause(out.Context())
 	var answered, wroteHeaders atomic.Bool
@@ -208,8 +208,7 @@ func rejected(err error) bool {
 	return alert.Kind() == reflect.Uint8 && slices.Contains(refusals, alert.Uint())
 }
 
-// follow cuts a call off some time after a later term has followed the term of the call's leader. It returns
-// when the context ends.
+// follow cuts a call off some time after the term of the call's leader is over. It returns when ctx ends.
 func (f *Forwarder) follow(ctx context.Context, term uint64, cut context.CancelCauseFunc) {
 	for {
 		changed := f.options.Leader.Changed()

@@ -94,8 +94,8 @@ func (a *Admission) answer(
 	return q.Gateway, answer{Certificate: certificate, Members: list, Secret: a.Secret}, err
 }
 
-// admit puts a gateway that proves to know the secret of its invitation on the list. The same decision uses
-// up the invitation. Afterwards only the same key gets an answer again.
+// admit puts a gateway that proves that it knows the secret of its invitation on the list. The same decision
+// uses up the invitation. Afterwards only the same key gets an answer again.
 func (r *Register) admit(
 	ctx context.Context, q request, key string, proves func(secret []byte) bool,
 ) (a *Authority, list Members, err error) {

@@ -48,7 +48,8 @@ type place struct {
 	key  string
 }
 
-// NewFaulty returns a store with faults in the given share of its calls, which the seed selects.
+// NewFaulty returns a store that injects faults into a share of its calls, between 0 and 1. The seed selects
+// the calls.
 func NewFaulty(db store.Store, seed uint64, share float64) *Faulty {
 	return &Faulty{
 		Store: db, random: rand.New(rand.NewPCG(seed, 1)), share: share,

@@ -174,7 +174,7 @@ func (f *Form) Columns(s Sheet) (all []Column) {
 	}
 	for i := range all {
 		if field := f.Field(all[i].Field); all[i].Sure && field != nil {
-			all[i].Secret = field.Control == Secret // such as PasswordNeverExpired, which is none
+			all[i].Secret = field.Control == Secret // a field such as PasswordNeverExpired is not secret
 		} else {
 			all[i].Secret = soundsSecret(all[i].Called) || s.data && slices.ContainsFunc(all[i].Values, looksSecret)
 		}
@@ -209,7 +209,8 @@ func looksSecret(text string) bool {
 	return kinds > 2 && !strings.ContainsFunc(text, unicode.IsSpace)
 }
 
-// secretWords are words in the names of columns that contain secrets; the last ones only as the whole name.
+// secretWords are words that occur in the names of columns that contain secrets. secretNames are whole names
+// of such columns.
 var secretWords, secretNames = []string{
 	"password", "passwort", "kennwort", "passphrase", "passcode", "pwd", "secret", "geheim",
 }, []string{"pass", "pw", "pin"}

@@ -272,7 +272,7 @@ func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// notNow sends a page with the reason why nobody knows at the moment what the person may do.
+// notNow sends a page that explains why it is unknown at the moment what the person may do.
 func (p *Pages) notNow(w http.ResponseWriter, r *http.Request, why texts.Text) {
 	w.Header().Set("Retry-After", retryAfter)
 	p.plain(w, r, http.StatusServiceUnavailable, texts.Of("store.notNow"), texts.Of(

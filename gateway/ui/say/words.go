@@ -44,7 +44,7 @@ func WordOf(field string, value any) Word {
 }
 
 // UndoWord returns the word for the extent to which a change of an operation can be undone. If an operation's
-// changes are never undone, but another action takes them back, the word names that action.
+// changes are never undone, but another action reverses them, the word names that action.
 func UndoWord(operation string, extent any) Word {
 	if key := "undo.instead." + operation; extent == string(schema.UndoNone) && texts.Has(key) {
 		return Word{Text: texts.Of(key)}

@@ -21,7 +21,7 @@ const (
 	mostSaved  = 30 // per person, in all lists together
 	mostNamed  = 40 // characters in a name
 	mostQuery  = 1000
-	namingPart = "naming" // part of an address with the refused name
+	namingPart = "naming" // query parameter with the refused name
 	savedPart  = "saved"
 )
 

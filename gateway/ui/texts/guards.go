@@ -4,9 +4,9 @@ import "regexp"
 
 var unkeyed = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// Guarded returns the text of a key for the reason why an object is guarded, as a script gives it. A script
-// may make a reason of several parts, such as names of groups. The table lacks such a reason, so a page in
-// German has a general text for it.
+// Guarded returns the text of a key for the reason why an object is guarded, as a script gives it. A reason
+// that a script composes, for example with the names of groups, is not in the table. A page in German then
+// has a general text.
 func Guarded(key, why string) Text {
 	if of := "guard." + unkeyed.ReplaceAllString(why, "-"); Has(of) {
 		return Of(key, "why", Of(of))

@@ -21,8 +21,8 @@ import (
 // If the columns of a list are not all known, the list is kept with the session, and a page asks for the
 // field of each column.
 
-// sheetPath is the path of the page that asks for the columns of a list. The page of lists shows the form of
-// a stored list again if the part sheetPart of its address names that list.
+// sheetPath is the path of the page that asks for the columns of a list. sheetPart is the query parameter by
+// which the page of lists shows the form of a stored list again.
 const sheetPath, sheetPart = "lists", "list"
 
 // keptSheet is a list that the person still has to correct, or whose columns are still unknown.

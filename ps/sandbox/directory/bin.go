@@ -130,7 +130,7 @@ func (t *tx) unlinkAll(n *node) {
 // hide them themselves when they bury the object.
 func (t *tx) hideAll(n *node) { t.switchLinks(n, false) }
 
-// showAll shows the hidden links of n whose other object is not deleted.
+// showAll shows the hidden links of n whose other end is not deleted.
 func (t *tx) showAll(n *node) { t.switchLinks(n, true) }
 
 // switchLinks moves links of n from the visible links to the hidden ones, or back.

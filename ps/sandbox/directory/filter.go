@@ -137,7 +137,7 @@ func (p *filterParser) peek() byte {
 	return 0
 }
 
-// filter reads one parenthesised filter.
+// filter reads one parenthesized filter.
 func (p *filterParser) filter(depth int) *clause {
 	if depth > maxFilterDepth {
 		return p.fault("nested too deep")

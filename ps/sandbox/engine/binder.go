@@ -216,7 +216,7 @@ func (inv *invocation) bindRest() error {
 	if err := inv.verifyProcessed(late); err != nil {
 		return err
 	}
-	if inv.hasPipe && inv.block != nil { // the objects of the pipeline bind the rest
+	if inv.hasPipe && inv.block != nil { // pipeline input binds the remaining parameters
 		return nil
 	}
 	return inv.chooseSet()

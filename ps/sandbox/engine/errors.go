@@ -97,7 +97,7 @@ func (f *frame) statementError(err error, at *place) error {
 	return nil
 }
 
-// locate sets the position of a record without one.
+// locate sets the position of a record that has none.
 func locate(rec *dotnet.ErrorRecord, at *place) {
 	if rec.Position == nil {
 		rec.Position = at.position()

@@ -407,7 +407,7 @@ func (s *spare) stage(n int) *blockStage {
 	return st
 }
 
-// completed takes the memory of a successful call back.
+// completed reclaims the memory of a successful call.
 func (s *spare) completed(inv *invocation, st stage) {
 	if called, ok := st.(*blockStage); ok {
 		if called.kept {
@@ -432,7 +432,7 @@ func (s *spare) argumentList(n int) []argument {
 	return make([]argument, 0, max(n, 8))
 }
 
-// release takes a list back whose arguments have been bound or copied.
+// release reclaims a list whose arguments have been bound or copied.
 func (s *spare) release(list []argument) {
 	const most = 64 // longer lists are not kept
 	if cap(list) == 0 || cap(list) > most {
@@ -452,8 +452,8 @@ func (s *spare) output(f *frame) *collector {
 	return c
 }
 
-// collected takes a collector back, after its output has become a value. A list of several items is now part
-// of that value.
+// collected reclaims a collector after its output has become a value. A list of several items is now part of
+// that value.
 func (s *spare) collected(c *collector) {
 	*c = collector{}
 	s.outputs = append(s.outputs, c)

@@ -35,7 +35,7 @@ function ConvertTo-SandboxList {
     $parts -join ','
 }
 
-# Returns an object that came from the sandbox, or was made from a text, as JSON.
+# Returns, as JSON, an object that came from the sandbox or was made from a text.
 function ConvertTo-SandboxInstance {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Value)

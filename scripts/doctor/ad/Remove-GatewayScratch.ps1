@@ -37,7 +37,7 @@ foreach ($object in @(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase $Ba
         $reasons[$dn] = [string]$_.Exception.Message
     }
     if (-not $reasons.ContainsKey($dn)) { continue }
-    # Half of a protection reads as none, and is lifted only as a whole (facts E38).
+    # An incomplete protection reads as none and cannot be removed, so it is completed first (facts E38).
     try {
         foreach ($ou in @(Get-ADObject -LDAPFilter '(objectClass=organizationalUnit)' -SearchBase $dn -SearchScope Subtree -Server $Server)) {
             Set-ADObject -Identity ([string]$ou.ObjectGUID) -ProtectedFromAccidentalDeletion $true -Server $Server -Confirm:$false

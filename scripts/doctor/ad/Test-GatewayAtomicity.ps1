@@ -1,4 +1,4 @@
-# Tries whether a change of several attributes is one modification: with one value that the directory refuses,
+# Tests whether a change of several attributes is one modification: if the directory refuses one of the values,
 # nothing may change.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)

@@ -1,4 +1,4 @@
-# Tries to remove and to move objects with children.
+# Tests how the directory removes and moves objects with children.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
 

@@ -1,5 +1,5 @@
-# Tries the change of a computer's three names in one write, as in a rename. The domain controller adapts the
-# service principal names itself.
+# Tests a change of a computer's three names in one write, as in a rename. The domain controller adapts the service
+# principal names itself.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
 

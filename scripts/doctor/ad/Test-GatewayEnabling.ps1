@@ -1,4 +1,4 @@
-# Tries to create and to enable an account without a password.
+# Tests whether an account can be created and enabled without a password.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
 

@@ -1,4 +1,4 @@
-# Tries changes that groups refuse: a change of scope in one step, and members that a scope does not allow.
+# Tests changes that groups refuse: a change of scope in one step, and members that a scope does not allow.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
 

@@ -1,5 +1,5 @@
-# Tries an OU that has its own half of a protection while its parent lacks the other: it is given the access list
-# of a protected OU.
+# Tests an OU that has its own half of a protection while its parent lacks the other. The OU is given the access
+# list of a protected OU.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
 

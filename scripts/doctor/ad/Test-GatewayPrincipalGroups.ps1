@@ -1,4 +1,4 @@
-# Tries Get-ADPrincipalGroupMembership, which the gateway does not use, on names with a slash.
+# Tests Get-ADPrincipalGroupMembership, which the gateway does not use, with names that contain a slash.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
 

@@ -1,4 +1,4 @@
-# Tries which changes protection from accidental deletion blocks.
+# Tests which changes protection from accidental deletion blocks.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
 

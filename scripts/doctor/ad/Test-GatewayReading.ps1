@@ -1,4 +1,4 @@
-# Tries which names the directory considers equal, and how the module returns values.
+# Tests which names the directory considers equal, and how the module returns values.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
 

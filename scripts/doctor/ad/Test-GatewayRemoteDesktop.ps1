@@ -1,4 +1,4 @@
-# Tries whether Windows itself can read the Remote Desktop settings that the gateway writes. It uses the properties
+# Tests whether Windows itself can read the Remote Desktop settings that the gateway writes. It uses the properties
 # of the extension for directory entries, which not every edition has (facts F2, F4).
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)

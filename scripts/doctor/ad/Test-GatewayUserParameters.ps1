@@ -1,5 +1,5 @@
-# Tries how userParameters is transferred to the directory and back: by the web service of the module,
-# which uses XML, and over LDAP.
+# Tests how userParameters is transferred to the directory and back: by the web service of the module, which uses
+# XML, and over LDAP.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $Base, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $Server)
 

@@ -1,4 +1,4 @@
-# Tries the responses of a zone to CNAMEs that do not exist, or that are not allowed at their names.
+# Tests how a zone responds to CNAMEs that do not exist, or that are not allowed at their names.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $ZoneName, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $ComputerName)
 

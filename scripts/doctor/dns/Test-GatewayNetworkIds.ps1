@@ -1,4 +1,4 @@
-# Tries which zone a network with host bits gets, and removes it again. The network is one of those
+# Tests which zone is created for a network with host bits, and removes it again. The network is one of those
 # reserved for documentation; the caller has checked that it has no zone yet.
 [CmdletBinding()]
 param(

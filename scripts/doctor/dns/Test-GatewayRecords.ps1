@@ -1,4 +1,4 @@
-# Tries the time stamps and names with which records are returned, and whether the removal of a record leaves the
+# Tests the time stamps and names with which records are returned, and whether the removal of a record keeps the
 # other records of its name. Now is the current time (UTC) in ticks.
 [CmdletBinding()]
 param(

@@ -1,4 +1,4 @@
-# Tries how the target of a CNAME is returned: without dots, with dots inside, and with a trailing dot.
+# Tests how the target of a CNAME is returned: without dots, with dots inside, and with a trailing dot.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [string] $ZoneName, [Parameter(Mandatory)] [string] $Prefix, [Parameter(Mandatory)] [string] $ComputerName)
 

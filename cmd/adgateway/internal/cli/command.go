@@ -66,8 +66,8 @@ var otherWords = map[string][]string{
 	"doctor": {"diagnose", "health", "check"}, "version": {"about"}, "sandbox": {"demo", "try", "simulate"},
 }
 
-// commandMeant returns the command below c that word stands for, either because another program uses the word
-// or because a group has a command of that name. It returns "" if there is none.
+// commandMeant suggests the command below c for a word that names none: one that other programs call by that
+// word, or one of that name in a group. It returns "" if there is no such command.
 func commandMeant(c *cobra.Command, word string) string {
 	word = strings.ToLower(word)
 	for _, command := range c.Commands() {

@@ -80,7 +80,7 @@ func configCheckCommand() *cobra.Command {
 	return c
 }
 
-// checkSettings runs the checks that a gateway, or a sandbox, runs at its start.
+// checkSettings runs the checks that a gateway or a sandbox runs at startup.
 func checkSettings(ctx context.Context, cfg *config.Settings, f *program.Flags) error {
 	if f.Sandbox {
 		return app.CheckSandbox(ctx, cfg)

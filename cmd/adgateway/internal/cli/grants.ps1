@@ -6,7 +6,7 @@
 #   -Forest               a domain controller's key for managed accounts, once in the forest. Enterprise Admins.
 #   -Domain -HostName GW1 the account, the group of its hosts, and the group of its rights. Domain Admins.
 #                         Restart each host before -Local: it learns of its groups when it starts.
-#   -Delegate -Scope ...  rights on OUs, zones and the Recycle Bin. Domain Admins, or whoever controls them.
+#   -Delegate -Scope ...  rights on OUs, zones and the Recycle Bin. Domain Admins, or accounts that control them.
 #                         With -Revoke: all rights on the -OU and -Zone that are named; without one, those on the domain.
 #   -Local                the account on this computer, and the firewall. Administrators of this computer.
 [CmdletBinding(SupportsShouldProcess = $true, ConfirmImpact = 'High')]
@@ -201,7 +201,7 @@ function Add-Right {
     Set-Right -Target $Target -Argument $argument
 }
 
-# Removes an account's rights on an object, if all of them are rights that this script grants there.
+# Removes all rights of an account on an object, unless some of them are not granted by this script.
 function Remove-Right {
     param([string] $Target, [string] $Account, [object[]] $Grant, [hashtable] $Names)
     $change = 'dsacls /R ' + $Account

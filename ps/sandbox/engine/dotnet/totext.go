@@ -23,7 +23,7 @@ func ToTextOFS(v any, ofs string) string {
 		return v.text()
 	case *Type:
 		if v == TPSCustomObject || v == TOrderedDictionary {
-			return Text(v) // their accelerators are no accelerators to the engine
+			return Text(v) // the engine has no short names for these types
 		}
 		return v.Display()
 	default:
