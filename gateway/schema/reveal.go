@@ -27,8 +27,8 @@ var Reason = reasonKind(reasonShortest,
 
 const reasonShortest, reasonLongest = 8, 200
 
-// reasonKind is the kind of a reason with a least length, not counting blanks around it. People read reasons in
-// plans, histories and audits, so they have no characters that people do not see.
+// reasonKind is the kind of a reason with a least length, not counting blanks around it. People read reasons
+// in plans, histories and audits, so they have no characters that people do not see.
 func reasonKind(least int, must string, doc Doc) Kind {
 	doc.Type, doc.MaxLength = "string", reasonLongest
 	return &checkedKind{base: base{"string"}, limit: reasonLongest, doc: doc,

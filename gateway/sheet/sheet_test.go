@@ -72,6 +72,8 @@ func FuzzCells(f *testing.F) {
 	f.Add("=1", "\r=1", "\r\n+1")
 	f.Add(`a"b`, "ü,;\t", "\ufeff-1")
 	f.Add("\\.", "x\ny", "@")
+	f.Add("＝1", "\n-1", "＠")
+	const starts = "=+-@＝＋－＠\t\r\n"
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		rows := [][]string{{a, b, c}, {c, a, b}}
 		one := [][]string{{a}, {b}, {c}}
@@ -88,11 +90,11 @@ func FuzzCells(f *testing.F) {
 				require.NoError(t, err)
 				require.Len(t, got, len(row))
 				for i, cell := range got {
-					require.NotContains(t, "=+-@\t\r", firstOf(cell))
+					require.NotContains(t, starts, firstOf(cell))
 					want := sheet.OneBreak(row[i])
 					if cell != want {
 						require.Equal(t, sheet.OneBreak("'"+row[i]), cell)
-						require.Contains(t, "=+-@\t\r", firstOf(row[i]))
+						require.Contains(t, starts, firstOf(row[i]))
 					}
 				}
 			}
@@ -102,5 +104,5 @@ func FuzzCells(f *testing.F) {
 	})
 }
 
-// firstOf returns the first byte of a text, or a letter if it is empty.
-func firstOf(text string) string { return (text + "x")[:1] }
+// firstOf returns the first character of a text, or a letter if it is empty.
+func firstOf(text string) string { return string([]rune(text + "x")[:1]) }
