@@ -119,6 +119,15 @@ func Lookup(name string) (*Cmdlet, bool) {
 	return e.cmdlet(), true
 }
 
+// Must is Lookup for a cmdlet that is known to be declared. It panics if it is not.
+func Must(name string) *Cmdlet {
+	c, ok := Lookup(name)
+	if !ok {
+		panic("cmdlets: no declaration of " + name)
+	}
+	return c
+}
+
 // Module lists the cmdlets of a module, sorted by name, or nil if the module is unknown. It
 // ignores the case of name.
 func Module(name string) []*Cmdlet {

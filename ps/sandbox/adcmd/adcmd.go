@@ -38,6 +38,7 @@ package adcmd
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,36 +114,26 @@ var commonParams = []string{"AuthType", "Credential", "Server", "Identity", "Con
 const commandClass = namespace + "Commands."
 
 func (row command) command(h *host) *engine.Command {
-	decl, ok := cmdlets.Lookup(row.name)
-	if !ok {
-		panic("adcmd: no contract for " + row.name) // the table is fixed, and tested
-	}
+	decl := cmdlets.Must(row.name)
 	if row.sets {
 		row.attrs = attributeParams(decl)
 	}
-	known := map[string]bool{} // as declared, and in lower case
-	for _, list := range [][]string{commonParams, row.params, row.attrs} {
-		for _, p := range list {
-			known[p], known[strings.ToLower(p)] = true, true
-		}
+	called := func(ic *engine.Call) *call {
+		return &call{Call: ic, h: h, row: &row, writes: decl.Writes(), class: h.classes[row.class]}
 	}
-	return &engine.Command{
-		Decl:  declaration(decl),
-		Class: commandClass + strings.ReplaceAll(row.name, "-", ""),
-		Process: func(ic *engine.Call) error {
-			c := &call{Call: ic, h: h, row: &row, writes: decl.Writes(), class: h.classes[row.class]}
-			for _, name := range ic.BoundNames() {
-				if !known[name] && !known[strings.ToLower(name)] {
-					return c.notSupported("the sandbox does not support -" + name + " of " + row.name)
-				}
-			}
+	return engine.NewCommand(declaration(decl), commandClass+strings.ReplaceAll(row.name, "-", ""),
+		slices.Concat(commonParams, row.params, row.attrs),
+		func(ic *engine.Call, param string) error {
+			return called(ic).notSupported("the sandbox does not support -" + param + " of " + row.name)
+		},
+		func(ic *engine.Call) error {
+			c := called(ic)
 			if err := c.connect(); err != nil {
 				return err
 			}
 			defer c.free()
 			return row.run(c)
-		},
-	}
+		})
 }
 
 // call is one invocation of a command.

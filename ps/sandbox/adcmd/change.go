@@ -46,11 +46,7 @@ func (c *call) ldapName(param string) string {
 	if name, ok := attrParams[param]; ok {
 		return name
 	}
-	decl, ok := cmdlets.Lookup(c.row.name)
-	if !ok {
-		return ""
-	}
-	if p := decl.Param(param); p != nil {
+	if p := cmdlets.Must(c.row.name).Param(param); p != nil {
 		return p.LDAPName
 	}
 	return ""

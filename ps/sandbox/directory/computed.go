@@ -14,49 +14,47 @@ var getters map[string]getter
 
 func init() {
 	getters = map[string]getter{
-		"distinguishedname":     func(_ *view, n *node, b []string) []string { return append(b, n.dn()) },
-		"name":                  func(_ *view, n *node, b []string) []string { return append(b, n.rdn) },
-		"cn":                    namedBy("CN"),
-		"ou":                    namedBy("OU"),
-		"dc":                    namedBy("DC"),
-		"objectclass":           func(_ *view, n *node, b []string) []string { return append(b, n.class.chain...) },
-		"objectguid":            func(_ *view, n *node, b []string) []string { return append(b, string(n.guid[:])) },
-		"objectsid":             getSID,
-		"objectcategory":        getCategory,
-		"whencreated":           func(_ *view, n *node, b []string) []string { return append(b, formatTime(unixTime(n.created))) },
-		"whenchanged":           func(_ *view, n *node, b []string) []string { return append(b, formatTime(unixTime(n.changed))) },
-		"createtimestamp":       func(_ *view, n *node, b []string) []string { return append(b, formatTime(unixTime(n.created))) },
-		"modifytimestamp":       func(_ *view, n *node, b []string) []string { return append(b, formatTime(unixTime(n.changed))) },
-		"usncreated":            func(_ *view, n *node, b []string) []string { return append(b, itoa(n.usnCreated)) },
-		"usnchanged":            func(_ *view, n *node, b []string) []string { return append(b, itoa(n.usnChanged)) },
-		"instancetype":          getInstanceType,
-		"samaccounttype":        getSAMType,
-		"isdeleted":             getDeleted,
-		"isrecycled":            getRecycled,
-		keyDescriptor:           getDescriptor,
-		"badpwdcount":           localNumber(func(s *localState) int64 { return int64(s.badPwdCount) }),
-		"badpasswordtime":       localNumber(func(s *localState) int64 { return s.badPasswordTime }),
-		"lastlogon":             localNumber(func(s *localState) int64 { return s.lastLogon }),
-		"logoncount":            localNumber(func(s *localState) int64 { return int64(s.logonCount) }),
-		"lastlogoff":            localNumber(func(s *localState) int64 { return 0 }),
-		"canonicalname":         func(v *view, n *node, b []string) []string { return append(b, v.rep.canonical(n)) },
-		"structuralobjectclass": func(_ *view, n *node, b []string) []string { return append(b, n.class.chain...) },
-		"parentguid":            getParentGUID,
-		"msds-parentdistname":   getParentDN,
-		"msds-principalname":    getPrincipalName,
-		"subschemasubentry": func(v *view, n *node, b []string) []string {
-			return append(b, "CN=Aggregate,CN=Schema,"+v.rep.dom.configNC)
-		},
-		"fromentry":                           func(_ *view, n *node, b []string) []string { return append(b, "TRUE") },
+		"distinguishedname":                   ofNode((*node).dn),
+		"name":                                func(_ *view, n *node, b []string) []string { return append(b, n.rdn) },
+		"cn":                                  namedBy("CN"),
+		"ou":                                  namedBy("OU"),
+		"dc":                                  namedBy("DC"),
+		"objectclass":                         func(_ *view, n *node, b []string) []string { return append(b, n.class.chain...) },
+		"objectguid":                          ofNode(func(n *node) string { return string(n.guid[:]) }),
+		"objectsid":                           ofNode(func(n *node) string { return n.sid.raw }),
+		"objectcategory":                      one(getCategory),
+		"whencreated":                         ofNode(func(n *node) string { return formatTime(unixTime(n.created)) }),
+		"whenchanged":                         ofNode(func(n *node) string { return formatTime(unixTime(n.changed)) }),
+		"createtimestamp":                     ofNode(func(n *node) string { return formatTime(unixTime(n.created)) }),
+		"modifytimestamp":                     ofNode(func(n *node) string { return formatTime(unixTime(n.changed)) }),
+		"usncreated":                          ofNode(func(n *node) string { return itoa(n.usnCreated) }),
+		"usnchanged":                          ofNode(func(n *node) string { return itoa(n.usnChanged) }),
+		"instancetype":                        one(getInstanceType),
+		"samaccounttype":                      one(getSAMType),
+		"isdeleted":                           boolean(func(n *node) bool { return n.deleted }),
+		"isrecycled":                          boolean(func(n *node) bool { return n.recycled }),
+		keyDescriptor:                         getDescriptor,
+		"badpwdcount":                         localNumber(func(s *localState) int64 { return int64(s.badPwdCount) }),
+		"badpasswordtime":                     localNumber(func(s *localState) int64 { return s.badPasswordTime }),
+		"lastlogon":                           localNumber(func(s *localState) int64 { return s.lastLogon }),
+		"logoncount":                          localNumber(func(s *localState) int64 { return int64(s.logonCount) }),
+		"lastlogoff":                          localNumber(func(s *localState) int64 { return 0 }),
+		"canonicalname":                       one(func(v *view, n *node) string { return v.rep.canonical(n) }),
+		"structuralobjectclass":               func(_ *view, n *node, b []string) []string { return append(b, n.class.chain...) },
+		"parentguid":                          ofParent(func(p *node) string { return string(p.guid[:]) }),
+		"msds-parentdistname":                 ofParent((*node).dn),
+		"msds-principalname":                  one(getPrincipalName),
+		"subschemasubentry":                   one(func(v *view, _ *node) string { return "CN=Aggregate,CN=Schema," + v.rep.dom.configNC }),
+		"fromentry":                           ofNode(func(n *node) string { return "TRUE" }),
 		"sdrightseffective":                   descriptorRights,
-		"primarygrouptoken":                   getToken,
-		"msds-approx-immed-subordinates":      getSubordinates,
-		"msds-user-account-control-computed":  getUACComputed,
-		"msds-userpasswordexpirytimecomputed": getPasswordExpiry,
+		"primarygrouptoken":                   one(getToken),
+		"msds-approx-immed-subordinates":      ofNode(func(n *node) string { return itoa(int64(len(n.kids.list))) }),
+		"msds-user-account-control-computed":  one(getUACComputed),
+		"msds-userpasswordexpirytimecomputed": one(getPasswordExpiry),
 		"msds-isgc":                           dcOnly("TRUE"),
 		"msds-isrodc":                         dcOnly("FALSE"),
 		"msds-sitename":                       dcOnly("Default-First-Site-Name"),
-		"msds-resultantpso":                   getPSO,
+		"msds-resultantpso":                   one(getPSO),
 		"tokengroups":                         tokenGroups(func(scope int64) bool { return true }),
 		"tokengroupsglobalanduniversal":       tokenGroups(func(scope int64) bool { return scope&groupLocal == 0 }),
 		"tokengroupsnogcacceptable":           tokenGroups(func(scope int64) bool { return true }),
@@ -66,6 +64,41 @@ func init() {
 		"allowedchildclasseseffective":        creatableChildren,
 		"possibleinferiors":                   allowedChildren,
 	}
+}
+
+// one returns a getter of at most one value; "" means none.
+func one(value func(v *view, n *node) string) getter {
+	return func(v *view, n *node, b []string) []string {
+		if s := value(v, n); s != "" {
+			return append(b, s)
+		}
+		return b
+	}
+}
+
+// ofNode is [one] for values that only depend on the object.
+func ofNode(value func(n *node) string) getter {
+	return one(func(_ *view, n *node) string { return value(n) })
+}
+
+// ofParent is [one] for values of the parent.
+func ofParent(value func(parent *node) string) getter {
+	return ofNode(func(n *node) string {
+		if n.parent == nil {
+			return ""
+		}
+		return value(n.parent)
+	})
+}
+
+// boolean returns a getter of TRUE or no value.
+func boolean(is func(n *node) bool) getter {
+	return ofNode(func(n *node) string {
+		if is(n) {
+			return "TRUE"
+		}
+		return ""
+	})
 }
 
 // descriptorRights returns which parts of its security descriptor the caller may write: 1 is
@@ -93,21 +126,14 @@ func namedBy(typ string) getter {
 	}
 }
 
-func getSID(_ *view, n *node, b []string) []string {
-	if n.sid.IsZero() {
-		return b
-	}
-	return append(b, n.sid.raw)
-}
-
-func getCategory(v *view, n *node, b []string) []string {
+func getCategory(v *view, n *node) string {
 	if n.deleted && n != v.rep.bin {
-		return b // rebuilt by a restore (facts R3)
+		return "" // rebuilt by a restore (facts R3)
 	}
 	if s := n.first(v.rep.sch.category); s != "" {
-		return append(b, s)
+		return s
 	}
-	return append(b, v.rep.dom.categoryDN(n.class))
+	return v.rep.dom.categoryDN(n.class)
 }
 
 // categoryDN returns the DN of the default category of a class.
@@ -119,29 +145,15 @@ func (d *Domain) categoryDN(c *Class) string {
 // domain.
 func (d *Domain) categoryKey(key string) string { return strings.TrimSuffix(key, d.schemaKey) }
 
-func getInstanceType(_ *view, n *node, b []string) []string {
+func getInstanceType(_ *view, n *node) string {
 	if n.parent == nil {
-		return append(b, "5")
+		return "5"
 	}
-	return append(b, "4")
-}
-
-func getDeleted(_ *view, n *node, b []string) []string {
-	if !n.deleted {
-		return b
-	}
-	return append(b, "TRUE")
-}
-
-func getRecycled(_ *view, n *node, b []string) []string {
-	if !n.recycled {
-		return b
-	}
-	return append(b, "TRUE")
+	return "4"
 }
 
 // getSAMType derives sAMAccountType from class, userAccountControl and groupType.
-func getSAMType(v *view, n *node, b []string) []string {
+func getSAMType(v *view, n *node) string {
 	k := v.rep.sch
 	switch {
 	case n.deleted: // rebuilt by a restore (facts R3)
@@ -154,14 +166,14 @@ func getSAMType(v *view, n *node, b []string) []string {
 		if t&groupSecurity == 0 {
 			kind++
 		}
-		return append(b, itoa(kind))
+		return itoa(kind)
 	case n.isAccount():
 		if n.int(k.uac, 0)&(uacWorkstation|uacServer) != 0 {
-			return append(b, "805306369")
+			return "805306369"
 		}
-		return append(b, "805306368")
+		return "805306368"
 	}
-	return b
+	return ""
 }
 
 func localNumber(pick func(*localState) int64) getter {
@@ -176,44 +188,26 @@ func localNumber(pick func(*localState) int64) getter {
 	}
 }
 
-func getParentGUID(_ *view, n *node, b []string) []string {
-	if n.parent == nil {
-		return b
-	}
-	return append(b, string(n.parent.guid[:]))
-}
-
-func getParentDN(_ *view, n *node, b []string) []string {
-	if n.parent == nil {
-		return b
-	}
-	return append(b, n.parent.dn())
-}
-
-func getPrincipalName(v *view, n *node, b []string) []string {
+func getPrincipalName(v *view, n *node) string {
 	sam := n.first(v.rep.sch.sam)
 	switch {
 	case n.parent == nil:
-		return append(b, v.rep.dom.netBIOS+`\`)
+		return v.rep.dom.netBIOS + `\`
 	case n.sid.IsZero():
-		return b
+		return ""
 	case sam == "":
-		return append(b, n.sid.String())
+		return n.sid.String()
 	case n.sid.Domain() != v.rep.dom.sid:
-		return append(b, `BUILTIN\`+sam)
+		return `BUILTIN\` + sam
 	}
-	return append(b, v.rep.dom.netBIOS+`\`+sam)
+	return v.rep.dom.netBIOS + `\` + sam
 }
 
-func getToken(_ *view, n *node, b []string) []string {
+func getToken(_ *view, n *node) string {
 	if !n.isGroup() || n.sid.IsZero() {
-		return b
+		return ""
 	}
-	return append(b, itoa(int64(n.sid.RID())))
-}
-
-func getSubordinates(_ *view, n *node, b []string) []string {
-	return append(b, itoa(int64(len(n.kids.list))))
+	return itoa(int64(n.sid.RID()))
 }
 
 func dcOnly(value string) getter {
@@ -227,11 +221,11 @@ func dcOnly(value string) getter {
 
 // getPSO returns the password settings object of a user: one that applies to it directly, otherwise one that
 // applies through its global groups. The lowest precedence value wins, then the lowest GUID.
-func getPSO(v *view, n *node, b []string) []string {
+func getPSO(v *view, n *node) string {
 	if p := v.rep.pso(n); p != nil {
-		return append(b, p.dn())
+		return p.dn()
 	}
-	return b
+	return ""
 }
 
 func (r *replica) pso(n *node) *node {
@@ -354,9 +348,9 @@ func (c *Class) mayLieUnder(parent *Class) bool {
 }
 
 // getUACComputed returns the bits that are never stored (facts H.1).
-func getUACComputed(v *view, n *node, b []string) []string {
+func getUACComputed(v *view, n *node) string {
 	if !n.isAccount() {
-		return b
+		return ""
 	}
 	var bits int64
 	if v.rep.lockedOut(n, v.now) {
@@ -365,22 +359,22 @@ func getUACComputed(v *view, n *node, b []string) []string {
 	if v.rep.passwordExpired(n, v.now) {
 		bits |= uacPasswordExpired
 	}
-	return append(b, itoa(bits))
+	return itoa(bits)
 }
 
 // getPasswordExpiry returns the FILETIME at which the password expires. It is Never if the password does not
 // expire, and 0 if it must be changed.
-func getPasswordExpiry(v *view, n *node, b []string) []string {
+func getPasswordExpiry(v *view, n *node) string {
 	if !n.isAccount() {
-		return b
+		return ""
 	}
 	p := v.rep.policyFor(n)
 	set := n.int(v.rep.sch.pwdLastSet, 0)
 	switch {
 	case n.int(v.rep.sch.uac, 0)&(uacNeverExpires|uacSmartcard|uacWorkstation|uacServer) != 0 || p.maxAge() == 0:
-		return append(b, itoa(Never))
+		return itoa(Never)
 	case set == 0:
-		return append(b, "0")
+		return "0"
 	}
-	return append(b, itoa(set+int64(p.maxAge()/(100*time.Nanosecond))))
+	return itoa(set + int64(p.maxAge()/(100*time.Nanosecond)))
 }

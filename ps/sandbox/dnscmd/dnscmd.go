@@ -100,31 +100,15 @@ var commands = []command{
 }
 
 func (row *command) command(o *Options) *engine.Command {
-	decl, ok := cmdlets.Lookup(row.name)
-	if !ok {
-		panic("dnscmd: no contract for " + row.name) // the table is fixed, and tested
-	}
-	known := map[string]bool{}
-	for _, name := range strings.Fields(commonParams + " " + row.params) {
-		known[strings.ToLower(name)] = true
-	}
 	target := dotnet.Define(dotnet.Class{Name: namespace + row.class})
-	return &engine.Command{
-		Decl:  decl,
-		Class: row.name,
-		Process: func(ic *engine.Call) error {
+	return engine.NewCommand(cmdlets.Must(row.name), row.name, strings.Fields(commonParams+" "+row.params),
+		notSupported, func(ic *engine.Call) error {
 			c := &call{Call: ic, o: o, row: row, targetType: target}
-			for _, name := range ic.BoundNames() {
-				if !known[strings.ToLower(name)] {
-					return c.notSupported(name)
-				}
-			}
 			if err := c.connect(); err != nil {
 				return c.fail(err)
 			}
 			return row.run(c)
-		},
-	}
+		})
 }
 
 // call is one invocation of a command.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 
+	"adgateway/ps/sandbox/engine"
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/ps/sandbox/zones"
 )
@@ -73,8 +74,8 @@ func (c *call) record(code int, message, target string) *dotnet.ErrorRecord {
 
 // notSupported throws the error of a parameter that the sandbox does not
 // simulate.
-func (c *call) notSupported(name string) error {
+func notSupported(c *engine.Call, name string) error {
 	e := dotnet.ExceptionNamed("System.NotSupportedException", "The sandbox does not support -%s of %s.", name,
-		c.row.name)
+		c.Name())
 	return c.Throw(dotnet.NewError(e, "ParameterNotSupported", dotnet.NotImplemented, name))
 }

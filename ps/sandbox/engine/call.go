@@ -3,8 +3,45 @@ package engine
 import (
 	"context"
 
+	"adgateway/ps/cmdlets"
 	"adgateway/ps/sandbox/engine/dotnet"
 )
+
+// NewCommand returns a command that supports only some of its declared parameters. If a caller passes another
+// one, the command ends with the error of refuse, which gets the name of that parameter.
+func NewCommand(
+	decl *cmdlets.Cmdlet, class string, supported []string, refuse func(c *Call, param string) error,
+	body func(c *Call) error,
+) *Command {
+	known := map[string]bool{}
+	for _, name := range supported {
+		known[lower(name)] = true
+	}
+	return &Command{Decl: decl, Class: class, Process: func(c *Call) error {
+		if name := c.firstBeyond(known); name != "" {
+			return refuse(c, name)
+		}
+		return body(c)
+	}}
+}
+
+// firstBeyond returns the first bound parameter that is not among the known ones, in lower case, or "".
+func (c *Call) firstBeyond(known map[string]bool) string {
+	if c.host == nil {
+		for _, p := range c.inv.sig.params[:c.inv.sig.own] {
+			if c.inv.bound.has(p.index) && !known[p.key] {
+				return p.name
+			}
+		}
+		return ""
+	}
+	for _, name := range c.host.BoundNames() {
+		if !known[lower(name)] {
+			return name
+		}
+	}
+	return ""
+}
 
 // Call gives the body of a [Command] its bound parameters and its outputs. It is valid only
 // until the body returns, and only on its goroutine.

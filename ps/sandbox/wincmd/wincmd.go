@@ -60,24 +60,10 @@ func Declarations() []*engine.Module {
 	return modules
 }
 
-// command returns a command that refuses all parameters except those in params.
+// command returns a command that supports the parameters in params.
 func command(name, class, params string, body func(*engine.Call) error) *engine.Command {
-	decl, ok := cmdlets.Lookup(name)
-	if !ok {
-		panic("wincmd: no contract for " + name) // the table is fixed, and tested
-	}
-	known := map[string]bool{}
-	for _, param := range strings.Fields(params) {
-		known[strings.ToLower(param)] = true
-	}
-	return &engine.Command{Decl: decl, Class: class, Process: func(c *engine.Call) error {
-		for _, param := range c.BoundNames() {
-			if !known[strings.ToLower(param)] {
-				return notSupported(c, "-"+param)
-			}
-		}
-		return body(c)
-	}}
+	return engine.NewCommand(cmdlets.Must(name), class, strings.Fields(params),
+		func(c *engine.Call, param string) error { return notSupported(c, "-"+param) }, body)
 }
 
 func notSupported(c *engine.Call, what string) error {
