@@ -24,7 +24,11 @@ func (f *frame) findCommand(key string, inv *invocation) error {
 		return fail(dotnet.Refuse("the alias %s", inv.called), inv.at)
 	}
 	if fn := f.scope.function(key); fn != nil {
-		inv.block, inv.sig, inv.home = fn.code, fn.code.sig, fn.home
+		code, err := fn.code.ready()
+		if err != nil {
+			return err
+		}
+		inv.block, inv.sig, inv.home = code, code.sig, fn.home
 		return nil
 	}
 	c := f.s.lookupCommand(key)
