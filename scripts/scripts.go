@@ -18,6 +18,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"adgateway/ps"
 	"adgateway/ps/packed"
@@ -40,7 +41,35 @@ const (
 
 // Prelude returns the text that a session of the lane loads before its scripts: the common
 // prelude followed by the lane's own.
-func Prelude(lane ps.Lane) ps.Source { return joined(preludes(lane)) }
+func Prelude(lane ps.Lane) ps.Source { return loads[lane]().prelude }
+
+// load is what sessions of a lane load.
+type load struct {
+	prelude ps.Source
+	scripts []ps.Source
+}
+
+// loads has the loads of the lanes. Their texts are read once.
+var loads = map[ps.Lane]func() load{ps.Directory: loadOf(ps.Directory), ps.DNS: loadOf(ps.DNS)}
+
+func loadOf(lane ps.Lane) func() load {
+	return sync.OnceValue(func() load { return load{joined(preludes(lane)), sources(list(lane))} })
+}
+
+// Loaded reports whether a text is the prelude or a script of a lane. The tests of this package have checked
+// these texts.
+func Loaded(text string) bool { return loadedTexts()[text] }
+
+var loadedTexts = sync.OnceValue(func() map[string]bool {
+	texts := map[string]bool{}
+	for _, lane := range loads {
+		texts[lane().prelude.Text] = true
+		for _, script := range lane().scripts {
+			texts[script.Text] = true
+		}
+	}
+	return texts
+})
 
 // Rehearsal is the name of the prelude's function that sessions run before they are ready.
 // It needs no directory.
@@ -72,7 +101,7 @@ func isPrelude(file string) bool { return strings.HasPrefix(path.Base(file), "pr
 
 // Sources returns the scripts of a lane, sorted by name. A session defines each script as a function with its
 // name.
-func Sources(lane ps.Lane) []ps.Source { return sources(list(lane)) }
+func Sources(lane ps.Lane) []ps.Source { return slices.Clone(loads[lane]().scripts) }
 
 func sources(files []string) []ps.Source {
 	var sources []ps.Source

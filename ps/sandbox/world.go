@@ -52,6 +52,9 @@ type Options struct {
 	// Writes records all writes. Nil records none.
 	Writes *WriteLog
 
+	// Checked is that of [engine.Options].
+	Checked func(text string) bool
+
 	// Progress receives load messages. Nil discards them.
 	Progress func(text string)
 	// Warn receives irregularities in the files, one at a time. Nil means Progress.
@@ -106,7 +109,7 @@ func NewWorld(ctx context.Context, o Options) (*World, error) {
 	w.culture = o.Culture
 	w.modules = w.ModulesOf(cmp.Or(o.Service, ServiceAccount), 0)
 	options := engineOptions(o.Culture, w.modules)
-	options.Account = o.Account
+	options.Account, options.Checked = o.Account, o.Checked
 	w.engine = engine.NewEngine(options)
 	return w, nil
 }

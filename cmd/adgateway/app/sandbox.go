@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
+	"adgateway/scripts"
 )
 
 // Sandbox is a gateway over a simulated domain.
@@ -192,9 +193,9 @@ func newWorld(
 		Replicas: o.Replicas, Writes: o.Writes, Service: c.Account,
 		LDIF: c.LDIF, Zones: c.Zones, Users: c.GeneratedUsers, Empty: c.Empty, Seed: int64(c.Seed),
 		Culture: c.Culture, ReplicationLag: c.ReplicationLag, NoRecycleBin: !c.RecycleBin,
-		SetKeepsPTR: !c.SetRemovesPTR,
-		Progress:    func(text string) { log.Info(text) },
-		Warn:        func(text string) { log.Warn(text) },
+		SetKeepsPTR: !c.SetRemovesPTR, Checked: scripts.Loaded,
+		Progress: func(text string) { log.Info(text) },
+		Warn:     func(text string) { log.Warn(text) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the sandbox's data:\n%w", err)

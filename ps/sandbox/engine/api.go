@@ -28,6 +28,10 @@ type Options struct {
 	Version string  // $PSVersionTable.PSVersion; "7.4.0" if empty
 	PID     int     // $PID
 	Account Account // the account of the processes; zero means SANDBOX\sandbox on SANDBOX
+
+	// Checked reports whether a text is known to be valid. [scriptblock]::Create then does not parse it: it and
+	// its functions are compiled when they are first called. Nil means that no text is.
+	Checked func(text string) bool
 }
 
 // Account is the account of a process, as shown by [Environment].

@@ -21,7 +21,11 @@ type command struct {
 // a cmdlet of an imported module.
 func (f *frame) findCommand(key string, inv *invocation) error {
 	if fn := f.scope.function(key); fn != nil {
-		inv.block, inv.sig, inv.home = fn.code, fn.code.sig, fn.home
+		code, err := fn.code.ready()
+		if err != nil {
+			return err
+		}
+		inv.block, inv.sig, inv.home = code, code.sig, fn.home
 		return nil
 	}
 	c := f.s.lookupCommand(key)

@@ -19,6 +19,9 @@ type compiler struct {
 	aliases map[string]string // available to the text
 	faults  []*syntax.Error   // reasons to refuse the text
 	vars    map[symbol]bool   // assigned by the current block
+	lines   int               // of the text that come before src
+
+	bodies map[int]laterFunction // of functions that are compiled at their first calls, by the offsets of the functions
 }
 
 // assigns records that the current block assigns a variable.
@@ -28,7 +31,11 @@ func (c *compiler) assigns(sym symbol) {
 	}
 }
 
-func (c *compiler) place(n syntax.Node) *place { return &place{src: c.src, at: n.Extent()} }
+func (c *compiler) place(n syntax.Node) *place {
+	at := n.Extent()
+	at.From.Line += c.lines
+	return &place{src: c.src, at: at}
+}
 
 // blockCode is a compiled script block. It is shared and never changed.
 type blockCode struct {
@@ -45,6 +52,10 @@ type blockCode struct {
 	process bool // the body runs for each object of the pipeline
 
 	vars int // capacity of its scope: parameters and assigned variables
+
+	// later compiles the block at its first call. Then only src and at of this blockCode are set. It is nil if
+	// the block is compiled.
+	later func() (*blockCode, error)
 }
 
 // text is the result of the block's ToString method.

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"adgateway/ps/sandbox/engine/dotnet"
 )
@@ -32,6 +33,15 @@ func (s *Session) defineFunction(sc *scope, scopeName string, fn *function) {
 
 // underName returns the block with the name of a function, which its errors contain.
 func (b *blockCode) underName(name string) *blockCode {
+	if b.later != nil {
+		return &blockCode{src: b.src, at: b.at, later: sync.OnceValues(func() (*blockCode, error) {
+			code, err := b.later()
+			if err != nil {
+				return nil, err
+			}
+			return code.underName(name), nil
+		})}
+	}
 	if b.sig.name == name {
 		return b
 	}

@@ -280,7 +280,11 @@ func (code *commandCode) callee(f *frame, inv *invocation) error {
 			return err
 		}
 		if block, ok := v.(*ScriptBlock); ok {
-			inv.block, inv.sig, inv.home = block.code, block.code.sig, block.home
+			code, err := block.code.ready()
+			if err != nil {
+				return err
+			}
+			inv.block, inv.sig, inv.home = code, code.sig, block.home
 			return nil
 		}
 		inv.called = dotnet.ToText(v)

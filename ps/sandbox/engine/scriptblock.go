@@ -30,7 +30,7 @@ func (b *ScriptBlock) Invoke(name string, _ []any) (any, error) {
 
 // newScriptBlock implements [scriptblock]::Create(text).
 func (s *Session) newScriptBlock(text string) (any, error) {
-	code, err := s.engine.compile("", text)
+	code, err := s.engine.block(text)
 	if err != nil {
 		return nil, parseRecord(err)
 	}
@@ -77,13 +77,30 @@ func (c *codeCache) get(key codeKey) *blockCode {
 	return c.codes[key]
 }
 
+// getOrPut returns the code of a text. If there is none, it keeps the one that create returns.
+func (c *codeCache) getOrPut(key codeKey, create func(text string) *blockCode) *blockCode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if code := c.codes[key]; code != nil {
+		return code
+	}
+	code := create(key.text)
+	c.keep(key, code)
+	return code
+}
+
 func (c *codeCache) put(key codeKey, code *blockCode) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keep(key, code)
+}
+
+// keep is put under the lock.
+func (c *codeCache) keep(key codeKey, code *blockCode) {
 	size := len(key.name) + len(key.text)
 	if size > codeCacheBytes/4 {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.bytes+size > codeCacheBytes {
 		clear(c.codes)
 		c.bytes = 0
@@ -98,7 +115,7 @@ func (c *codeCache) put(key codeKey, code *blockCode) {
 func (e *Engine) compile(name, text string) (*blockCode, error) {
 	key := codeKey{name: name, text: text}
 	if code := compiled.get(key); code != nil {
-		return code, nil
+		return code.ready()
 	}
 	code, err := compileText(name, text, nil)
 	if err != nil {
@@ -106,6 +123,15 @@ func (e *Engine) compile(name, text string) (*blockCode, error) {
 	}
 	compiled.put(key, code)
 	return code, nil
+}
+
+// block is like compile, for a text without a name. It puts off what can be put off, if the text is known to be
+// valid.
+func (e *Engine) block(text string) (*blockCode, error) {
+	if e.opts.Checked == nil || !e.opts.Checked(text) {
+		return e.compile("", text)
+	}
+	return compiled.getOrPut(codeKey{text: text}, newChecked), nil
 }
 
 // compileLine is like compile, for a line of the host's input. The line may use the aliases of the options,
@@ -122,11 +148,21 @@ func compileText(name, text string, aliases map[string]string) (*blockCode, erro
 		return nil, &ParseError{Errors: errs}
 	}
 	c := &compiler{src: script.Source, aliases: aliases}
+	return c.whole(script)
+}
+
+// whole compiles a whole text.
+func (c *compiler) whole(script *syntax.Script) (*blockCode, error) {
 	code := c.scriptBlock(script.Block, "")
+	return code, c.err()
+}
+
+// err returns the reasons to refuse the text, or nil.
+func (c *compiler) err() error {
 	if len(c.faults) > 0 {
-		return nil, &ParseError{Errors: c.faults}
+		return &ParseError{Errors: c.faults}
 	}
-	return code, nil
+	return nil
 }
 
 // runMain runs a whole text in the frame's own scope.
@@ -139,6 +175,10 @@ func (f *frame) runMain(code *blockCode, out sink) error {
 
 // inline runs the block of ForEach-Object on the frame itself, with $_ set.
 func (f *frame) inline(code *blockCode, under any, out sink) error {
+	code, err := code.ready()
+	if err != nil {
+		return err
+	}
 	if code.params != nil {
 		return fail(dotnet.Refuse("a param block in the block of ForEach-Object"), code.place)
 	}
@@ -148,7 +188,7 @@ func (f *frame) inline(code *blockCode, under any, out sink) error {
 	}
 	s.running.nested++
 	old, had := f.scope.setUnder(under)
-	err := code.body(f, out)
+	err = code.body(f, out)
 	f.scope.restoreUnder(old, had)
 	s.running.nested--
 	if err == flowReturn {
