@@ -65,12 +65,15 @@ func (a Accepted) auditCall(value func(p *ops.Param) (string, bool)) audit.Call 
 	}
 	for i := range a.Op.Params {
 		p := &a.Op.Params[i]
-		text, has := value(p)
-		switch {
+		secret := p.Kind.Secret()
+		if !secret && !p.Identifies() {
+			continue
+		}
+		switch text, has := value(p); {
 		case !has:
-		case p.Kind.Secret():
+		case secret:
 			shown.Parameters[p.Name] = masked
-		case p.Identifies():
+		default:
 			shown.Parameters[p.Name] = shortened(text)
 		}
 	}

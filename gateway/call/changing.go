@@ -34,7 +34,7 @@ func changeOf(r *request) write.Change {
 	}
 	return write.Change{
 		Op: r.Op, Bound: r.Bound, Zone: r.Zone, Record: record,
-		Most: r.policy.BulkLimit, Settler: r.service.Settler(r.policy), Log: logOf(r),
+		Most: r.policy.BulkLimit, Settler: r.service.Settler(r.policy), Log: r.log,
 		Holds: func(i *ps.Intent) error { return holds(r, i) },
 		Parts: func(i *ps.Intent, record *changes.Record) []write.Participant {
 			return participants(r, i, record, named)
@@ -44,8 +44,8 @@ func changeOf(r *request) write.Change {
 	}
 }
 
-// logOf returns a log entry that identifies a call.
-func logOf(r *request) *logrus.Entry {
+// log returns a log entry that identifies the call.
+func (r *request) log() *logrus.Entry {
 	return r.service.Log.WithFields(logrus.Fields{"request_id": r.ID, "operation": r.Op.ID})
 }
 

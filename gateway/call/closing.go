@@ -21,7 +21,7 @@ func closeChange(r *request, answer Answer, failed error, patient bool) write.Cl
 		Answered: r.outer == nil,
 		Patient:  patient,
 		Begun:    r.key.Progress().Intent != nil,
-		Log:      logOf(r),
+		Log:      r.log,
 	}
 	if r.run.Running() {
 		how.Spent = r.spending.Done() // while the change stays open, the whole amount stays spent

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
 	"adgateway/gateway/bounds"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -191,8 +189,7 @@ func (r *request) exchange(c *Collector) (Answer, error) {
 // unread turns the failure of a call into a success if its change was made but could not be read
 // back.
 func (r *request) unread(c *Collector, cause error) {
-	r.service.Log.WithError(cause).WithFields(logrus.Fields{"request_id": r.ID, "operation": r.Op.ID}).
-		Warn("a change was made, but its result could not be read back")
+	r.log().WithError(cause).Warn("a change was made, but its result could not be read back")
 	r.result = c.Unread(r.result, r.announcedBy(), cause)
 	r.runErr, r.notReadBack = nil, true
 }

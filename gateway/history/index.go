@@ -48,15 +48,17 @@ type block struct {
 
 // terms holds the terms by which a change can be found.
 type terms struct {
+	id    string
 	at    place
 	sums  []uint32
 	ended bool // whether the change has ended, so that the terms are final
 }
 
-// known holds the terms of a state of a change that no block covers.
+// known holds the terms of a change that no block covers.
 type known struct {
-	revision store.Revision
 	sums     []uint32
+	final    bool           // the change has ended, so that these are the terms of every state of it
+	revision store.Revision // state with the terms, unless they are final
 }
 
 // wanted holds the terms that a search looks for: at least one of each group.
@@ -227,13 +229,28 @@ func (w wanted) matches(sums []uint32) bool {
 	return true
 }
 
-// learn remembers the terms of a change that no block covers.
+// learn remembers the terms of a change that no block covers, unless the final ones are known.
 func (x *index) learn(id string, k known) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.known) < mostKnown && x.used.Load() {
+	if !x.known[id].final {
+		x.know(id, k)
+	}
+}
+
+// know is [index.learn] for terms that replace all others. x.mu is held.
+func (x *index) know(id string, k known) {
+	if _, again := x.known[id]; x.used.Load() && (again || len(x.known) < mostKnown) {
 		x.known[id] = k
 	}
+}
+
+// final returns the final terms of a change that no block covers, or false if they are not known.
+func (x *index) final(id string) (terms, bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	k := x.known[id]
+	return terms{id, placeOf(id), k.sums, true}, k.final
 }
 
 // mostKnown is the maximum number of changes in [index.known]. Usually at most two blocks of changes are not
@@ -245,11 +262,11 @@ func (x *index) excludes(id string, revision store.Revision, w wanted) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	k, there := x.known[id]
-	return there && k.revision == revision && !w.matches(k.sums)
+	return there && (k.final || k.revision == revision) && !w.matches(k.sums)
 }
 
-// pass reports whether the terms of a saved change can be dropped because no block covers it and none is
-// being built. The change is read when its block is built. pass counts it.
+// pass reports whether the terms of a saved change that is still running are not needed, because no block
+// covers it and none is being built. It counts such a change.
 func (x *index) pass(at place) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -260,14 +277,21 @@ func (x *index) pass(at place) bool {
 	return true
 }
 
-// add adds the terms of a saved change, which may differ from its earlier terms.
+// add adds the terms of a saved change, which may differ from its earlier terms. If no block covers the change
+// and the terms are final, they are remembered until its block is built.
 func (x *index) add(t terms) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.building {
 		x.saved = append(x.saved, t)
 	}
-	if !x.addTo(t) && !x.building {
+	if x.addTo(t) {
+		return
+	}
+	if t.ended {
+		x.know(t.id, known{sums: t.sums, final: true})
+	}
+	if !x.building {
 		x.count()
 	}
 }

@@ -94,7 +94,13 @@ func (x *indexing) after(ctx context.Context, last place) (read []terms, oldest 
 			return nil, 0, err
 		}
 	}
-	err = x.History.Newest(ctx, time.Time{}, "", nil, func(c *changes.Record) bool {
+	err = x.History.Newest(ctx, time.Time{}, "", func(id string, _ store.Revision) bool {
+		t, known := x.index.final(id)
+		if known {
+			read = append(read, t)
+		}
+		return known
+	}, func(c *changes.Record) bool {
 		if placeOf(c.ID) <= last || ctx.Err() != nil {
 			return false
 		}

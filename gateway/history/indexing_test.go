@@ -94,8 +94,8 @@ func TestTheIndexOutlivesTheProcess(t *testing.T) {
 	i.check(t, third)
 }
 
-// TestAChangeIsReadOnceForTheIndex: the terms of a change are only made once a block covers it, and a change
-// that has ended is not read again for its end. One that was still running is.
+// TestAChangeIsReadOnceForTheIndex: the terms of a change that ends are remembered until a block covers it, so
+// that the change is not decoded for them, and it is not read again for its end. One that was still running is.
 func TestAChangeIsReadOnceForTheIndex(t *testing.T) {
 	i, x := newIndexed(t)
 	i.add(t, changesOfBlock)
@@ -104,6 +104,13 @@ func TestAChangeIsReadOnceForTheIndex(t *testing.T) {
 	require.NoError(t, i.h.Save(t.Context(), running))
 	assert.Empty(t, x.index.saved)
 	assert.Empty(t, x.index.take())
+	for _, c := range i.all[1000:] {
+		known, final := x.index.final(c.ID)
+		assert.True(t, final)
+		assert.Equal(t, x.termsOf(c), known)
+	}
+	_, final := x.index.final(running.ID)
+	assert.False(t, final)
 
 	i.kept.read, i.kept.gets = 0, 0
 	require.NoError(t, x.extend(t.Context()))

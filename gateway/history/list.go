@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -259,7 +260,9 @@ func (s *Service) termsOf(c *changes.Record) terms {
 	who := c.Who()
 	texts := []string{callerTerm + who.Name, callerTerm + who.Identity().ID}
 	if p, known := s.pastOf(c); known { // other changes are never found
-		for _, name := range p.names() {
+		names := p.names() // mostly each name twice, because a change keeps most names
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
 			if name == "" {
 				continue
 			}
@@ -272,7 +275,7 @@ func (s *Service) termsOf(c *changes.Record) terms {
 			}
 		}
 	}
-	return terms{placeOf(c.ID), sums(texts), !c.Running}
+	return terms{c.ID, placeOf(c.ID), sums(texts), !c.Running}
 }
 
 // wanted returns the terms for those filters of a call that the index supports. They match every change that
@@ -317,7 +320,7 @@ func (s *Service) newest(
 				return false
 			}
 			if !span.covered {
-				s.index.learn(c.ID, known{c.Revision(), s.termsOf(c).sums})
+				s.index.learn(c.ID, known{sums: s.termsOf(c).sums, revision: c.Revision()})
 			}
 			more = visit(c)
 			return more

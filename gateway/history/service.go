@@ -46,7 +46,7 @@ func New(options Options) *Service {
 	s := &Service{Options: options, recent: recent{every: turnEvery}, index: newIndex()}
 	if s.History != nil {
 		s.History.OnSaved(func(c *changes.Record) {
-			if s.index.used.Load() && !s.index.pass(placeOf(c.ID)) {
+			if s.index.used.Load() && !(c.Running && s.index.pass(placeOf(c.ID))) {
 				s.index.add(s.termsOf(c))
 			}
 		})

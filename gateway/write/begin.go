@@ -180,7 +180,7 @@ func (r *Run) refuse(err error) error {
 // unremembered records that a change will be missing from the history.
 func (r *Run) unremembered(err error) {
 	r.w.unrecorded()
-	r.change.Log.WithError(err).Error("a change could not be recorded in the history")
+	r.change.Log().WithError(err).Error("a change could not be recorded in the history")
 	r.record, r.unkept = nil, true
 }
 
@@ -237,6 +237,6 @@ func (r *Run) inTime() error {
 	if err == nil {
 		return nil
 	}
-	r.change.Log.WithError(err).Warn("a change was stopped before it began")
+	r.change.Log().WithError(err).Warn("a change was stopped before it began")
 	return r.change.Refused(err)
 }

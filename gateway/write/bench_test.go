@@ -86,7 +86,7 @@ func changed(w *Writer, guid string) error {
 	}
 	put, written := r.Outcomes(outcome(ps.OutcomeDone)), make(chan error, 1)
 	go func() { written <- put(false) }()
-	w.Close(r, CallEnd{Verdict: Verdict{Outcome: ps.OutcomeDone}, Log: logrus.NewEntry(w.Log)})
+	w.Close(r, CallEnd{Verdict: Verdict{Outcome: ps.OutcomeDone}, Log: entryOf(w)})
 	err = <-written
 	r.Audited()
 	return err

@@ -32,7 +32,7 @@ type CallEnd struct {
 	Begun bool
 	// Stored is called once the end is stored, or nil. If it fails, the end is stored again later.
 	Stored func(ctx context.Context) error
-	Log    *logrus.Entry // of the call
+	Log    func() *logrus.Entry // of the call
 }
 
 // EndPart is a further part of the end of a call, such as the answer in its key.
@@ -82,11 +82,11 @@ func (w *Writer) Close(r *Run, how CallEnd, parts ...EndPart) (closed Closed) {
 	case w.Member != nil && begun && !errors.Is(err, ErrClosed):
 		closed.Open = true
 	case !begun || errors.Is(err, ErrClosed):
-		how.Log.WithError(err).Error("the outcome of a call could not be stored")
+		how.Log().WithError(err).Error("the outcome of a call could not be stored")
 	default:
 		closed.Open, r.unkept = true, true
 		w.unrecorded()
-		how.Log.WithError(err).Error("the outcome of a change could not be stored, and is stored later")
+		how.Log().WithError(err).Error("the outcome of a change could not be stored, and is stored later")
 		w.late.add(&lateEnd{parts, how.Key, how.Log})
 	}
 	closed.Record, closed.Raced, closed.Unkept = r.record, r.raced, r.unkept
@@ -163,7 +163,7 @@ func (w *Writer) StoreLate(ctx context.Context) error {
 		}
 		err := w.storeEnd(ctx, next.parts)
 		if errors.Is(err, ErrClosed) || neverStored(err) {
-			next.log.WithError(err).Error("the outcome of a call could not be stored")
+			next.log().WithError(err).Error("the outcome of a call could not be stored")
 			err = nil
 		}
 		if err != nil {
@@ -225,7 +225,7 @@ func (r *Run) closedByAnother(outcome ps.Outcome) error {
 		return ErrClosed
 	}
 	r.raced = true
-	r.change.Log.WithField("change", c.ID).Error("a change was made after another gateway had taken the call " +
+	r.change.Log().WithField("change", c.ID).Error("a change was made after another gateway had taken the call " +
 		"over, as this host stood still: it may have been made twice")
 	return nil
 }
@@ -240,7 +240,7 @@ func (r *Run) ended(how CallEnd, c *changes.Record, stored error) (lost bool) {
 	if stored != nil && !errors.Is(stored, ErrClosed) {
 		r.w.unrecorded()
 		lost = how.Verdict.Outcome != ps.OutcomeNone
-		r.change.Log.WithError(stored).WithField("change", c.ID).
+		r.change.Log().WithError(stored).WithField("change", c.ID).
 			Error("the outcome of a change could not be stored, and is sent to the gateway that leads")
 	}
 	r.endRun()

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -117,7 +116,7 @@ func TestAChangeNeedsBoth(t *testing.T) {
 			}
 			assert.Equal(t, c.events, events(t, file))
 			db.commit = func() error { return nil }
-			w.Close(r, CallEnd{Verdict: Verdict{Outcome: ps.OutcomeNone}, Failed: true, Log: logrus.NewEntry(w.Log)})
+			w.Close(r, CallEnd{Verdict: Verdict{Outcome: ps.OutcomeNone}, Failed: true, Log: entryOf(w)})
 			open, err := w.History.Running(t.Context())
 			require.NoError(t, err)
 			if name != "the store does not commit" { // a stored commit is settled at the next start

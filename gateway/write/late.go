@@ -13,8 +13,8 @@ import (
 // lateEnd is the end of a call that the store has not taken yet.
 type lateEnd struct {
 	parts []EndPart
-	key   any // nil if the call has none
-	log   *logrus.Entry
+	key   any                  // nil if the call has none
+	log   func() *logrus.Entry // of the call
 }
 
 // lateEnds holds the ends to store later. It is safe for concurrent use.

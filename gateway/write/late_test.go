@@ -24,7 +24,7 @@ func TestAnEndThatIsNeverStoredHoldsUpNoOther(t *testing.T) {
 	log := logrus.New()
 	log.SetOutput(t.Output())
 	end := func(keys ...string) *lateEnd {
-		return &lateEnd{log: logrus.NewEntry(log), parts: []EndPart{{Put: func(tx *store.Tx) error {
+		return &lateEnd{log: func() *logrus.Entry { return logrus.NewEntry(log) }, parts: []EndPart{{Put: func(tx *store.Tx) error {
 			for _, key := range keys {
 				tx.Put("k", key, []byte("x"), time.Time{})
 			}

@@ -22,11 +22,11 @@ import (
 // goroutine that calls [Run.Do] calls its functions. These functions must not wait for other changes.
 type Change struct {
 	Op      *ops.Operation
-	Bound   *ops.Bound      // arguments of its script
-	Record  changes.Record  // for the history, with the call's own information
-	Most    int             // objects that one bulk removal may remove at most
-	Settler *settle.Settler // with the settings at the time of the call
-	Log     *logrus.Entry   // of the call
+	Bound   *ops.Bound           // arguments of its script
+	Record  changes.Record       // for the history, with the call's own information
+	Most    int                  // objects that one bulk removal may remove at most
+	Settler *settle.Settler      // with the settings at the time of the call
+	Log     func() *logrus.Entry // of the call
 
 	// Zone returns the zone of an announced DNS change, or "" if there is none or more than one.
 	Zone func(i *ps.Intent) string
@@ -217,7 +217,7 @@ func stoppedBy(kind ps.Kind, cause error) error {
 // settle determines the outcome of an interrupted change, even if the client is gone.
 func (r *Run) settle(ctx context.Context, change settle.Change) (Made, error) {
 	found := r.change.Settler.Settle(ctx, change)
-	log := r.change.Log
+	log := r.change.Log()
 	if found.NoCleanUp != nil {
 		log.WithField("error", found.NoCleanUp.Error()).
 			Error("what an unfinished create left behind could not be removed")

@@ -52,10 +52,15 @@ func writing(t *testing.T) (*Writer, *script) {
 	return w, runner
 }
 
+// entryOf returns the function that makes the log entries of a call.
+func entryOf(w *Writer) func() *logrus.Entry {
+	return func() *logrus.Entry { return logrus.NewEntry(w.Log) }
+}
+
 // changing returns a change with the participant with, or with none if it is nil.
 func changing(w *Writer, with Participant) Change {
 	return Change{
-		Op: &ops.Operation{ID: "user.set"}, Bound: &ops.Bound{}, Log: logrus.NewEntry(w.Log),
+		Op: &ops.Operation{ID: "user.set"}, Bound: &ops.Bound{}, Log: entryOf(w),
 		Record: changes.Record{RequestID: "r", Author: changes.Author{Caller: "c"}},
 		Zone:   func(*ps.Intent) string { return "" },
 		Holds:  func(*ps.Intent) error { return nil },
@@ -79,7 +84,7 @@ func TestAChangeIsRecordedBeforeItIsMade(t *testing.T) {
 	c, err := w.History.Get(t.Context(), r.ID())
 	require.NoError(t, err)
 	assert.True(t, c.Running)
-	closed := w.Close(r, CallEnd{Verdict: Verdict{Outcome: ps.OutcomeDone}, Log: logrus.NewEntry(w.Log)})
+	closed := w.Close(r, CallEnd{Verdict: Verdict{Outcome: ps.OutcomeDone}, Log: entryOf(w)})
 	assert.Equal(t, Closed{Record: closed.Record}, closed)
 	c, err = w.History.Get(t.Context(), r.ID())
 	require.NoError(t, err)
