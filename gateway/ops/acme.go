@@ -21,8 +21,7 @@ var settleChallenge = Settle{Script: "Confirm-GatewayChallenge"}
 var acmeRows = []*Operation{
 	{
 		ID: "acme.present", Summary: "Adds the TXT record for an ACME challenge, for clients that use the httpreq protocol.",
-		Method: http.MethodPost, Path: "/api/Acme/HttpReq/present",
-		Scope: identity.DNSAcme, Effect: Create,
+		Path: "/api/Acme/HttpReq/present", Scope: identity.DNSAcme, Effect: Create,
 		Params:   challengeParams,
 		Rules:    []Rule{oneMode},
 		Script:   "Add-GatewayChallenge",
@@ -50,8 +49,7 @@ var acmeRows = []*Operation{
 	},
 	{
 		ID: "acme.update", Summary: "Adds the TXT record for an ACME challenge, for clients that use the acme-dns protocol. The two newest records of the name are kept.",
-		Method: http.MethodPost, Path: "/api/Acme/AcmeDns/update",
-		Scope: identity.DNSAcme, Effect: Create,
+		Path: "/api/Acme/AcmeDns/update", Scope: identity.DNSAcme, Effect: Create,
 		Params: []Param{
 			{Name: "subdomain", Kind: schema.Subdomain, Required: true, Unsent: true, Doc: "Account, which determines the name of the record."},
 			{Name: "txt", Kind: schema.Challenge, Required: true, Unsent: true, Doc: "Text of the record."},

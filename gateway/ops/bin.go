@@ -14,18 +14,15 @@ const deletedSubject = "deleted object '{Guid}'"
 var binRows = []*Operation{
 	{
 		ID: "bin.status", Summary: "Shows whether the Recycle Bin is enabled, and how long objects stay in it.",
-		Method: http.MethodGet, Path: "/api/RecycleBin/Status",
-		Scope: identity.BinRead, Effect: Read,
+		Path: "/api/RecycleBin/Status", Scope: identity.BinRead, Effect: Read,
 		Script:  "Get-GatewayBinStatus",
 		Reply:   Reply{schema.BinStatus, Single},
 		Subject: "Recycle Bin",
 		Success: "The state of the {subject} was read.",
-		Sample:  Given{},
 	},
 	{
 		ID: "bin.list", Summary: "Lists deleted users, groups, computers, and OUs, latest first.",
-		Method: http.MethodGet, Path: "/api/RecycleBin",
-		Scope: identity.BinRead, Effect: Read,
+		Path: "/api/RecycleBin", Scope: identity.BinRead, Effect: Read,
 		Params: []Param{
 			{Name: "Type", Kind: schema.OneOf("Not case-sensitive.", schema.DeletedTypes...), Example: "user", Doc: "Type of the objects to list. If absent, objects of all types are listed."},
 			{Name: "Name", Kind: schema.Word, Example: "Anna Schmidt", Doc: "Former name of the objects to list, not case-sensitive."},
@@ -38,19 +35,16 @@ var binRows = []*Operation{
 		Reply:   Reply{schema.DeletedObject, List},
 		Subject: "deleted objects",
 		Needs:   Step{"group.delete", Given{"GroupName": "Local List"}},
-		Sample:  Given{},
 	},
 	{
 		ID: "bin.get", Summary: "Shows a deleted object with its memberships and its former child objects.",
-		Method: http.MethodGet, Path: "/api/RecycleBin/{Guid}",
-		Scope: identity.BinRead, Effect: Read,
+		Path: "/api/RecycleBin/{Guid}", Scope: identity.BinRead, Effect: Read,
 		Params:  []Param{deletedGUID("f328877c-96b8-5fbf-8d14-1449a6756256")},
 		Script:  "Get-GatewayDeletedObject",
 		Reply:   Reply{schema.DeletedDetails, Single},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: deletedSubject,
 		Needs:   Step{"group.delete", Given{"GroupName": "Berlin Announcements"}},
-		Sample:  Given{"Guid": "f328877c-96b8-5fbf-8d14-1449a6756256"},
 	},
 	{
 		ID: binRow, Summary: "Restores a deleted object from the Recycle Bin.",

@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"net/http"
-
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 )
@@ -11,8 +9,7 @@ import (
 var clusterRows = []*Operation{
 	{
 		ID: "cluster.show", Summary: "Shows the gateways of the cluster, the current leader, and the servers that the gateways use.",
-		Method: http.MethodGet, Path: "/api/Cluster",
-		Scope: identity.OpsRead, Effect: Read, Local: true, Here: true,
+		Path: "/api/Cluster", Scope: identity.OpsRead, Effect: Read, Local: true, Here: true,
 		Reply:   Reply{schema.Cluster, Single},
 		Subject: "cluster",
 	},

@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"net/http"
 	"strings"
 
 	"adgateway/gateway/identity"
@@ -16,19 +15,16 @@ const (
 var delegationRows = []*Operation{
 	{
 		ID: "delegation.list", Summary: "Lists the delegations of a zone, one record per name server.",
-		Method: http.MethodGet, Path: "/api/DnsDelegation/{ZoneName}",
-		Scope: identity.DNSRead, Effect: Read,
+		Path: "/api/DnsDelegation/{ZoneName}", Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{anyZone},
 		Script:  "Get-GatewayDelegationList",
 		Reply:   Reply{schema.Delegation, List},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: zoneSubject,
-		Sample:  Given{"ZoneName": "corp.example"},
 	},
 	{
 		ID: "delegation.create", Summary: "Delegates a name in a zone to a name server, or adds a name server to an existing delegation.",
-		Method: http.MethodPost, Path: "/api/DnsDelegation",
-		Scope: identity.DNSWrite, Effect: Create,
+		Path: "/api/DnsDelegation", Scope: identity.DNSWrite, Effect: Create,
 		Params: []Param{
 			delegatingZone, childName("branch2"),
 			{Name: serverParam, Kind: schema.NewTarget, Required: true, Example: "ns1.branch2.corp.example", Doc: "Name server; without a dot, a name in the zone."},
@@ -49,8 +45,7 @@ var delegationRows = []*Operation{
 	},
 	{
 		ID: "delegation.delete", Summary: "Removes a name server from the delegation of a name, or the whole delegation.",
-		Method: http.MethodDelete, Path: "/api/DnsDelegation",
-		Scope: identity.DNSDelete, Effect: Delete,
+		Path: "/api/DnsDelegation", Scope: identity.DNSDelete, Effect: Delete,
 		Params: []Param{
 			delegatingZone, childName("lab"),
 			{Name: serverParam, Kind: schema.Target, Audited: true, Example: "ns1.lab.corp.example", Doc: "Name server to remove. If absent, the whole delegation is removed."},

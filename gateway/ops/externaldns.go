@@ -24,8 +24,7 @@ const (
 var externalDNSRows = []*Operation{
 	{
 		ID: "externaldns.negotiate", Summary: "Returns the zones of the credential to ExternalDNS.",
-		Method: http.MethodGet, Path: "/api/ExternalDns",
-		Scope: identity.DNSRead, Effect: Read,
+		Path: "/api/ExternalDns", Scope: identity.DNSRead, Effect: Read,
 		Subject: "zones",
 		Protocol: external(Protocol{
 			Status: http.StatusOK, Complete: externalZones,
@@ -35,8 +34,7 @@ var externalDNSRows = []*Operation{
 	},
 	{
 		ID: "externaldns.records", Summary: "Lists the record sets of the credential's zones for ExternalDNS.",
-		Method: http.MethodGet, Path: "/api/ExternalDns/records",
-		Scope: identity.DNSRead, Effect: Read,
+		Path: "/api/ExternalDns/records", Scope: identity.DNSRead, Effect: Read,
 		Script: "Get-GatewayRecordList", Fixed: ps.Args{"Mixed": ps.Bool(true)},
 		Reply:   Reply{schema.Record, List},
 		Timeout: externalRead,

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"encoding/json"
-	"net/http"
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
@@ -16,28 +15,22 @@ const (
 var forwarderRows = []*Operation{
 	{
 		ID: "forwarder.list", Summary: "Lists the conditional forwarders.",
-		Method: http.MethodGet, Path: "/api/DnsConditionalForwarder/All",
-		Scope: identity.DNSRead, Effect: Read,
+		Path: "/api/DnsConditionalForwarder/All", Scope: identity.DNSRead, Effect: Read,
 		Script: "Get-GatewayZoneList", Fixed: inForm("Forwarder"),
 		Reply:   Reply{schema.ConditionalForwarder, List},
 		Subject: "conditional forwarders",
-		Sample:  Given{},
 	},
 	{
 		ID: "forwarder.get", Summary: "Finds a conditional forwarder.",
-		Method: http.MethodGet, Path: forwarderPath,
-		Scope: identity.DNSRead, Effect: Read,
+		Path: forwarderPath, Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{forwarded("partner.example", schema.Zone)},
 		Script: "Get-GatewayZone", Fixed: inForm("Forwarder"),
-		Reply:   Reply{schema.ConditionalForwarder, Single},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: forwarderSubject,
-		Sample:  Given{"ZoneName": "partner.example"},
 	},
 	{
 		ID: "forwarder.create", Summary: "Creates a conditional forwarder. Also requires the scope `privileged`.",
-		Method: http.MethodPost, Path: forwarderPath,
-		Scope: identity.DNSWrite, Effect: Create, Disrupts: true,
+		Path: forwarderPath, Scope: identity.DNSWrite, Effect: Create, Disrupts: true,
 		Params: []Param{
 			forwarded("ally.example", schema.NewZone),
 			{Name: "MasterServers", Kind: schema.Addresses, Required: true, Doc: "DNS servers to which queries are forwarded."},
@@ -48,18 +41,15 @@ var forwarderRows = []*Operation{
 		},
 		Rules:   []Rule{customPartition},
 		Script:  "New-GatewayForwarder",
-		Reply:   Reply{schema.ConditionalForwarder, Single},
 		Settle:  settleZone("Forwarder"),
 		Fails:   []schema.Code{schema.Conflict, schema.Protected, schema.NotEmpty, schema.Unprocessable},
 		Undo:    called("forwarder.delete", sameZone),
 		Subject: forwarderSubject,
 		Success: "The {subject} was created.",
-		Sample:  Given{"ZoneName": "ally.example", "MasterServers": "10.9.0.53"},
 	},
 	{
 		ID: "forwarder.update", Summary: "Changes a conditional forwarder. Also requires the scope `privileged`.",
-		Method: http.MethodPut, Path: forwarderPath,
-		Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
+		Path: forwarderPath, Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			forwarded("partner.example", schema.Zone),
 			{Name: "MasterServers", Kind: schema.Addresses, Doc: "DNS servers to which queries are forwarded."},
@@ -68,7 +58,6 @@ var forwarderRows = []*Operation{
 			{Name: "ReplicationScope", Kind: forwarderScope, Doc: "Replication scope: Server stores the forwarder only on this server, the others store it in the directory. It cannot be changed to or from Server."},
 		},
 		Script:    "Set-GatewayForwarder",
-		Reply:     Reply{schema.ConditionalForwarder, Single},
 		Settle:    settleZone("Forwarder"),
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Unprocessable},
 		Undo:      restored("forwarder.update", sameZone),
@@ -80,11 +69,9 @@ var forwarderRows = []*Operation{
 	},
 	{
 		ID: "forwarder.delete", Summary: "Removes a conditional forwarder. Also requires the scope `privileged`.",
-		Method: http.MethodDelete, Path: forwarderPath,
-		Scope: identity.DNSDelete, Effect: Delete,
+		Path: forwarderPath, Scope: identity.DNSDelete, Effect: Delete,
 		Params: []Param{forwarded("partner.example", schema.Zone)},
 		Script: "Remove-GatewayZone", Fixed: inForm("Forwarder"),
-		Reply:   Reply{schema.ConditionalForwarder, Single},
 		Settle:  settleZone("Forwarder"),
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected},
 		Undo:    called("forwarder.create", forwarderBack),

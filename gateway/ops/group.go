@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"net/http"
-
 	"adgateway/gateway/filter"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
@@ -14,8 +12,7 @@ const groupSubject = "group '{GroupName}'"
 var groupRows = []*Operation{
 	{
 		ID: "group.list", Summary: "Lists the groups below an OU, a container, or the domain.",
-		Method: http.MethodGet, Path: "/api/ADGroups",
-		Scope: identity.GroupRead, Effect: Read,
+		Path: "/api/ADGroups", Scope: identity.GroupRead, Effect: Read,
 		Params:  groupSearch,
 		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayGroupList",
@@ -26,40 +23,32 @@ var groupRows = []*Operation{
 	},
 	{
 		ID: "group.get", Summary: "Shows a group.",
-		Method: http.MethodGet, Path: "/api/ADGroups/{GroupName}",
-		Scope: identity.GroupRead, Effect: Read,
+		Path: "/api/ADGroups/{GroupName}", Scope: identity.GroupRead, Effect: Read,
 		Params: []Param{existingGroup},
 		Script: "Get-GatewayGroup",
-		Reply:  Reply{schema.Group, Single},
 		Fails:  []schema.Code{schema.NotFound, schema.Ambiguous},
-		Sample: Given{"GroupName": "VPN Users"},
 	},
 	{
 		ID: "group.exists", Summary: "Reports whether a group exists.",
-		Method: http.MethodGet, Path: "/api/ADGroups/{GroupName}/Exists",
-		Scope: identity.GroupRead, Effect: Read,
+		Path: "/api/ADGroups/{GroupName}/Exists", Scope: identity.GroupRead, Effect: Read,
 		Params: []Param{existingGroup},
 		Script: "Test-GatewayGroup",
 		Reply:  Reply{schema.Existence, Exists},
 		Fails:  []schema.Code{schema.Ambiguous},
-		Sample: Given{"GroupName": "VPN Users"},
 	},
 	{
 		ID: "group.listAll", Summary: "Lists all groups.",
-		Method: http.MethodGet, Path: "/api/ADGroups/All",
-		Scope: identity.GroupRead, Effect: Read,
+		Path: "/api/ADGroups/All", Scope: identity.GroupRead, Effect: Read,
 		Params:  searched(filter.Groups),
 		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayGroupList",
 		Reply:   Reply{schema.Group, List},
 		Fails:   []schema.Code{schema.TokenMismatch, schema.Unprocessable},
 		Subject: "groups",
-		Sample:  Given{},
 	},
 	{
 		ID: "group.listDistribution", Summary: "Lists the distribution groups below an OU, a container, or the domain.",
-		Method: http.MethodGet, Path: "/api/ADGroups/Distribution/All",
-		Scope: identity.GroupRead, Effect: Read,
+		Path: "/api/ADGroups/Distribution/All", Scope: identity.GroupRead, Effect: Read,
 		Params:  groupSearch,
 		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayGroupList",
@@ -67,12 +56,10 @@ var groupRows = []*Operation{
 		Reply:   Reply{schema.Group, List},
 		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
 		Subject: "OU '{OUPath}'",
-		Sample:  Given{},
 	},
 	{
 		ID: "group.listSecurity", Summary: "Lists the security groups below an OU, a container, or the domain.",
-		Method: http.MethodGet, Path: "/api/ADGroups/Security/All",
-		Scope: identity.GroupRead, Effect: Read,
+		Path: "/api/ADGroups/Security/All", Scope: identity.GroupRead, Effect: Read,
 		Params:  groupSearch,
 		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayGroupList",
@@ -84,12 +71,10 @@ var groupRows = []*Operation{
 	},
 	{
 		ID: "group.createDistribution", Summary: "Creates a distribution group.",
-		Method: http.MethodPost, Path: "/api/ADGroups/{GroupName}/Distribution",
-		Scope: identity.GroupWrite, Effect: Create,
+		Path: "/api/ADGroups/{GroupName}/Distribution", Scope: identity.GroupWrite, Effect: Create,
 		Params:  groupInputs,
 		Script:  "New-GatewayGroup",
 		Fixed:   distribution,
-		Reply:   Reply{schema.Group, Single},
 		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
 		Undo:    removed("group.delete", "GroupName"),
 		Success: "The distribution {subject} was created.",
@@ -99,12 +84,10 @@ var groupRows = []*Operation{
 	},
 	{
 		ID: "group.createSecurity", Summary: "Creates a security group.",
-		Method: http.MethodPost, Path: "/api/ADGroups/{GroupName}/Security",
-		Scope: identity.GroupWrite, Effect: Create,
+		Path: "/api/ADGroups/{GroupName}/Security", Scope: identity.GroupWrite, Effect: Create,
 		Params:  groupInputs,
 		Script:  "New-GatewayGroup",
 		Fixed:   security,
-		Reply:   Reply{schema.Group, Single},
 		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
 		Undo:    removed("group.delete", "GroupName"),
 		Success: "The security {subject} was created.",
@@ -115,7 +98,7 @@ var groupRows = []*Operation{
 	},
 	{
 		ID: "group.rename", Summary: "Renames a group.",
-		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}/Rename/{NewGroupName}",
+		Path:  "/api/ADGroups/{GroupName}/Rename/{NewGroupName}",
 		Scope: identity.GroupWrite, Effect: Rename, Disrupts: true,
 		Params: []Param{
 			existingGroup,
@@ -123,7 +106,6 @@ var groupRows = []*Operation{
 			renamedTo("New common name (CN). If absent, the CN is the new sAMAccountName."),
 		},
 		Script:    "Rename-GatewayGroup",
-		Reply:     Reply{schema.Group, Single},
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
 		Undo:      renamed("group.rename", "GroupName", "NewGroupName", "sAMAccountName"),
 		Success:   "The {subject} was renamed to '{NewGroupName}'.",
@@ -132,29 +114,24 @@ var groupRows = []*Operation{
 	},
 	{
 		ID: "group.protect", Summary: "Protects a group from accidental deletion, or removes the protection.",
-		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}/Protection",
-		Scope: identity.GroupWrite, Effect: Update,
+		Path: "/api/ADGroups/{GroupName}/Protection", Scope: identity.GroupWrite, Effect: Update,
 		Params:    []Param{protectedTarget(existingGroup), protection},
 		Script:    protectionScript,
 		Fixed:     ps.Args{"Class": ps.Text("group")},
-		Reply:     Reply{schema.Group, Single},
 		Fails:     []schema.Code{schema.NotFound},
 		Undo:      protectedBack("group.protect", existingGroup.Name),
 		Success:   protectionSet,
 		Unchanged: protectionSame,
-		Sample:    Given{"GroupName": "VPN Users", protectionName: "true"},
 	},
 	{
 		ID: "group.delete", Summary: "Removes a group.",
-		Method: http.MethodDelete, Path: "/api/ADGroups/{GroupName}/Remove",
-		Scope: identity.GroupDelete, Effect: Delete,
+		Path: "/api/ADGroups/{GroupName}/Remove", Scope: identity.GroupDelete, Effect: Delete,
 		Params: []Param{
 			existingGroup,
 			{Name: "OUPath", Kind: schema.DN, Example: "OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example", Doc: "OU or container that must directly contain the group; otherwise, the group is not removed. If absent, the location is not checked."},
 			forced,
 		},
 		Script:  "Remove-GatewayGroup",
-		Reply:   Reply{schema.Group, Single},
 		Settle:  settleRemoval,
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected},
 		Undo:    fromBin,

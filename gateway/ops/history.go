@@ -23,8 +23,7 @@ const (
 var historyRows = []*Operation{
 	{
 		ID: "change.list", Summary: "Lists the changes in the history, newest first.",
-		Method: http.MethodGet, Path: "/api/Changes",
-		Scope: identity.ChangeRead, Effect: Read, Local: true,
+		Path: "/api/Changes", Scope: identity.ChangeRead, Effect: Read, Local: true,
 		Params: []Param{
 			{Name: SinceName, Kind: schema.Moment, Unsent: true, Doc: "Earliest time of the changes. If absent, there is no lower bound."},
 			{Name: "Until", Kind: schema.Moment, Unsent: true, Doc: "Time before which the changes began. If absent, there is no upper bound."},
@@ -41,8 +40,7 @@ var historyRows = []*Operation{
 	},
 	{
 		ID: "change.stream", Summary: "Streams changes as server-sent events, each as soon as it has ended.",
-		Method: http.MethodGet, Path: "/api/Changes/stream",
-		Scope: identity.ChangeRead, Effect: Read, Local: true, Here: true,
+		Path: "/api/Changes/stream", Scope: identity.ChangeRead, Effect: Read, Local: true, Here: true,
 		Params: []Param{
 			{Name: SinceName, Kind: schema.FeedStart, Unsent: true, Doc: "Start of the stream: the changes after this event, or those that began at or after this time. Without it and without Last-Event-ID, the stream contains only new changes."},
 			aboutObject, byOperation, byCaller, ofOutcome,
@@ -53,8 +51,7 @@ var historyRows = []*Operation{
 	},
 	{
 		ID: "change.get", Summary: "Shows a change; Compare adds the current values.",
-		Method: http.MethodGet, Path: "/api/Changes/{ChangeId}",
-		Scope: identity.ChangeRead, Effect: Read, Local: true,
+		Path: "/api/Changes/{ChangeId}", Scope: identity.ChangeRead, Effect: Read, Local: true,
 		Params: []Param{
 			changeID,
 			{Name: "Compare", Kind: schema.Bool, Default: "false", Unsent: true, Doc: "Whether to read the current values and compare each with the value that the change wrote."},

@@ -70,9 +70,6 @@ func jobRow(op Operation) *Operation {
 	op.Local, op.Subject = true, jobSubject
 	op.Params = append([]Param{jobID}, op.Params...)
 	op.Fails = append(op.Fails, schema.NotFound, schema.Unavailable)
-	if op.Reply.Shape == nil {
-		op.Reply = Reply{schema.Job, Single}
-	}
 	if op.Effect.Writes() {
 		op.Fails = append(op.Fails, schema.JobState)
 	}
@@ -84,7 +81,7 @@ func jobRow(op Operation) *Operation {
 var jobRows = []*Operation{
 	{
 		ID: "job.submit", Summary: "Submits a list of changes to run as one job. The body is the list, in CSV, NDJSON, or JSON.",
-		Method: http.MethodPost, Path: "/api/Jobs",
+		Path:  "/api/Jobs",
 		Scope: identity.JobSubmit, Effect: Create, Local: true, Accepted: true, Takes: []string{MediaNDJSON, MediaCSV, MediaJSON},
 		Params: slices.Concat([]Param{
 			{Name: JobOperation, Kind: schema.Word, Unsent: true, Audited: true, Example: "user.update", Doc: "operationId of the operation for items that do not name one. If absent, each item must name its operation."},
@@ -96,14 +93,12 @@ var jobRows = []*Operation{
 			{Name: JobNotBefore, Kind: schema.Moment, Unsent: true, Audited: true, Doc: "Earliest time at which the job begins. If absent, it begins immediately."},
 			{Name: JobResultKey, Kind: schema.ResultKey, Unsent: true, Doc: "Public key with which generated passwords are encrypted in the result. If absent, items cannot generate passwords."},
 		}, stopParams),
-		Reply:   Reply{schema.Job, Single},
 		Fails:   []schema.Code{schema.JobTooLarge, schema.UnsupportedMediaType, schema.Unavailable},
 		Subject: "jobs", Success: "The list was submitted as a job.",
 	},
 	{
 		ID: "job.list", Summary: "Lists the caller's jobs, newest first; with the scope ops:read, the jobs of all callers.",
-		Method: http.MethodGet, Path: "/api/Jobs",
-		Scope: identity.JobRead, Effect: Read, Local: true,
+		Path: "/api/Jobs", Scope: identity.JobRead, Effect: Read, Local: true,
 		Params: append([]Param{{Name: JobState, Kind: schema.OneOf("Not case-sensitive.", jobstate.Jobs...), Unsent: true, Doc: "State of the jobs to list. If absent, jobs in all states are listed."}}, pageParams...),
 		Reply:  Reply{schema.Job, List}, Fails: []schema.Code{schema.TokenMismatch, schema.Unavailable}, Subject: "jobs",
 	},
@@ -111,38 +106,38 @@ var jobRows = []*Operation{
 	staleJob("job.submitStaleUsers", "Disables, moves, or removes the users that have not been used for a number of days, as a job.", "/api/Jobs/StaleUsers", "users"),
 	jobRow(Operation{
 		ID: "job.get", Summary: "Shows a job and its progress.",
-		Method: http.MethodGet, Path: "/api/Jobs/{JobId}", Scope: identity.JobRead, Effect: Read,
+		Path: "/api/Jobs/{JobId}", Scope: identity.JobRead, Effect: Read,
 	}),
 	jobRow(Operation{
 		ID: "job.stream", Summary: "Streams the progress of a job until it ends, as the server-sent events progress, item, and end.",
-		Method: http.MethodGet, Path: "/api/Jobs/{JobId}/Stream", Scope: identity.JobRead, Effect: Read, Reply: Reply{schema.Job, Events},
+		Path: "/api/Jobs/{JobId}/Stream", Scope: identity.JobRead, Effect: Read, Reply: Reply{schema.Job, Events},
 		Params: []Param{{Name: JobItems, Kind: schema.OneOf("Not case-sensitive.", "failed", "none"), Default: "none", Unsent: true, Doc: "Items to send as events: failed for each item that fails, or none."}},
 		Fails:  []schema.Code{schema.RateLimited},
 	}),
 	jobRow(Operation{
 		ID: "job.items", Summary: "Lists the items of a job with their outcomes, in the order of the list.",
-		Method: http.MethodGet, Path: "/api/Jobs/{JobId}/Items", Scope: identity.JobRead, Effect: Read,
+		Path: "/api/Jobs/{JobId}/Items", Scope: identity.JobRead, Effect: Read,
 		Reply:  Reply{schema.JobItem, List},
 		Params: append([]Param{{Name: JobState, Kind: schema.OneOf("Not case-sensitive.", jobstate.Items...), Unsent: true, Doc: "State of the items to list. If absent, items in all states are listed."}}, pageParams...),
 		Fails:  []schema.Code{schema.TokenMismatch},
 	}),
 	jobRow(Operation{
 		ID: "job.result", Summary: "Downloads the list with the outcome of each item, without secrets.",
-		Method: http.MethodGet, Path: "/api/Jobs/{JobId}/Result", Scope: identity.JobRead, Effect: Read, Answers: []string{MediaCSV, MediaNDJSON},
+		Path: "/api/Jobs/{JobId}/Result", Scope: identity.JobRead, Effect: Read, Answers: []string{MediaCSV, MediaNDJSON},
 		Params: []Param{{Name: JobFormat, Kind: schema.OneOf("Not case-sensitive.", "csv", "ndjson"), Unsent: true, Doc: "Format of the result. If absent, the format of the list is used."}},
 		Fails:  []schema.Code{schema.NotAcceptable},
 	}),
 	jobRow(Operation{
 		ID: "job.start", Summary: "Runs the items of a job after a check or a dry run. After a dry run, each item runs exactly as shown, or not at all.",
-		Method: http.MethodPut, Path: "/api/Jobs/{JobId}/Start", Scope: identity.JobSubmit, Effect: Update, Success: "The job was started.",
+		Path: "/api/Jobs/{JobId}/Start", Scope: identity.JobSubmit, Effect: Update, Success: "The job was started.",
 	}),
 	jobRow(Operation{
 		ID: "job.pause", Summary: "Pauses a job between two items.",
-		Method: http.MethodPut, Path: "/api/Jobs/{JobId}/Pause", Scope: identity.JobSubmit, Effect: Update, Success: "The job was paused.",
+		Path: "/api/Jobs/{JobId}/Pause", Scope: identity.JobSubmit, Effect: Update, Success: "The job was paused.",
 	}),
 	jobRow(Operation{
 		ID: "job.resume", Summary: "Resumes a paused job.",
-		Method: http.MethodPut, Path: "/api/Jobs/{JobId}/Resume", Scope: identity.JobSubmit, Effect: Update, Success: "The job goes on.",
+		Path: "/api/Jobs/{JobId}/Resume", Scope: identity.JobSubmit, Effect: Update, Success: "The job goes on.",
 	}),
 	jobRow(Operation{
 		ID: "job.cancel", Summary: "Cancels a job. Items that have begun are finished; the others do not run.",
@@ -154,7 +149,7 @@ var jobRows = []*Operation{
 	}),
 	jobRow(Operation{
 		ID: "job.retry", Summary: "Retries items of a job as a new job. The items keep their idempotency keys, so nothing is done twice.",
-		Method: http.MethodPost, Path: "/api/Jobs/{JobId}/Retry", Scope: identity.JobSubmit, Effect: Create, Accepted: true,
+		Path: "/api/Jobs/{JobId}/Retry", Scope: identity.JobSubmit, Effect: Create, Accepted: true,
 		Params: slices.Concat([]Param{
 			{Name: JobState, Kind: schema.WordList("One or more of failed, unknown, not_run, separated by commas.", string(jobstate.Refused), string(jobstate.Unknown), string(jobstate.NotRun)), Default: "failed,not_run", Unsent: true, Audited: true, Doc: "States of the items to retry. For items in the state unknown, the gateway first determines the outcome."},
 		}, stopParams),
@@ -162,7 +157,7 @@ var jobRows = []*Operation{
 	}),
 	jobRow(Operation{
 		ID: "job.undo", Summary: "Undoes the changes of a job as a new job, latest change first. Changes that cannot be undone are listed and skipped.",
-		Method: http.MethodPost, Also: http.MethodPut, Path: "/api/Jobs/{JobId}/Undo", Scope: identity.ChangeUndo, Effect: Create, Accepted: true,
+		Also: http.MethodPut, Path: "/api/Jobs/{JobId}/Undo", Scope: identity.ChangeUndo, Effect: Create, Accepted: true,
 		Params: slices.Concat([]Param{
 			{Name: DryRun, Kind: schema.Flag, Implied: "false", Unsent: true, Audited: true, Doc: "Whether to make only a dry run of each undo: the job has the mode dryRun."},
 			{Name: JobUndoFields, Kind: schema.Names, Audited: true, Unsent: true, Example: "department", Doc: "Fields to undo. If absent, all fields are undone."},
@@ -198,8 +193,8 @@ func staleJob(id, summary, path, what string) *Operation {
 		rule[i].Unsent, rule[i].Audited = true, !rule[i].Required
 	}
 	return &Operation{
-		ID: id, Summary: summary, Method: http.MethodPost, Path: path,
-		Scope: identity.JobSubmit, Effect: Create, Local: true, Accepted: true,
+		ID: id, Summary: summary,
+		Path: path, Scope: identity.JobSubmit, Effect: Create, Local: true, Accepted: true,
 		Params: slices.Concat(rule, []Param{
 			{Name: StaleAction, Kind: staleActions, Required: true, Unsent: true, Example: "disable", Doc: "Actions for each account, in this order; remove cannot be combined with other actions. Accounts that already have the resulting state are left out."},
 			{Name: StaleTarget, Kind: schema.DN, Unsent: true, Audited: true, Example: "OU=Retired,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "OU or container to which the accounts are moved. Accounts in it or below it are left out. Required with the action move."},
@@ -207,7 +202,6 @@ func staleJob(id, summary, path, what string) *Operation {
 			{Name: JobName, Kind: schema.Label, Unsent: true, Audited: true, Doc: "Name of the job, for display."},
 		}, stopParams),
 		Rules: []Rule{targetOfMove},
-		Reply: Reply{schema.Job, Single},
 		Fails: []schema.Code{
 			schema.NotFound, schema.Ambiguous, schema.Unprocessable, schema.TooMany, schema.Unavailable,
 		},

@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"net/http"
 	"strings"
 
 	"adgateway/gateway/identity"
@@ -17,46 +16,37 @@ const (
 var membershipRows = []*Operation{
 	{
 		ID: "membership.get", Summary: "Shows the membership of a user in a group.",
-		Method: http.MethodGet, Path: "/api/ADUser/{Username}/Group/{GroupName}",
-		Scope: identity.MemberRead, Effect: Read,
+		Path: "/api/ADUser/{Username}/Group/{GroupName}", Scope: identity.MemberRead, Effect: Read,
 		Params:  []Param{memberUser, existingGroup, throughGroups},
 		Script:  "Get-GatewayMembership",
-		Reply:   Reply{schema.Membership, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: userInGroup,
-		Sample:  Given{"Username": "aschmidt", "GroupName": "VPN Users"},
 	},
 	{
 		ID: "membership.exists", Summary: "Reports whether a user is a member of a group.",
-		Method: http.MethodGet, Path: "/api/ADUser/{Username}/Group/{GroupName}/Exists",
-		Scope: identity.MemberRead, Effect: Read,
+		Path: "/api/ADUser/{Username}/Group/{GroupName}/Exists", Scope: identity.MemberRead, Effect: Read,
 		Params:  []Param{memberUser, existingGroup, throughGroups},
 		Script:  "Test-GatewayMembership",
 		Fixed:   userMember,
 		Reply:   Reply{schema.Existence, Exists},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: userInGroup,
-		Sample:  Given{"Username": "aschmidt", "GroupName": "VPN Users"},
 	},
 	{
 		ID: "membership.list", Summary: "Lists the groups of a user.",
-		Method: http.MethodGet, Path: "/api/ADUser/{Username}/Group/All",
-		Scope: identity.MemberRead, Effect: Read,
+		Path: "/api/ADUser/{Username}/Group/All", Scope: identity.MemberRead, Effect: Read,
 		Params:  []Param{memberUser, throughGroups},
 		Script:  "Get-GatewayMembershipList",
 		Reply:   Reply{schema.Membership, List},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: userSubject,
-		Sample:  Given{"Username": "aschmidt"},
 	},
 	{
 		ID: "membership.add", Summary: "Adds a user to a group.",
-		Method: http.MethodPost, Path: "/api/ADUser/{Username}/Group/{GroupName}",
-		Scope: identity.MemberWrite, Effect: Create,
+		Path: "/api/ADUser/{Username}/Group/{GroupName}", Scope: identity.MemberWrite, Effect: Create,
 		Params:    []Param{memberUser, existingGroup},
 		Script:    "Add-GatewayMembership",
 		Fixed:     userMember,
-		Reply:     Reply{schema.Membership, Single},
 		Settle:    settleMember,
 		Fails:     []schema.Code{schema.NotFound, schema.Unprocessable},
 		Undo:      member("membership.remove", usernameName, "GroupName"),
@@ -67,12 +57,11 @@ var membershipRows = []*Operation{
 	},
 	{
 		ID: "membership.remove", Summary: "Removes a user from a group.",
-		Method: http.MethodDelete, Path: "/api/ADUser/{Username}/Group/{GroupName}",
+		Path:  "/api/ADUser/{Username}/Group/{GroupName}",
 		Scope: identity.MemberWrite, Effect: Delete, Disrupts: true,
 		Params:    []Param{memberUser, existingGroup},
 		Script:    "Remove-GatewayMembership",
 		Fixed:     userMember,
-		Reply:     Reply{schema.Membership, Single},
 		Settle:    settleMember,
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict},
 		Undo:      member("membership.add", usernameName, "GroupName"),
@@ -80,16 +69,14 @@ var membershipRows = []*Operation{
 		Subject:   userInGroup,
 		Success:   "The user '{Username}' was removed from the group '{GroupName}'.",
 		Unchanged: "The user '{Username}' is no direct member of the group '{GroupName}'; nothing was changed.",
-		Sample:    Given{"Username": "aschmidt", "GroupName": "VPN Users"},
 	},
 	{
 		ID: "membership.addGroup", Summary: "Adds a group to another group.",
-		Method: http.MethodPost, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}",
+		Path:  "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}",
 		Scope: identity.MemberWrite, Effect: Create,
 		Params:    []Param{parentGroup, childGroup},
 		Script:    "Add-GatewayMembership",
 		Fixed:     groupMember,
-		Reply:     Reply{schema.Membership, Single},
 		Settle:    settleMember,
 		Fails:     []schema.Code{schema.NotFound, schema.Unprocessable},
 		Undo:      member("membership.removeGroup", childGroup.Name, parentGroup.Name),
@@ -100,12 +87,11 @@ var membershipRows = []*Operation{
 	},
 	{
 		ID: "membership.removeGroup", Summary: "Removes a group from another group.",
-		Method: http.MethodDelete, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}",
+		Path:  "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}",
 		Scope: identity.MemberWrite, Effect: Delete, Disrupts: true,
 		Params:    []Param{parentGroup, childGroup},
 		Script:    "Remove-GatewayMembership",
 		Fixed:     groupMember,
-		Reply:     Reply{schema.Membership, Single},
 		Settle:    settleMember,
 		Fails:     []schema.Code{schema.NotFound},
 		Undo:      member("membership.addGroup", childGroup.Name, parentGroup.Name),
@@ -113,11 +99,10 @@ var membershipRows = []*Operation{
 		Subject:   groupInGroup,
 		Success:   "The group '{ChildGroupName}' was removed from the group '{ParentGroupName}'.",
 		Unchanged: "The group '{ChildGroupName}' is no direct member of the group '{ParentGroupName}'; nothing was changed.",
-		Sample:    Given{"ParentGroupName": "All Staff", "ChildGroupName": "Sales Staff"},
 	},
 	{
 		ID: "membership.groupExists", Summary: "Reports whether a group is a member of another group.",
-		Method: http.MethodGet, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}/Exists",
+		Path:  "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}/Exists",
 		Scope: identity.MemberRead, Effect: Read,
 		Params:  []Param{parentGroup, childGroup},
 		Script:  "Test-GatewayMembership",
@@ -125,7 +110,6 @@ var membershipRows = []*Operation{
 		Reply:   Reply{schema.Existence, Exists},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: groupInGroup,
-		Sample:  Given{"ParentGroupName": "All Staff", "ChildGroupName": "Sales Staff"},
 	},
 }
 
@@ -162,8 +146,7 @@ const membersName = "Members"
 var membersRows = []*Operation{
 	{
 		ID: "membership.addMembers", Summary: "Adds members of any class to a group.",
-		Method: http.MethodPost, Path: "/api/ADGroups/{GroupName}/Members",
-		Scope: identity.MemberWrite, Effect: Create,
+		Path: "/api/ADGroups/{GroupName}/Members", Scope: identity.MemberWrite, Effect: Create,
 		Params:    []Param{existingGroup, namedMembers(schema.MemberList, "Members to add."+foreign)},
 		Script:    "Set-GatewayMembers",
 		Fixed:     ps.Args{"Mode": ps.Text("Add")},
@@ -179,8 +162,7 @@ var membersRows = []*Operation{
 	},
 	{
 		ID: "membership.removeMembers", Summary: "Removes members of any class from a group.",
-		Method: http.MethodDelete, Path: "/api/ADGroups/{GroupName}/Members",
-		Scope: identity.MemberWrite, Effect: Delete, Disrupts: true,
+		Path: "/api/ADGroups/{GroupName}/Members", Scope: identity.MemberWrite, Effect: Delete, Disrupts: true,
 		Params:    []Param{existingGroup, namedMembers(schema.MemberList, "Members to remove."+foreign)},
 		Script:    "Set-GatewayMembers",
 		Fixed:     ps.Args{"Mode": ps.Text("Remove")},
@@ -196,8 +178,7 @@ var membersRows = []*Operation{
 	},
 	{
 		ID: "membership.setMembers", Summary: "Replaces the members of a group.",
-		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}/Members",
-		Scope: identity.MemberWrite, Effect: Update, Disrupts: true,
+		Path: "/api/ADGroups/{GroupName}/Members", Scope: identity.MemberWrite, Effect: Update, Disrupts: true,
 		Params: []Param{smallGroup, namedMembers(schema.WholeMemberList,
 			"All members that the group will have. Other members are removed, except those outside the limits of the "+
 				"credential."+foreign)},

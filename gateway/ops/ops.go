@@ -9,6 +9,7 @@ package ops
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ import (
 type Operation struct {
 	ID      string           // e.g. "user.create": operationId, audit name, metric label; unique
 	Summary string           // one sentence
-	Method  string           // e.g. http.MethodPost
+	Method  string           // empty in a declaration means the usual one of Effect, see [methods]
 	Also    string           // another accepted method, which the API document does not list; empty if none
 	Path    string           // e.g. "/api/ADUser/{UserName}"
 	Scope   identity.Scope   // required of the caller; empty if none is
@@ -57,7 +58,8 @@ type Operation struct {
 
 	// Sample is a valid call: parameter values, as a caller sends them, with which the operation
 	// succeeds in the sandbox's domain. It must not be changed. It is nil only for rows without a
-	// script and rows for third-party protocols.
+	// script and rows for third-party protocols. A declaration without one means the examples of the required
+	// parameters.
 	Sample Given
 	// Needs is a call of another row that creates or removes the object of the sample. It is zero if
 	// the sandbox's domain already has the right state.
@@ -294,27 +296,52 @@ var table = tagged(undoable(slices.Concat(
 	in(ps.Directory, planRows, historyRows, jobRows, clusterRows),
 )))
 
-// usual is the subject and the settling that most rows of a resource have. A row names only another one.
+// usual is the subject, the settling and the reply that most rows of a resource have. A row declares only
+// another one.
 var usual = map[string]struct {
 	subject string
 	settle  Settle
+	reply   *schema.Shape // of a single record
 }{
-	"user":     {userSubject, settleUser},
-	"group":    {groupSubject, settleGroup},
-	"computer": {computerSubject, settleComputer},
-	"ou":       {ouSubject, settleOU},
-	"zone":     {subject: zoneSubject},
+	"user":       {userSubject, settleUser, schema.User},
+	"group":      {groupSubject, settleGroup, schema.Group},
+	"computer":   {computerSubject, settleComputer, schema.Computer},
+	"ou":         {ouSubject, settleOU, schema.OU},
+	"zone":       {subject: zoneSubject},
+	"forwarder":  {reply: schema.ConditionalForwarder},
+	"membership": {reply: schema.Membership},
+	"job":        {reply: schema.Job},
 }
 
-// in sets the lane of rows and what is usual for their resource, and returns them.
+// methods are the methods of rows that declare none, by effect.
+var methods = map[Effect]string{
+	Read: http.MethodGet, Create: http.MethodPost, Update: http.MethodPut, Delete: http.MethodDelete,
+	Move: http.MethodPut, Rename: http.MethodPut,
+}
+
+// in sets the lane of rows, and completes them with what is usual: the method of their effect, the subject,
+// settling and reply of their resource, and a sample with the examples of the required parameters. It returns
+// the rows.
 func in(lane ps.Lane, rows ...[]*Operation) []*Operation {
 	all := slices.Concat(rows...)
 	for _, op := range all {
 		op.Lane = lane
+		op.Method = cmp.Or(op.Method, methods[op.Effect])
 		resource, _, _ := strings.Cut(op.ID, ".")
 		op.Subject = cmp.Or(op.Subject, usual[resource].subject)
 		if op.Effect.Writes() && op.Settle.Script == "" {
 			op.Settle = usual[resource].settle
+		}
+		if reply := usual[resource].reply; op.Reply.Mark == "" && reply != nil {
+			op.Reply = Reply{reply, Single}
+		}
+		if op.Sample == nil && op.Script != "" && op.Protocol == nil {
+			op.Sample = Given{}
+			for i := range op.Params {
+				if p := &op.Params[i]; p.Required {
+					op.Sample[p.Name] = p.Sample()
+				}
+			}
 		}
 	}
 	return all

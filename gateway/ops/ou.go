@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"net/http"
-
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 )
@@ -16,39 +14,31 @@ const (
 var ouRows = []*Operation{
 	{
 		ID: "ou.list", Summary: "Lists all OUs.",
-		Method: http.MethodGet, Path: "/api/OU/All",
-		Scope: identity.OURead, Effect: Read,
+		Path: "/api/OU/All", Scope: identity.OURead, Effect: Read,
 		Params:  []Param{{Name: "ListContainers", Kind: schema.Bool, Default: "false", Doc: "Whether to list containers of all other classes, too, including hidden and system containers."}},
 		Script:  "Get-GatewayOUList",
 		Reply:   Reply{schema.OU, List},
 		Subject: "OUs",
-		Sample:  Given{},
 	},
 	{
 		ID: "ou.getByGuid", Summary: "Shows an OU or container by its GUID.",
-		Method: http.MethodGet, Path: "/api/OU/Guid/Details",
-		Scope: identity.OURead, Effect: Read,
+		Path: "/api/OU/Guid/Details", Scope: identity.OURead, Effect: Read,
 		Params:  []Param{{Name: "OUGuid", Kind: schema.GUID, Required: true, Example: "da9f7f4a-9e3a-59b7-80c1-cd0e8901a4d2", Doc: "objectGUID of the OU."}},
 		Script:  "Get-GatewayOU",
-		Reply:   Reply{schema.OU, Single},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: "OU '{OUGuid}'",
-		Sample:  Given{"OUGuid": "da9f7f4a-9e3a-59b7-80c1-cd0e8901a4d2"},
 	},
 	{
 		ID: "ou.get", Summary: "Shows an OU or container.",
-		Method: http.MethodGet, Path: "/api/OU/Path/Details",
-		Scope: identity.OURead, Effect: Read,
+		Path: "/api/OU/Path/Details", Scope: identity.OURead, Effect: Read,
 		Params: []Param{ouPath},
 		Script: "Get-GatewayOU",
-		Reply:  Reply{schema.OU, Single},
 		Fails:  []schema.Code{schema.NotFound},
 		Sample: Given{"OUPath": "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"},
 	},
 	{
 		ID: "ou.exists", Summary: "Reports whether an OU or container exists.",
-		Method: http.MethodGet, Path: "/api/OU/Path/Exists",
-		Scope: identity.OURead, Effect: Read,
+		Path: "/api/OU/Path/Exists", Scope: identity.OURead, Effect: Read,
 		Params: []Param{ouPath},
 		Script: "Test-GatewayOU",
 		Reply:  Reply{schema.Existence, Exists},
@@ -56,8 +46,7 @@ var ouRows = []*Operation{
 	},
 	{
 		ID: "ou.create", Summary: "Creates an OU.",
-		Method: http.MethodPost, Path: "/api/OU",
-		Scope: identity.OUWrite, Effect: Create,
+		Path: "/api/OU", Scope: identity.OUWrite, Effect: Create,
 		Params: []Param{
 			{Name: "OUName", Kind: schema.OUName, Required: true, Doc: "Name of the OU, without escape characters."},
 			ouDestination("OU, container, or domain in which to create the OU."),
@@ -65,7 +54,6 @@ var ouRows = []*Operation{
 			{Name: isProtected, Kind: schema.Bool, Default: "true", Doc: "Whether to protect the OU from accidental deletion."},
 		},
 		Script:  "New-GatewayOU",
-		Reply:   Reply{schema.OU, Single},
 		Settle:  settleOU.cleanedUp(),
 		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
 		Undo:    madeOU,
@@ -78,15 +66,13 @@ var ouRows = []*Operation{
 	},
 	{
 		ID: "ou.update", Summary: "Changes the description or the protection of an OU.",
-		Method: http.MethodPut, Path: "/api/OU",
-		Scope: identity.OUWrite, Effect: Update,
+		Path: "/api/OU", Scope: identity.OUWrite, Effect: Update,
 		Params: []Param{
 			ouPath,
 			{Name: description, Kind: schema.Text("description"), Example: "Nothing but a name", Doc: "Description."},
 			{Name: isProtected, Kind: schema.Bool, Doc: "Whether the OU is protected from accidental deletion."},
 		},
 		Script:    "Set-GatewayOU",
-		Reply:     Reply{schema.OU, Single},
 		Fails:     []schema.Code{schema.NotFound, schema.Protected},
 		Undo:      restored("ou.update", func(d Done) Given { return Given{ouPath.Name: d.object().DN} }),
 		Success:   "The {subject} was changed.",
@@ -95,11 +81,9 @@ var ouRows = []*Operation{
 	},
 	{
 		ID: "ou.move", Summary: "Moves an OU with all objects below it.",
-		Method: http.MethodPut, Path: "/api/OU/Move",
-		Scope: identity.OUWrite, Effect: Move, Disrupts: true, Extent: "objects",
+		Path: "/api/OU/Move", Scope: identity.OUWrite, Effect: Move, Disrupts: true, Extent: "objects",
 		Params:    []Param{ouPath, ouDestination("OU or domain to move the OU to.")},
 		Script:    "Move-GatewayOU",
-		Reply:     Reply{schema.OU, Single},
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
 		Undo:      movedOU,
 		Success:   "The {subject} was moved to '{OUDestinationPath}'.",
@@ -111,14 +95,12 @@ var ouRows = []*Operation{
 	},
 	{
 		ID: "ou.rename", Summary: "Renames an OU.",
-		Method: http.MethodPut, Path: "/api/OU/Rename",
-		Scope: identity.OUWrite, Effect: Rename, Disrupts: true, Extent: "objects",
+		Path: "/api/OU/Rename", Scope: identity.OUWrite, Effect: Rename, Disrupts: true, Extent: "objects",
 		Params: []Param{
 			ouPath,
 			{Name: "OUNewName", Kind: schema.OUName, Required: true, Doc: "New name of the OU, without escape characters."},
 		},
 		Script:    "Rename-GatewayOU",
-		Reply:     Reply{schema.OU, Single},
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
 		Undo:      renamedOU,
 		Success:   "The {subject} was renamed to '{OUNewName}'.",
@@ -129,18 +111,15 @@ var ouRows = []*Operation{
 	},
 	{
 		ID: "ou.delete", Summary: "Removes an OU.",
-		Method: http.MethodDelete, Path: "/api/OU/Path/Remove",
-		Scope: identity.OUDelete, Effect: Delete,
+		Path: "/api/OU/Path/Remove", Scope: identity.OUDelete, Effect: Delete,
 		Params: []Param{
 			ouPath, forced, wholeTree(identity.OUDeleteTree),
 		},
 		Script:  "Remove-GatewayOU",
-		Reply:   Reply{schema.OU, Single},
 		Settle:  settleRemoval,
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.NotEmpty, schema.TooMany},
 		Undo:    fromBin,
 		Success: "The {subject} was removed: {counts}.",
-		Sample:  Given{"OUPath": "OU=Empty,OU=Corp,DC=corp,DC=example"},
 	},
 }
 

@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 
@@ -69,7 +68,7 @@ var shownOrMade = Rule{
 // planRows are the rows about plans made by dry runs.
 var planRows = []*Operation{{
 	ID: "plan.get", Summary: "Shows a plan from a dry run, and whether it can be applied. Plans of other credentials require the scope change:read.",
-	Method: http.MethodGet, Path: "/api/Plans/{PlanId}",
+	Path:   "/api/Plans/{PlanId}",
 	Effect: Read, Local: true,
 	Params:  []Param{{Name: PlanID, Path: PlanID, Kind: schema.PlanID, Required: true, Unsent: true, Example: "pl_019ab3f0-0000-7000-8000-000000000000", Doc: "Plan to show."}},
 	Reply:   Reply{schema.Plan, Single},

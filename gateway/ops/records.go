@@ -2,7 +2,6 @@ package ops
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -39,8 +38,7 @@ func recordRows() []*Operation {
 // recordList is the list of a zone's records, of all types.
 var recordList = &Operation{
 	ID: "record.listZone", Summary: "Lists the records of a zone, of all types.",
-	Method: http.MethodGet, Path: "/api/DnsRecord/{ZoneName}",
-	Scope: identity.DNSRead, Effect: Read,
+	Path: "/api/DnsRecord/{ZoneName}", Scope: identity.DNSRead, Effect: Read,
 	Params: []Param{
 		{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true, Doc: "Zone."},
 		{Name: "Type", Kind: schema.RecordTypeList, Doc: "Record types to include. If absent, all types are included."},
@@ -60,8 +58,7 @@ var recordGuard = &Operation{
 	ID: "record.guard",
 	Summary: "Shows whether the records of a name are guarded, that is, whether changes require the scope " +
 		"privileged.",
-	Method: http.MethodGet, Path: "/api/DnsRecord/Guard/{ZoneName}",
-	Scope: identity.DNSRead, Effect: Read,
+	Path: "/api/DnsRecord/Guard/{ZoneName}", Scope: identity.DNSRead, Effect: Read,
 	Params: []Param{
 		{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true, Doc: "Zone."},
 		{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Doc: "Owner name. If absent, all records in the zone count."},
@@ -84,33 +81,28 @@ var hostRows = []*Operation{
 	{
 		ID:      "record.listHost",
 		Summary: "Lists all records that refer to a host, in all zones: records with its name and records that point to it.",
-		Method:  http.MethodGet, Path: "/api/DnsRecord/Host/{HostName}",
-		Scope: identity.DNSRead, Effect: Read,
+		Path:    "/api/DnsRecord/Host/{HostName}", Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{namedHost, hostTypes, stampedBefore},
 		Rules:   []Rule{hostIsFull},
 		Fixed:   ps.Args{"Mixed": ps.Bool(true)},
 		Script:  "Get-GatewayRecordList",
 		Reply:   Reply{schema.Record, List},
 		Subject: hostSubject,
-		Sample:  Given{hostParam: "web1.corp.example"},
 	},
 	{
 		ID:      "record.hostExists",
 		Summary: "Reports whether any record refers to a host, by its name or as a target.",
-		Method:  http.MethodGet, Path: "/api/DnsRecord/Host/{HostName}/Exists",
-		Scope: identity.DNSRead, Effect: Read,
+		Path:    "/api/DnsRecord/Host/{HostName}/Exists", Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{namedHost},
 		Rules:   []Rule{hostIsFull},
 		Script:  "Test-GatewayHost",
 		Reply:   Reply{schema.Existence, Exists},
 		Subject: hostSubject,
-		Sample:  Given{hostParam: "web1.corp.example"},
 	},
 	{
 		ID:      "record.deleteHost",
 		Summary: "Removes all records that refer to a host in one change: records with its name and records that point to it.",
-		Method:  http.MethodDelete, Path: "/api/DnsRecord/Host/{HostName}",
-		Scope: identity.DNSDelete, Effect: Delete,
+		Path:    "/api/DnsRecord/Host/{HostName}", Scope: identity.DNSDelete, Effect: Delete,
 		Params:    []Param{namedHost, audited(hostTypes)},
 		Rules:     []Rule{hostIsFull},
 		Script:    "Remove-GatewayHost",
@@ -130,8 +122,7 @@ var hostRows = []*Operation{
 var controllerRow = &Operation{
 	ID:      "record.deleteController",
 	Summary: "Removes the DNS records that a former domain controller left behind, in one change.",
-	Method:  http.MethodDelete, Path: "/api/DnsRecord/Controller/{HostName}",
-	Scope: identity.DNSDelete, Effect: Delete,
+	Path:    "/api/DnsRecord/Controller/{HostName}", Scope: identity.DNSDelete, Effect: Delete,
 	Params: []Param{namedHost}, Rules: []Rule{hostIsFull},
 	Script: "Remove-GatewayHost", Fixed: ps.Args{"Controller": ps.Bool(true)},
 	Reply:  Reply{schema.Record, List},
@@ -161,8 +152,7 @@ var nameServerRows = []*Operation{
 	{
 		ID:      "nameServer.create",
 		Summary: "Adds a name server to a zone. Also requires the scope `privileged`.",
-		Method:  http.MethodPost, Path: "/api/DnsNameServer",
-		Scope: identity.DNSWrite, Effect: Create, Disrupts: true,
+		Path:    "/api/DnsNameServer", Scope: identity.DNSWrite, Effect: Create, Disrupts: true,
 		Params: []Param{
 			{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "Zone."},
 			{Name: serverParam, Kind: schema.NewTarget, Required: true, Example: "ns9.corp.example", Doc: serverDoc},
@@ -175,13 +165,11 @@ var nameServerRows = []*Operation{
 		Undo:    called("nameServer.delete", sameServer),
 		Subject: serverSubject,
 		Success: "The {subject} was added.",
-		Sample:  Given{zoneParam: "corp.example", serverParam: "ns9.corp.example"},
 	},
 	{
 		ID:      "nameServer.delete",
 		Summary: "Removes a name server from a zone. Also requires the scope `privileged`.",
-		Method:  http.MethodDelete, Path: "/api/DnsNameServer",
-		Scope: identity.DNSDelete, Effect: Delete,
+		Path:    "/api/DnsNameServer", Scope: identity.DNSDelete, Effect: Delete,
 		Params: []Param{
 			{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "Zone."},
 			{Name: serverParam, Kind: schema.Target, Required: true, Example: "dc2.corp.example", Doc: serverDoc},
@@ -194,7 +182,6 @@ var nameServerRows = []*Operation{
 		Guard:   Guard{Never: "name servers of a zone have no tags"},
 		Subject: serverSubject,
 		Success: "The {subject} was removed.",
-		Sample:  Given{zoneParam: "corp.example", serverParam: "dc2.corp.example"},
 	},
 }
 
@@ -253,7 +240,7 @@ func (r recordType) row(id string, op Operation) *Operation {
 		op.Subject = r.subject()
 	}
 	if op.Effect == Read {
-		op.Method, op.Scope = http.MethodGet, identity.DNSRead
+		op.Scope = identity.DNSRead
 	} else {
 		op.Settle = settleRecord
 	}
@@ -313,7 +300,6 @@ func (r recordType) listAll() *Operation {
 		Summary: "Lists the " + r.Name + " records of all zones.", Effect: Read, Path: "All",
 		Reply:   Reply{Mark: List},
 		Subject: r.Name + " records",
-		Sample:  Given{},
 	})
 }
 
@@ -325,7 +311,6 @@ func (r recordType) listHostName() *Operation {
 			Example: r.Example, Doc: "Owner name, either relative to its zone or fully qualified."}},
 		Reply:   Reply{Mark: List},
 		Subject: "name '{DNS_HostName}'",
-		Sample:  Given{ownerParam: r.Example},
 	})
 }
 
@@ -345,7 +330,6 @@ func (r recordType) listData() *Operation {
 		Params:  []Param{p},
 		Reply:   Reply{Mark: List},
 		Subject: subject + " '{" + f.Name + "}'",
-		Sample:  Given{f.Name: f.Example},
 	})
 }
 
@@ -356,8 +340,7 @@ func (r recordType) create() *Operation {
 		params = append(params, createPtr)
 	}
 	return r.row("create", Operation{
-		Summary: "Creates " + r.article() + ".", Method: http.MethodPost, Scope: identity.DNSWrite,
-		Effect: Create,
+		Summary: "Creates " + r.article() + ".", Scope: identity.DNSWrite, Effect: Create,
 		Params: params, Rules: append(r.rules(schema.Unprocessable), ownerIsMeant),
 		Script: "New-GatewayRecord",
 		Fails: []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous,
@@ -373,8 +356,7 @@ func (r recordType) remove() *Operation {
 		params = append(params, removePtr)
 	}
 	return r.row("delete", Operation{
-		Summary: "Removes one " + r.Name + " record.", Method: http.MethodDelete, Scope: identity.DNSDelete,
-		Effect: Delete,
+		Summary: "Removes one " + r.Name + " record.", Scope: identity.DNSDelete, Effect: Delete,
 		Params: zoneRequired(params, r.Reverse), Rules: r.rules(schema.NotFound),
 		Script: "Remove-GatewayRecord",
 		Fails: []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous,
@@ -402,8 +384,7 @@ func (r recordType) change() *Operation {
 		params = append(params, createPtr)
 	}
 	return r.row("change", Operation{
-		Summary: "Changes one " + r.Name + " record.", Method: http.MethodPut, Scope: identity.DNSWrite,
-		Effect: Update,
+		Summary: "Changes one " + r.Name + " record.", Scope: identity.DNSWrite, Effect: Update,
 		Params: params, Rules: append(r.rules(schema.Unprocessable), somethingNew(r)),
 		Script: "Set-GatewayRecord",
 		Fails: []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous,
@@ -512,20 +493,17 @@ func zoneRequired(params []Param, reverse bool) []Param {
 var recordSetRows = []*Operation{
 	{
 		ID: "recordSet.get", Summary: "Shows a record set, that is, all records with the same name and type.",
-		Method: http.MethodGet, Path: "/api/DnsRecordSet",
-		Scope: identity.DNSRead, Effect: Read,
+		Path: "/api/DnsRecordSet", Scope: identity.DNSRead, Effect: Read,
 		Params:  recordSetParams(),
 		Rules:   []Rule{namesFit(schema.NotFound)},
 		Script:  "Get-GatewayRecordSet",
 		Reply:   Reply{schema.RecordSet, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: recordSetSubject,
-		Sample:  Given{"ZoneName": "corp.example", "DNS_HostName": "web1", "Type": "A"},
 	},
 	{
 		ID: "recordSet.put", Summary: "Replaces a record set, or creates it if it does not exist.",
-		Method: http.MethodPut, Path: "/api/DnsRecordSet",
-		Scope: identity.DNSWrite, Effect: Update, Makes: true,
+		Path: "/api/DnsRecordSet", Scope: identity.DNSWrite, Effect: Update, Makes: true,
 		Params: append(recordSetParams(),
 			Param{Name: "Data", Kind: schema.RecordValues, Required: true, Scope: identity.DNSDelete,
 				Doc: "Values of the records, in the format of data in answers."},
@@ -555,8 +533,7 @@ var recordSetRows = []*Operation{
 	},
 	{
 		ID: "recordSet.delete", Summary: "Removes a record set, that is, all records with the same name and type.",
-		Method: http.MethodDelete, Path: "/api/DnsRecordSet",
-		Scope: identity.DNSDelete, Effect: Delete,
+		Path: "/api/DnsRecordSet", Scope: identity.DNSDelete, Effect: Delete,
 		Params: recordSetParams(),
 		Rules:  []Rule{namesFit(schema.NotFound)},
 		Script: "Remove-GatewayRecordSet",
@@ -569,7 +546,6 @@ var recordSetRows = []*Operation{
 		Subject: recordSetSubject,
 		Success: "The {subject} was removed.",
 		Partly:  "A part of the {subject} was removed.",
-		Sample:  Given{"ZoneName": "corp.example", "DNS_HostName": "web1", "Type": "A"},
 	},
 }
 

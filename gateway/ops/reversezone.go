@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"net/http"
-
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -11,29 +9,24 @@ import (
 var reverseZoneRows = []*Operation{
 	{
 		ID: "reverseZone.get", Summary: "Finds a reverse lookup zone.",
-		Method: http.MethodGet, Path: "/api/DnsReverseLookupZone/{NetworkID}",
-		Scope: identity.DNSRead, Effect: Read,
+		Path: "/api/DnsReverseLookupZone/{NetworkID}", Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{networkOrZone, ignoreSystemZones},
 		Script: "Get-GatewayZone", Fixed: inForm("Reverse"),
 		Reply:   Reply{schema.ReverseZone, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Unprocessable},
 		Subject: "reverse zone '{NetworkIDOrZoneName}'",
-		Sample:  Given{"NetworkIDOrZoneName": "10.0.0.0/8"},
 	},
 	{
 		ID: "reverseZone.list", Summary: "Lists the reverse lookup zones.",
-		Method: http.MethodGet, Path: "/api/DnsReverseLookupZone/All",
-		Scope: identity.DNSRead, Effect: Read,
+		Path: "/api/DnsReverseLookupZone/All", Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{ignoreSystemZones},
 		Script: "Get-GatewayZoneList", Fixed: inForm("Reverse"),
 		Reply:   Reply{schema.ReverseZone, List},
 		Subject: "reverse zones",
-		Sample:  Given{},
 	},
 	{
 		ID: "reverseZone.create", Summary: "Creates the reverse lookup zone of a network.",
-		Method: http.MethodPost, Path: "/api/DnsReverseLookupZone/{NetworkID}",
-		Scope: identity.DNSWrite, Effect: Create,
+		Path: "/api/DnsReverseLookupZone/{NetworkID}", Scope: identity.DNSWrite, Effect: Create,
 		Params: []Param{{Name: "NetworkID", Path: "NetworkID", Arg: "ZoneName", Kind: schema.Network, Required: true, Example: "172.16.0.0/16", Doc: "Network of the zone."}},
 		Script: "New-GatewayZone", Fixed: inForm("Reverse"),
 		Reply:   Reply{schema.ReverseZone, Single},
@@ -42,11 +35,10 @@ var reverseZoneRows = []*Operation{
 		Undo:    emptyZone("reverseZone.delete", "NetworkIDOrZoneName", "NetworkID", nil),
 		Subject: "reverse zone '{NetworkID}'",
 		Success: "The {subject} was created.",
-		Sample:  Given{"NetworkID": "172.16.0.0/16"},
 	},
 	{
 		ID: "reverseZone.delete", Summary: "Removes a reverse lookup zone with its records.",
-		Method: http.MethodDelete, Path: "/api/DnsReverseLookupZone/{NetworkID}",
+		Path:  "/api/DnsReverseLookupZone/{NetworkID}",
 		Scope: identity.DNSDelete, Effect: Delete, Extent: "records",
 		Params: []Param{networkOrZone},
 		Script: "Remove-GatewayZone", Fixed: ps.Args{"Form": ps.Text("Reverse"), "Force": ps.Bool(true)},

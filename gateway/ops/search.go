@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -69,7 +68,7 @@ var staleRows = []*Operation{
 
 // stale completes a row that lists unused accounts.
 func stale(op Operation) *Operation {
-	op.Method, op.Effect = http.MethodGet, Read
+	op.Effect = Read
 	op.Params = slices.Concat(StaleRule, op.Params)
 	op.Rules = []Rule{unusedSince}
 	if op.Fixed == nil {
@@ -79,7 +78,6 @@ func stale(op Operation) *Operation {
 	op.Script = "Get-GatewayStaleList"
 	op.Reply = Reply{schema.StaleAccount, List}
 	op.Fails = []schema.Code{schema.NotFound, schema.Unprocessable, schema.Ambiguous}
-	op.Sample = Given{daysParam: "60"}
 	return &op
 }
 

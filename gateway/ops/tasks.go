@@ -13,7 +13,7 @@ import (
 var taskRows = []*Operation{
 	{
 		ID: "search.find", Summary: "Searches users, groups, and computers for a text, best matches first.",
-		Method: http.MethodGet, Path: "/api/Search",
+		Path:  "/api/Search",
 		Scope: identity.UserRead, Or: []identity.Scope{identity.GroupRead, identity.ComputerRead}, Effect: Read,
 		Params: []Param{
 			{Name: TextName, Kind: schema.AnyText, Required: true, Audited: true, Doc: "Text to search for."},
@@ -30,19 +30,17 @@ var taskRows = []*Operation{
 	},
 	{
 		ID: "search.guard", Summary: "Shows whether users, groups, computers, and OUs are guarded, that is, whether changes require the scope privileged, and why.",
-		Method: http.MethodGet, Path: "/api/Search/Guard",
+		Path:  "/api/Search/Guard",
 		Scope: identity.UserRead, Or: []identity.Scope{identity.GroupRead, identity.ComputerRead, identity.OURead}, Effect: Read,
 		Params:  []Param{{Name: "ObjectGuid", Kind: schema.GUIDs, Required: true, Example: "1a806dcf-5989-521c-8d8b-e67368a5eed0", Doc: "objectGUIDs of the objects. Objects that are not found are left out of the answer."}},
 		Script:  "Get-GatewayGuardState",
 		Reply:   Reply{schema.GuardState, List},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: "objects '{ObjectGuid}'",
-		Sample:  Given{"ObjectGuid": "1a806dcf-5989-521c-8d8b-e67368a5eed0"},
 	},
 	{
 		ID: "group.members", Summary: "Lists the members of a group.",
-		Method: http.MethodGet, Path: "/api/ADGroups/{GroupName}/Members",
-		Scope: identity.MemberRead, Effect: Read,
+		Path: "/api/ADGroups/{GroupName}/Members", Scope: identity.MemberRead, Effect: Read,
 		Params: append([]Param{
 			existingGroup,
 			{Name: "Recursive", Kind: schema.Bool, Default: "false", Doc: "Whether to include the members of nested groups, each only once."},
@@ -56,8 +54,7 @@ var taskRows = []*Operation{
 	},
 	{
 		ID: "user.logonState", Summary: "Shows whether a user can log on, and the reasons.",
-		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/LogonState",
-		Scope: identity.UserRead, Effect: Read,
+		Path: "/api/ADUser/{UserName}/LogonState", Scope: identity.UserRead, Effect: Read,
 		Params: []Param{existingUser},
 		Script: "Get-GatewayLogonState",
 		Beside: lockedOutFrom,
@@ -67,13 +64,11 @@ var taskRows = []*Operation{
 	},
 	{
 		ID: "user.passwordPolicy", Summary: "Shows the password policy that applies to a user.",
-		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/PasswordPolicy",
-		Scope: identity.UserRead, Effect: Read,
+		Path: "/api/ADUser/{UserName}/PasswordPolicy", Scope: identity.UserRead, Effect: Read,
 		Params: []Param{existingUser},
 		Script: "Get-GatewayPasswordPolicy",
 		Reply:  Reply{schema.PasswordPolicy, Single},
 		Fails:  []schema.Code{schema.NotFound, schema.Ambiguous},
-		Sample: Given{"Username": "aschmidt"},
 	},
 	{
 		ID: "membership.copy", Summary: "Adds a user to the groups of another user.",
@@ -99,8 +94,7 @@ var taskRows = []*Operation{
 	},
 	{
 		ID: "group.update", Summary: "Changes the descriptive texts, manager, scope, or location of a group.",
-		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}",
-		Scope: identity.GroupWrite, Effect: Update,
+		Path: "/api/ADGroups/{GroupName}", Scope: identity.GroupWrite, Effect: Update,
 		Params: []Param{
 			existingGroup,
 			{Name: "GroupDescription", Arg: "Description", Kind: schema.Text("description"), Example: "May dial in", Doc: "Description."},
@@ -111,7 +105,6 @@ var taskRows = []*Operation{
 			{Name: "OUPath", Kind: schema.DN, Moves: true, Doc: "OU or container to which the group is moved."},
 		},
 		Script:    "Set-GatewayGroup",
-		Reply:     Reply{schema.Group, Single},
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
 		Undo:      updatedGroup,
 		Success:   "The {subject} was changed.",
@@ -120,12 +113,10 @@ var taskRows = []*Operation{
 	},
 	{
 		ID: "computer.enable", Summary: "Enables a computer account.",
-		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Enable",
-		Scope: identity.ComputerWrite, Effect: Update,
+		Path: "/api/Computers/{ADComputerName}/Enable", Scope: identity.ComputerWrite, Effect: Update,
 		Params:    []Param{existingComputer(computerName)},
 		Script:    "Set-GatewayComputerState",
 		Fixed:     ps.Args{"State": ps.Text("Enabled")},
-		Reply:     Reply{schema.Computer, Single},
 		Fails:     []schema.Code{schema.NotFound, schema.Protected},
 		Undo:      called("computer.disable", func(d Done) Given { return Given{computerName: d.object().GUID} }),
 		Success:   "The {subject} was enabled.",
@@ -134,12 +125,11 @@ var taskRows = []*Operation{
 	},
 	{
 		ID: "computer.disable", Summary: "Disables a computer account.",
-		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Disable",
+		Path:  "/api/Computers/{ADComputerName}/Disable",
 		Scope: identity.ComputerWrite, Effect: Update, Disrupts: true,
 		Params:    []Param{existingComputer(computerName)},
 		Script:    "Set-GatewayComputerState",
 		Fixed:     ps.Args{"State": ps.Text("Disabled")},
-		Reply:     Reply{schema.Computer, Single},
 		Fails:     []schema.Code{schema.NotFound, schema.Protected},
 		Undo:      called("computer.enable", func(d Done) Given { return Given{computerName: d.object().GUID} }),
 		Success:   "The {subject} was disabled.",
@@ -148,14 +138,13 @@ var taskRows = []*Operation{
 	},
 	{
 		ID: "computer.move", Summary: "Moves a computer to another OU, whose policies then apply to it.",
-		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Move",
+		Path:  "/api/Computers/{ADComputerName}/Move",
 		Scope: identity.ComputerWrite, Effect: Move, Disrupts: true,
 		Params: []Param{
 			existingComputer(computerName),
 			{Name: "OUPath", Kind: schema.DN, Required: true, Example: "OU=Servers,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "OU or container to which the computer is moved."},
 		},
 		Script:    "Move-GatewayComputer",
-		Reply:     Reply{schema.Computer, Single},
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
 		Undo:      movedComputer,
 		Success:   "The {subject} was moved to '{OUPath}'.",
@@ -166,8 +155,7 @@ var taskRows = []*Operation{
 	},
 	{
 		ID: "user.expiry", Summary: "Sets the expiration date of a user's account.",
-		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Expiry",
-		Scope: identity.UserWrite, Effect: Update, Disrupts: true,
+		Path: "/api/ADUser/{UserName}/Expiry", Scope: identity.UserWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			existingUser,
 			{Name: accountExpires, Kind: schema.Expiry, Required: true, Clears: true, Doc: "Time when the account expires."},
@@ -175,7 +163,6 @@ var taskRows = []*Operation{
 		},
 		Rules:     []Rule{sayExpiry},
 		Script:    "Set-GatewayUserExpiry",
-		Reply:     Reply{schema.User, Single},
 		Fails:     []schema.Code{schema.NotFound},
 		Undo:      restored("user.expiry", func(d Done) Given { return Given{usernameName: d.object().GUID} }),
 		Success:   "The {subject} {expiry}.",
@@ -184,7 +171,7 @@ var taskRows = []*Operation{
 	},
 	{
 		ID: "caller.show", Summary: "Shows the scopes and limits of the credential of the request.",
-		Method: http.MethodGet, Path: "/api/WhoAmI",
+		Path:   "/api/WhoAmI",
 		Effect: Read, Local: true, Here: true,
 		Reply:   Reply{schema.Caller, Single},
 		Subject: "credential",
@@ -287,8 +274,7 @@ func protectedTarget(p Param) Param {
 var lockoutRows = []*Operation{
 	{
 		ID: "user.lockout", Summary: "Shows when a user was locked out, and from which computers.",
-		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/Lockouts",
-		Scope: identity.UserLockouts, Effect: Read,
+		Path: "/api/ADUser/{UserName}/Lockouts", Scope: identity.UserLockouts, Effect: Read,
 		Params: []Param{
 			existingUser,
 			{Name: "Hours", Kind: schema.Number(1, 168), Default: "24", Doc: "Period to search, in hours before now."},

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"encoding/json"
-	"net/http"
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
@@ -17,8 +16,7 @@ const (
 var zoneRows = []*Operation{
 	{
 		ID: "zone.list", Summary: "Lists the zones of the server, of all types.",
-		Method: http.MethodGet, Path: "/api/DnsZones/All",
-		Scope: identity.DNSRead, Effect: Read,
+		Path: "/api/DnsZones/All", Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{
 			ignoreSystemZones,
 			{Name: "Lookup", Kind: schema.OneOf("Not case-sensitive.", "Forward", "Reverse"), Doc: "Lookup direction of the zones to list. If absent, all zones are listed."},
@@ -27,41 +25,33 @@ var zoneRows = []*Operation{
 		Script: "Get-GatewayZoneList", Fixed: inForm("Zone"),
 		Reply:   Reply{schema.DNSZone, List},
 		Subject: "zones",
-		Sample:  Given{},
 	},
 	{
 		ID: "zone.get", Summary: "Finds a zone of any type.",
-		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}",
-		Scope: identity.DNSRead, Effect: Read,
+		Path: "/api/DnsZones/{ZoneName}", Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{anyZone, ignoreSystemZones},
 		Script: "Get-GatewayZone", Fixed: inForm("Zone"),
-		Reply:  Reply{schema.DNSZone, Single},
-		Fails:  []schema.Code{schema.NotFound},
-		Sample: Given{"ZoneName": "corp.example"},
+		Reply: Reply{schema.DNSZone, Single},
+		Fails: []schema.Code{schema.NotFound},
 	},
 	{
 		ID: "zone.exists", Summary: "Reports whether a zone exists.",
-		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}/Exists",
-		Scope: identity.DNSRead, Effect: Read,
+		Path: "/api/DnsZones/{ZoneName}/Exists", Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{anyZone, ignoreSystemZones},
 		Script: "Test-GatewayZone",
 		Reply:  Reply{schema.Existence, Exists},
-		Sample: Given{"ZoneName": "corp.example"},
 	},
 	{
 		ID: "zone.getAging", Summary: "Shows the aging and scavenging settings of a zone.",
-		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}/Aging",
-		Scope: identity.DNSRead, Effect: Read,
+		Path: "/api/DnsZones/{ZoneName}/Aging", Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{anyZone},
 		Script: "Get-GatewayZoneAging",
 		Reply:  Reply{schema.ZoneAging, Single},
 		Fails:  []schema.Code{schema.NotFound, schema.Conflict},
-		Sample: Given{"ZoneName": "corp.example"},
 	},
 	{
 		ID: "zone.setAging", Summary: "Changes the aging and scavenging settings of a zone.",
-		Method: http.MethodPut, Path: "/api/DnsZones/{ZoneName}/Aging",
-		Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
+		Path: "/api/DnsZones/{ZoneName}/Aging", Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			anyZone,
 			{Name: "Aging", Kind: schema.Bool, Example: "true", Doc: "Whether aging is enabled, so stale records can be scavenged."},
@@ -80,28 +70,23 @@ var zoneRows = []*Operation{
 	},
 	{
 		ID: "zone.statistics", Summary: "Shows the server's statistics of a zone.",
-		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}/Statistics",
-		Scope: identity.DNSRead, Effect: Read,
+		Path: "/api/DnsZones/{ZoneName}/Statistics", Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{anyZone},
 		Script: "Get-GatewayZoneStatistics",
 		Reply:  Reply{schema.ZoneStatistics, Single},
 		Fails:  []schema.Code{schema.NotFound, schema.Conflict},
-		Sample: Given{"ZoneName": "corp.example"},
 	},
 	{
 		ID: "lookupZone.list", Summary: "Lists the forward lookup zones.",
-		Method: http.MethodGet, Path: "/api/DnsLookupZone/All",
-		Scope: identity.DNSRead, Effect: Read,
+		Path: "/api/DnsLookupZone/All", Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{ignoreSystemZones},
 		Script: "Get-GatewayZoneList", Fixed: ps.Args{"Form": ps.Text("Zone"), "Lookup": ps.Text("Forward")},
 		Reply:   Reply{schema.DNSZone, List},
 		Subject: "forward lookup zones",
-		Sample:  Given{},
 	},
 	{
 		ID: "lookupZone.create", Summary: "Creates a primary forward lookup zone.",
-		Method: http.MethodPost, Path: "/api/DnsLookupZone/{ZoneName}",
-		Scope: identity.DNSWrite, Effect: Create,
+		Path: "/api/DnsLookupZone/{ZoneName}", Scope: identity.DNSWrite, Effect: Create,
 		Params: []Param{
 			forwardZone,
 			{Name: "ReplicationScope", Kind: zoneScope, Implied: "Domain", Doc: "Replication scope: File stores the zone in a file, the others in the directory. If absent and the server is not a domain controller, File is used."},
@@ -120,8 +105,7 @@ var zoneRows = []*Operation{
 	},
 	{
 		ID: "lookupZone.update", Summary: "Changes the dynamic updates or the replication scope of a forward lookup zone. Also requires the scope `privileged`.",
-		Method: http.MethodPut, Path: "/api/DnsLookupZone/{ZoneName}",
-		Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
+		Path: "/api/DnsLookupZone/{ZoneName}", Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			existingForwardZone,
 			{Name: "ReplicationScope", Kind: zoneScope, Doc: "Replication scope: File stores the zone in a file, the others in the directory. A zone cannot be moved between the directory and a file."},
@@ -142,8 +126,7 @@ var zoneRows = []*Operation{
 	},
 	{
 		ID: "lookupZone.delete", Summary: "Removes a primary forward lookup zone with its records.",
-		Method: http.MethodDelete, Path: "/api/DnsLookupZone/{ZoneName}",
-		Scope: identity.DNSDelete, Effect: Delete, Extent: "records",
+		Path: "/api/DnsLookupZone/{ZoneName}", Scope: identity.DNSDelete, Effect: Delete, Extent: "records",
 		Params: []Param{
 			existingForwardZone,
 			{Name: "Force", Kind: schema.Bool, Default: "false", Classic: "true", Audited: true, Example: "true", Doc: "Whether to remove the zone even if it contains records other than its SOA and NS records."},

@@ -120,42 +120,6 @@ const (
 // Undoables are all extents.
 var Undoables = []string{string(UndoFull), string(UndoPartial), string(UndoNone), string(UndoRestore)}
 
-// Change is the record of a change in the history.
-var Change = &Shape{Name: "Change", Fields: []Field{
-	{Name: "id"},
-	{Name: "requestId"},
-	{Name: "time", Type: TimeField},
-	{Name: "caller", Doc: "Name of the credential or person that made the change."},
-	{Name: "callerKind", Null: true, Doc: "Type of the caller: token, user, certificate, person, or gateway; null if it is unknown."},
-	{Name: "callerId", Null: true, Doc: "ID of the account, or SID of the person; null if the caller has none."},
-	{Name: "operation"},
-	{Name: "effect", Enum: []string{"created", "changed", "removed"}},
-	{Name: "outcome", Enum: []string{"done", "partial", "unknown"}, Doc: "Outcome of the change; also unknown while the change is running."},
-	{Name: "server"},
-	{Name: "objects", Type: ObjectListField, Doc: "Changed objects, in order.", Of: []Field{
-		{Name: "guid", Type: GUIDField, Null: true},
-		{Name: "distinguishedName", Doc: "Distinguished name; for a DNS record, its fully qualified name."},
-		{Name: "changes", Type: ObjectListField, Of: []Field{
-			{Name: "field"},
-			{Name: "attribute", Doc: "Name of the attribute in the directory."},
-			{Name: "before", Type: ValueField, Doc: "Value before the change; null if there was none or if it is a secret."},
-			{Name: "after", Type: ValueField, Doc: "Value after the change."},
-			{Name: "kind", Enum: changeKindNames()},
-			{Name: "undo", Enum: []string{string(UndoFull), string(UndoNone), string(UndoRestore)}, Doc: "Whether the value can be undone; restore means by the Recycle Bin."},
-			{Name: "now", Type: ValueField, Optional: true, Doc: "Current value; only with Compare."},
-			{Name: "state", Enum: []string{Unchanged, DriftedAway, Gone, NotReadable}, Optional: true, Doc: "Comparison of the current value with the value that the change wrote; only with Compare."},
-		}},
-		{Name: "image", Type: ValueField, Optional: true, Doc: "Complete copy of the removed object; only in the answer for a single change."},
-	}},
-	{Name: "undo", Enum: Undoables, Doc: "Extent to which the change, or the rest of it after a partial undo, can be undone."},
-	{Name: "undoes", Null: true, Doc: "ID of the change that this change undid; null if it is not an undo."},
-	{Name: "undoneBy", Type: TextListField, Doc: "IDs of the changes that undid this change."},
-	{Name: "plan", Null: true, Doc: "ID of the plan that was applied; null if the change was made without a plan."},
-	{Name: "reason", Null: true, Doc: "Reason that the caller gave; null if there is none."},
-	{Name: "batch", Null: true, Doc: "ID of the first change of the same request; null if the request made only this change."},
-	{Name: "degraded", Type: BoolField, Doc: "Whether an earlier version of the gateway made the change without access to the shared store."},
-}}
-
 func changeKindNames() []string {
 	var names []string
 	for _, kind := range ChangeKinds() {

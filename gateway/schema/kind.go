@@ -93,8 +93,7 @@ type checkedKind struct {
 	base
 	limit int  // in UTF-16 code units; zero for no limit
 	lines bool // whether tab, CR and LF are allowed
-	// check returns the text that the script receives, or a problem. If it is nil, the script receives every
-	// text unchanged.
+	// check returns the text that the script receives, or a problem. Nil means that every text is accepted.
 	check func(s string) (string, *FieldError)
 	doc   Doc
 }

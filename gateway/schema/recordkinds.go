@@ -101,8 +101,8 @@ var (
 		"letsencrypt.org", true)
 )
 
-// caaKind is the kind of texts that match a pattern. quoted means that they may be in quotes, as in zone
-// files, and that case matters.
+// caaKind is the kind of texts that match a pattern. If quoted, they may be in quotes, as in zone files, and
+// case matters.
 func caaKind(pattern, what, example string, quoted bool) Kind {
 	matches := regexp.MustCompile(pattern).MatchString
 	check := func(s string) (string, *FieldError) {

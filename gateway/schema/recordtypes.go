@@ -291,18 +291,8 @@ var uint16Kind = Number(0, 65535)
 // TimeToLive is the time to live of a record in seconds (facts NA6).
 var TimeToLive = Number(0, 2147483647)
 
-// Record and RecordSet are the shapes of mixed lists and of record sets.
-var (
-	Record    = &Shape{Name: "DnsRecord"}
-	RecordSet = &Shape{Name: "DnsRecordSet", Fields: []Field{
-		{Name: "name", Doc: "Owner name, relative to the zone."},
-		{Name: "type"},
-		{Name: "zone"},
-		{Name: "fqdn", Doc: "Fully qualified owner name, without a trailing dot."},
-		{Name: "ttl", Type: NumberField, Doc: "Time to live, in seconds; the lowest in the set."},
-		{Name: "data", Type: TextListField},
-	}}
-)
+// Record is the shape of mixed lists.
+var Record = &Shape{Name: "DnsRecord"}
 
 // writableTypes returns the names of the types that have operations.
 func writableTypes() []string {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,50 +60,6 @@ func (expiresAtKind) Doc() Doc {
 	const text = "Date, which means the end of that day in the time zone of the setting " +
 		"`time.zone`; or date and time with an offset."
 	return Doc{Type: "string", Text: text, Example: "2030-06-30"}
-}
-
-// LocalAdminKinds lists the ways in which a local administrator's password is stored: by Windows LAPS, by
-// legacy LAPS, or not at all.
-var LocalAdminKinds = []string{"windows", "legacy", "none"}
-
-// Records about the secrets of computers.
-var (
-	LocalAdmin = &Shape{Name: "LocalAdmin", Fields: []Field{
-		{Name: "guid", Type: GUIDField},
-		{Name: "computerName", Doc: "Common name (CN)."},
-		{Name: "distinguishedName"},
-		{Name: "kind", Enum: LocalAdminKinds, Doc: "Solution that manages the password: Windows LAPS, legacy Microsoft LAPS, or none."},
-		{Name: "expires", Attribute: "msLAPS-PasswordExpirationTime", Type: TimeField, Null: true, Doc: "Time when the computer changes the password; null if it is unknown."},
-	}}
-
-	LocalAdminSecret = &Shape{Name: "LocalAdminSecret", Fields: []Field{
-		{Name: "guid", Type: GUIDField},
-		{Name: "computerName", Doc: "Common name (CN)."},
-		{Name: "distinguishedName"},
-		{Name: "source", Enum: []string{"windows", "windowsEncrypted", "legacy"}},
-		{Name: "account", Sealed: true, Null: true, Doc: "Name of the local administrator account; null if the directory does not contain it."},
-		{Name: "password", Sealed: true, Secret: true},
-		{Name: "updated", Type: TimeField, Sealed: true, Null: true, Doc: "Time when the computer set the password; null if it is unknown."},
-		{Name: "expires", Type: TimeField, Null: true},
-		{Name: "history", Type: ObjectListField, Doc: "Earlier passwords, if requested and available.", Of: []Field{
-			{Name: "account", Sealed: true, Null: true}, {Name: "password", Sealed: true, Secret: true},
-			{Name: "updated", Type: TimeField, Sealed: true, Null: true},
-		}},
-	}}
-
-	RecoveryKey = &Shape{Name: "RecoveryKey", Fields: recoveryKeyFields}
-
-	RecoveryKeySecret = &Shape{Name: "RecoveryKeySecret", Fields: append(slices.Clone(recoveryKeyFields),
-		Field{Name: "recoveryPassword", Sealed: true, Secret: true, Doc: "Recovery password of 48 digits."},
-	)}
-)
-
-var recoveryKeyFields = []Field{
-	{Name: "keyId", Type: GUIDField, Doc: "ID of the key; the recovery screen shows its first eight digits."},
-	{Name: "created", Type: TimeField, Null: true},
-	{Name: "computerName", Doc: "Common name (CN)."},
-	{Name: "computerGuid", Type: GUIDField},
-	{Name: "computerDistinguishedName"},
 }
 
 // Secrets returns the names of a shape's fields that hold secrets, including those in nested

@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"gateway/visible":                       {},
 	"gateway/cursor":                        {},
 	"gateway/etag":                          {},
-	"gateway/schema":                        {"gateway/visible", "ps", "gateway/attributes", "gateway/schema/...", "gateway/filter", "gateway/cursor", "gateway/etag"},
+	"gateway/schema":                        {"gateway/visible", "ps", "ps/packed", "gateway/attributes", "gateway/schema/...", "gateway/filter", "gateway/cursor", "gateway/etag"},
 	"gateway/forward":                       {"gateway/cluster", "gateway/cluster/hop", "gateway/cluster/standing", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/transport", "ps"},
 	"gateway/meters":                        {"gateway/bounds", "gateway/call", "gateway/cluster/hop", "gateway/idempotency", "gateway/jobs", "gateway/ops", "gateway/plan", "gateway/problem", "gateway/schema/jobstate", "gateway/ui/figures", "ps"},
 	"gateway/history":                       {"gateway/call", "gateway/change", "gateway/changes", "gateway/identity", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/settle", "gateway/store", "ps"},
