@@ -64,7 +64,7 @@ test: go-version ## run this before a commit: lint without dead code, and the pl
 # Tests that start whole clusters, that start a gateway again and again, or that link the whole product for
 # only a few tests. `make thorough` and `make race` run them. For clusters, TestTheLeaderIsKilled stays in
 # `make test`.
-LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestTheNodesMakeTheLog|TestForHowLongNothingIsAcknowledged|TestNothingIsLostWhateverFails|TestTheScriptsOfALeaderThatIsCutOff|TestALeaderThatStoodStillMakesWhatWasInFlightAtMost|TestAChangeOfALeaderThatIsKilledIsJudgedOnce|TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore|TestAnEndThatNoLeaderTakesIsUnknown|TestAJobGoesOnAtTheNextLeader|TestAJobHasTheRightsOfTheNextLeader|TestWhatIsSpentCountsAtTheNextLeader|TestANameStaysWithItsControllerOverATakeover|TestWithoutALeader|TestAnAnswerThatDoesNotCome|TestTheRecordOfTheCluster|TestKilledInAJob|TestKilledAtTheAnswer|TestAGatewayOfACluster|TestWrongStoresAndListsAreRefused|TestOverThreeNodes|TestAsADriver|TestSoak|TestALongListIsNotHeldInMemory|TestAClientLeavesDuringALongList|TestAFailedTestShowsTheLogOfItsServerErrors|TestARequestWithoutAnAnswerShowsTheGoroutines
+LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestTheNodesMakeTheLog|TestForHowLongNothingIsAcknowledged|TestNothingIsLostWhateverFails|TestTheScriptsOfALeaderThatIsCutOff|TestALeaderThatStoodStillMakesWhatWasInFlightAtMost|TestAChangeOfALeaderThatIsKilledIsJudgedOnce|TestAScriptContinuesAfterItsGatewayHasStoppedLeading|TestAnEndThatNoLeaderTakesIsUnknown|TestAJobGoesOnAtTheNextLeader|TestAJobHasTheRightsOfTheNextLeader|TestWhatIsSpentCountsAtTheNextLeader|TestANameStaysWithItsControllerOverATakeover|TestWithoutALeader|TestAnAnswerThatDoesNotCome|TestTheRecordOfTheCluster|TestKilledInAJob|TestKilledAtTheAnswer|TestAGatewayOfACluster|TestWrongStoresAndListsAreRefused|TestOverThreeNodes|TestAsADriver|TestSoak|TestALongListIsNotHeldInMemory|TestAClientLeavesDuringALongList|TestAFailedTestShowsTheLogOfItsServerErrors|TestARequestWithoutAnAnswerShowsTheGoroutines
 
 # Tests with programs of MIT Kerberos, Samba and Chromium, which `make kerberos-test` runs.
 KERBEROS := TestARealAuthority|TestTicketsMustBeBound|TestADomainOfSamba|TestChromiumSignsInByATicket
@@ -148,7 +148,7 @@ RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auditmirror ./ga
 	./gateway/plan ./gateway/quota ./gateway/settle ./gateway/store ./gateway/tlscert ./gateway/transport ./gateway/write \
 	./ps/pool ./ps/servers ./ps/session/... ./ps/sandbox ./ps/sandbox/zones ./ps/sandbox/remote/... \
 	./winsvc/... ./test/faults ./test/fleet ./test/hostile ./test/kill ./test/load ./test/processes ./test/soak ./test/systemtest
-SEQUENTIAL := TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters|TestExamplesOfTheModuleRun
+SEQUENTIAL := TestHostileValues|TestObjectsOutsideTheLimitsSeemMissing|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters|TestExamplesOfTheModuleRun
 
 race: ## the tests of concurrent code with the race detector
 	$(GO) test -race -vet=off $(HANG) -skip '^($(SEQUENTIAL))$$' $(RACE)
