@@ -58,13 +58,13 @@ build: go-version ## both programs, in bin
 
 # plain includes the tests that lint runs. Finding dead code takes as long as all other checks
 # together, so only lint and deep do it.
-test: go-version ## what to run before a commit: what lint does but for dead code, and the plain tests once
+test: go-version ## run this before a commit: lint without dead code, and the plain tests
 	@$(MAKE) --no-print-directory -j3 checks plain
 
 # Tests that start whole clusters, that start a gateway again and again, or that link the whole product for
 # only a few tests. `make thorough` and `make race` run them. For clusters, TestTheLeaderIsKilled stays in
 # `make test`.
-LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestTheNodesMakeTheLog|TestForHowLongNothingIsAcknowledged|TestNothingIsLostWhateverFails|TestTheScriptsOfALeaderThatIsCutOff|TestALeaderThatStoodStillMakesWhatWasInFlightAtMost|TestAChangeOfALeaderThatIsKilledIsJudgedOnce|TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore|TestAnEndThatNoLeaderTakesIsUnknown|TestAJobGoesOnAtTheNextLeader|TestAJobHasTheRightsOfTheNextLeader|TestWhatIsSpentCountsAtTheNextLeader|TestANameStaysWithItsControllerOverATakeover|TestWithoutALeader|TestAnAnswerThatDoesNotCome|TestTheRecordOfTheCluster|TestKilledInAJob|TestKilledAtTheAnswer|TestAGatewayOfACluster|TestWrongStoresAndListsAreRefused|TestOverThreeNodes|TestAsADriver|TestSoak|TestALongListIsNotHeldInMemory|TestAClientLeavesDuringALongList|TestAFailedTestShowsTheLogOfItsServerErrors|TestARequestWithoutAnAnswerShowsTheGoroutines
+LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestTheNodesMakeTheLog|TestForHowLongNothingIsAcknowledged|TestNothingIsLostWhateverFails|TestTheScriptsOfALeaderThatIsCutOff|TestALeaderThatStoodStillMakesWhatWasInFlightAtMost|TestAChangeOfALeaderThatIsKilledIsJudgedOnce|TestAScriptContinuesAfterItsGatewayHasStoppedLeading|TestAnEndThatNoLeaderTakesIsUnknown|TestAJobGoesOnAtTheNextLeader|TestAJobHasTheRightsOfTheNextLeader|TestWhatIsSpentCountsAtTheNextLeader|TestANameStaysWithItsControllerOverATakeover|TestWithoutALeader|TestAnAnswerThatDoesNotCome|TestTheRecordOfTheCluster|TestKilledInAJob|TestKilledAtTheAnswer|TestAGatewayOfACluster|TestWrongStoresAndListsAreRefused|TestOverThreeNodes|TestAsADriver|TestSoak|TestALongListIsNotHeldInMemory|TestAClientLeavesDuringALongList|TestAFailedTestShowsTheLogOfItsServerErrors|TestARequestWithoutAnAnswerShowsTheGoroutines
 
 # Tests with programs of MIT Kerberos, Samba and Chromium, which `make kerberos-test` runs.
 KERBEROS := TestARealAuthority|TestTicketsMustBeBound|TestADomainOfSamba|TestChromiumSignsInByATicket
@@ -84,7 +84,7 @@ APART := ./test/conformance ./test/upgrade
 
 # Without symbols and debug tables, the hundred test binaries take a third less time to link. Packages without
 # tests are left out, as are LATER and APART.
-plain: go-version ## the tests but for those that only the parts of `make deep` run
+plain: go-version ## all tests except those that only `make deep` runs
 	@echo "testing; each package says so when it has passed"; \
 	packages=$$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...) && \
 	packages=$$(echo "$$packages" | grep -vxF $(patsubst ./%,-e adgateway/%,$(LATER) $(APART))) && \
@@ -96,11 +96,11 @@ DECLARED := TestDeclarationsAreUpToDate
 DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestTheRowsAreAsListed|TestPagesOfOperationsAreUpToDate|$(DECLARED))$$' \
 	./scripts ./gateway/openapi ./cmd/release/clients ./cmd/adgateway/internal/cli ./ps/sandbox/engine/dotnet ./gateway/ops ./test/reference
 
-generate: ## what is derived and committed: declarations of scripts, OpenAPI document, tables and pages of the manual, clients, members of .NET
+generate: ## writes the generated files that are committed: declarations of scripts, OpenAPI document, tables and pages of the manual, clients, members of .NET
 	$(GO) test -vet=off -count=1 -run '^$(DECLARED)$$' ./scripts -update > /dev/null
 	$(GO) test -vet=off -count=1 $(DERIVED) -update > /dev/null
 
-deep: vet-windows deadcode thorough race fuzz bench-once kerberos-test ## what takes longer: all of vet for Windows, dead code, all cases of every test, race detector, fuzzing, benchmarks once, tickets of a real authority
+deep: vet-windows deadcode thorough race fuzz bench-once kerberos-test ## everything that takes longer: vet for Windows, dead code, all cases of every test, race detector, fuzzing, benchmarks once, tickets of a real authority
 
 # Linters and tests run for seconds only, so they collect garbage less often if there is enough
 # memory.
@@ -111,7 +111,7 @@ plain: export GOMEMLIMIT ?= 1GiB
 # fact resolves.
 TEXTS := ^(TestNoConflictMarkers|TestFactsResolve|TestNoOtherPageIsCited)$$
 
-lint: checks deadcode ## formatting, vet, staticcheck, code that nothing reaches, and whether what is derived is up to date
+lint: checks deadcode ## formatting, vet, staticcheck, dead code, and whether generated files are up to date
 	$(GO) test $(HANG) -vet=off -ldflags='-s -w' -run '$(TEXTS)' ./test/layout ./scripts
 	@$(GO) test $(HANG) -vet=off -ldflags='-s -w' $(DERIVED) || { echo "what is derived is not up to date: run make generate"; exit 1; }
 
@@ -137,7 +137,7 @@ vet-windows: ## vet on every system that a release is built for
 deadcode: ## functions that no command reaches on Linux or Windows
 	./test/deadcode.sh
 
-tidy: ## go.mod and go.sum are as `go mod tidy` leaves them
+tidy: ## checks that `go mod tidy` would not change go.mod or go.sum
 	@out=$$($(GO) mod tidy -diff 2>&1) || { echo "$$out"; exit 1; }
 
 # Packages with concurrent code. The other packages, and the tests in SEQUENTIAL, send many
@@ -148,22 +148,22 @@ RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auditmirror ./ga
 	./gateway/plan ./gateway/quota ./gateway/settle ./gateway/store ./gateway/tlscert ./gateway/transport ./gateway/write \
 	./ps/pool ./ps/servers ./ps/session/... ./ps/sandbox ./ps/sandbox/zones ./ps/sandbox/remote/... \
 	./winsvc/... ./test/faults ./test/fleet ./test/hostile ./test/kill ./test/load ./test/processes ./test/soak ./test/systemtest
-SEQUENTIAL := TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters|TestExamplesOfTheModuleRun
+SEQUENTIAL := TestHostileValues|TestObjectsOutsideTheLimitsSeemMissing|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters|TestExamplesOfTheModuleRun
 
-race: ## the race detector where goroutines meet
+race: ## the tests of concurrent code with the race detector
 	$(GO) test -race -vet=off $(HANG) -skip '^($(SEQUENTIAL))$$' $(RACE)
 	$(GO) test $(HANG) -race -vet=off -run '^(TestCancel|TestHeapOfOthers|TestNoGoroutineIsLeft|TestConcurrency)$$' ./ps/sandbox/engine ./ps/sandbox/directory
 
 # Packages with tests that try only some of their cases in `make test`.
 SHARES := ./cmd/adgateway/internal/cli ./gateway ./gateway/history ./gateway/openapi ./test/contract ./test/faults ./test/fleet ./test/hostile ./test/odd ./test/pages ./test/processes ./test/protocols ./test/realengine ./test/replicas ./test/search ./test/secrets ./test/story
 
-thorough: ## the long tests, and all cases of tests that try a share of them in `make test`: values, faults, takeovers
+thorough: ## the long tests, and all cases of the tests that run only a share of them in `make test`: values, faults, takeovers
 	THOROUGH=1 $(GO) test $(HANG) -vet=off -ldflags='-s -w' $(OVERLAP) $(SHARES)
 
 fuzz: ## every fuzz target for FUZZTIME, runs (1000x) or a time (10m)
 	./test/fuzz.sh $(FUZZTIME)
 
-cover: ## the share of the sandbox's engine and of the parser that scripts enter
+cover: ## the share of the sandbox's engine and of the parser that scripts run
 	./test/cover.sh
 
 trace: ## the functions and files that one call enters, by coverage, for test/BENCHMARKS.md
@@ -172,53 +172,53 @@ trace: ## the functions and files that one call enters, by coverage, for test/BE
 bench: ## figures for test/BENCHMARKS.md, as tables
 	@{ $(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) $(HANG) ./... || echo FAILED; } | awk -f test/bench.awk
 
-bench-once: ## every benchmark once, so that none stops working
+bench-once: ## runs every benchmark once, to find broken ones
 	@out=$$($(GO) test $(HANG) -vet=off -run '^$$' -bench . -skip '^BenchmarkStockReader$$' -benchtime 1x ./...) || { echo "$$out"; exit 1; }
 
 # A release of the same commit has the same bytes, because all its times are the time of the commit.
 MSI     := $(if $(and $(shell command -v wixl),$(shell command -v msibuild),$(shell command -v faketime)),-msi)
 RELEASE = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./cmd/release -version $(VERSION) -commit $$(git rev-parse HEAD) $(if $(RELEASE_URL),-url $(RELEASE_URL)) $(if $(MANUAL_URL),-manual $(MANUAL_URL)) $(MSI)
 
-release: ## zips of both programs for each system, and an MSI of each for each Windows, in dist; SIGN_CERT, SIGN_KEY (PEM) and TSA (URL) sign what is for Windows; MANUAL_URL is for Get-Help -Online
+release: ## zips of both programs for each system, and an MSI of each for each Windows, in dist; SIGN_CERT, SIGN_KEY (PEM) and TSA (URL) sign the files for Windows; MANUAL_URL is for Get-Help -Online
 	@[ -n "$(MSI)" ] || echo "no MSI is built: wixl, msibuild or faketime is missing (apt-get install wixl msitools faketime)"
 	@[ -n "$(RELEASE_URL)" ] || echo "no manifests for winget and Scoop are written: they need RELEASE_URL, the folder that the files will be downloaded from"
 	$(RELEASE) -out dist $(if $(SIGN_CERT),-sign-certificate $(SIGN_CERT) -sign-key $(SIGN_KEY) $(if $(TSA),-sign-timestamps $(TSA)))
 
-sign-check: ## signs with a throw-away certificate, verifies, and tampers (needs osslsigncode)
+sign-check: ## signs with a temporary certificate, and verifies that tampering is detected (needs osslsigncode)
 	@command -v osslsigncode >/dev/null || { echo "osslsigncode is missing (apt-get install osslsigncode)"; exit 1; }
 	$(GO) test -count=1 $(HANG) ./cmd/release -run '^TestSigning$$' -sign
 
-wine-test: ## the executables and the MSIs for Windows under Wine; what is missing is named
+wine-test: ## the executables and the MSIs for Windows under Wine; names missing tools
 	./test/wine.sh
 
-ansible-test: build ## the Ansible collection of the release against the sandbox; as root on Debian, what is missing is installed
+ansible-test: build ## the Ansible collection of the release against the sandbox; as root on Debian, installs missing packages
 	./test/ansible.sh $(BIN)
 
-kerberos-test: ## people with tickets of MIT Kerberos and of a domain of Samba; as root on Debian, what is missing is installed
+kerberos-test: ## sign-in with tickets of MIT Kerberos and of a Samba domain; as root on Debian, installs missing packages
 	@PATH=$$PATH:/usr/sbin ./test/tools.sh krb5-kdc=krb5kdc krb5-admin-server=kadmin.local krb5-user=kinit curl=curl faketime=faketime
 	@PATH=$$PATH:/usr/sbin ./test/tools.sh samba=samba samba-ad-provision=/usr/share/samba/setup/provision.ldif samba-dsdb-modules=/usr/share/samba/setup/provision.ldif python3-samba=samba-tool ldb-tools=ldbsearch chromium=chromium || echo "what these are for is skipped"
 	KERBEROS=1 $(GO) test -count=1 $(HANG) -vet=off ./cmd/adgateway/internal/cli -run '^($(KERBEROS))$$'
 
 release-check: RELEASE_URL ?= https://downloads.corp.example/adgateway
-release-check: ## all files of a release are equal byte for byte when they are made twice, and run
+release-check: ## builds a release twice, compares the files byte for byte, and runs the programs
 	$(GO) test -count=1 $(HANG) ./cmd/release -run '^(TestTheZipOfTheEngine|TestPagesOfARelease)$$' -builds
 	rm -rf dist/first dist/second
 	$(RELEASE) -out dist/first
 	$(RELEASE) -out dist/second
 	cd dist/first && sha256sum -c ../second/SHA256SUMS
 
-conformance: ## records what the PowerShell POWERSHELL=... does into dist/conformance and says what differs
+conformance: ## records the behavior of the PowerShell in POWERSHELL=... in dist/conformance, and reports differences
 	POWERSHELL='$(POWERSHELL)' $(GO) test -count=1 -v $(HANG) ./test/conformance -run '^TestRecord$$' -out $(CURDIR)/dist/conformance
 
-grammar: ## holds all texts for a PowerShell against tree-sitter's grammar (needs node and npm)
+grammar: ## checks all PowerShell texts against tree-sitter's grammar (needs node and npm)
 	cd test/grammar && npm ci
 	GRAMMAR=1 $(GO) test $(HANG) -count=1 -v ./test/grammar
 
-clients: build ## clients that three programs generate from the OpenAPI documents, against the sandbox (needs node and npm)
+clients: build ## tests clients that three programs generate from the OpenAPI documents, against the sandbox (needs node and npm)
 	cd test/generated && npm ci
 	./test/generated/run.sh $(CURDIR)/$(BIN)
 
-clients-dns: ## lego with an ACME authority, and a client of acme-dns, against the sandbox, in a module of their own
+clients-dns: ## lego with an ACME authority, and an acme-dns client, against the sandbox, in their own Go module
 	cd test/clients && $(GO) vet . && $(GO) test -count=1 $(HANG) -v .
 
 terraform-test: ## the examples for Terraform against the sandbox, with the calls of their provider
@@ -240,7 +240,7 @@ monitoring: ## the alert rules, their tests and the queries of the dashboard (ne
 	awk '/^```/ {f = 0} f {print} /^```yaml/ && last == "<!-- prometheus.yml -->" {f = 1} {last = $$0}' gateway/manual/monitoring.md > dist/prometheus.yml
 	promtool check config --syntax-only dist/prometheus.yml
 
-soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeats what they ask
+soak: ## random clients on processes that fail, for SOAK (10m); SEED=n repeats their requests
 	SETTLE=all $(GO) test -count=1 $(HANG) -run '^TestEveryWriteIsSettled$$' ./test/faults
 	KILLS=100 $(GO) test -count=1 $(HANG) -run '^TestKilledAtTheAnswer$$' ./cmd/adgateway/internal/cli
 	JOB_ITEMS=10000 KILL_EVERY_MS=5000 $(GO) test -count=1 -timeout 120m -v -run '^TestKilledInAJob$$' ./test/kill
@@ -248,7 +248,7 @@ soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeat
 	THOROUGH=1 FAULTS=150 TAKEOVERS=20 LOOKS=5 SEED=$(or $(SEED),1) $(GO) test -count=1 -timeout 90m -v ./test/fleet
 	SOAK=$(SOAK) SEED=$(SEED) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak
 
-upgrade-test: ## a gateway and a cluster of OLD (a commit or tag; else the last tag, or the 50th commit before HEAD) are upgraded under load, and taken back
+upgrade-test: ## a gateway and a cluster of OLD (a commit or tag; else the last tag, or the 50th commit before HEAD) are upgraded under load and rolled back
 	OLD='$(OLD)' GO='$(GO)' ./test/upgrade.sh
 
 clean: ## removes bin and dist

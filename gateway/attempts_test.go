@@ -329,9 +329,9 @@ func (rs *replicas) leaderBut(former *replicated) (leads *replicated) {
 	return leads
 }
 
-// TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore: the script's change ends at the new leader, the
+// TestAScriptContinuesAfterItsGatewayHasStoppedLeading: the script's change ends at the new leader, the
 // caller gets the usual answer, and the new leader unlocks the object at once.
-func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
+func TestAScriptContinuesAfterItsGatewayHasStoppedLeading(t *testing.T) {
 	t.Parallel()
 	d := newTown()
 	rs := newReplicas(t, 3, d.runner, nil)

@@ -433,9 +433,9 @@ func (s *unsureStore) Update(ctx context.Context, f func(*store.Tx) error) error
 	return err
 }
 
-// TestADecisionThatIsStoredAllTheSame: no matter which update of a change is in doubt, the gateway finds out
-// what was stored. It neither stores nor makes the change a second time.
-func TestADecisionThatIsStoredAllTheSame(t *testing.T) {
+// TestAnUpdateInDoubtIsNeitherStoredNorMadeTwice: no matter which update of a change is in doubt, the gateway
+// finds out what was stored. It neither stores nor makes the change a second time.
+func TestAnUpdateInDoubtIsNeitherStoredNorMadeTwice(t *testing.T) {
 	for name, update := range map[string]int64{"the beginning": 1, "the end": 2} {
 		t.Run(name, func(t *testing.T) {
 			db := &unsureStore{Store: store.NewMemory(nil)}

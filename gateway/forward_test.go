@@ -152,7 +152,7 @@ func TestADirectoryReadIsNotForwarded(t *testing.T) {
 	assert.Equal(t, 1, s.ran(leader))
 }
 
-func TestPagesAreThoseOfTheLeader(t *testing.T) {
+func TestPagesComeFromTheLeader(t *testing.T) {
 	t.Parallel()
 	s := newServed(t, 3)
 	leader := s.leader()

@@ -123,9 +123,9 @@ func TestWhatCannotBeCountedIsNotChanged(t *testing.T) {
 		"nothing was spent")
 }
 
-// TestACallThatIsResumedGivesBackItsReservation: a repetition finds that the removal was made, and does not
+// TestAResumedCallReleasesItsReservation: a repetition finds that the removal was made, and does not
 // remove anything again.
-func TestACallThatIsResumedGivesBackItsReservation(t *testing.T) {
+func TestAResumedCallReleasesItsReservation(t *testing.T) {
 	q := newQuotas(t)
 	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:write"},
 		Quota: &identity.Quota{ChangesPerHour: number(2)}})

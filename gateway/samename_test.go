@@ -38,9 +38,9 @@ func disabling(t *testing.T, auth *authn.Static, kept *store.Sealed) *gateway.Se
 
 const disableOne = "/api/ADUser/jdoe/Disable"
 
-// TestWhatIsKeptByTheNameIsFound: a key and a plan that were stored by a version that knew callers
+// TestKeysAndPlansStoredByNameAreFound: a key and a plan that were stored by a version that knew callers
 // only by name are found.
-func TestWhatIsKeptByTheNameIsFound(t *testing.T) {
+func TestKeysAndPlansStoredByNameAreFound(t *testing.T) {
 	text, err := os.ReadFile("testdata/kept_by_name.json")
 	require.NoError(t, err)
 	var all map[store.Kind]map[string]json.RawMessage

@@ -110,9 +110,9 @@ func withBlind(t *testing.T) *authn.Static {
 	return static
 }
 
-// TestHeartbeatsTellNothingOfWhatIsHidden: each heartbeat has a different id, whether or not a
+// TestHeartbeatsRevealNothingHidden: each heartbeat has a different id, whether or not a
 // hidden change has ended. A client may continue from any of them.
-func TestHeartbeatsTellNothingOfWhatIsHidden(t *testing.T) {
+func TestHeartbeatsRevealNothingHidden(t *testing.T) {
 	h := openHistory(t)
 	address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) {
 		o.History, o.Auth, o.KeepAlive = h, withBlind(t), 5*time.Millisecond

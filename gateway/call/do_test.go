@@ -100,8 +100,8 @@ func TestARefusedReadRunsNothing(t *testing.T) {
 	}
 }
 
-// TestWhatIsAcceptedStays: a run does not modify the accepted call.
-func TestWhatIsAcceptedStays(t *testing.T) {
+// TestARunDoesNotModifyTheAcceptedCall: a run does not modify the accepted call.
+func TestARunDoesNotModifyTheAcceptedCall(t *testing.T) {
 	s := newService(&runner{})
 	a, err := s.Accept(t.Context(), ofUser("user.get", ops.Given{"Username": "ann"}), &policy)
 	require.NoError(t, err)

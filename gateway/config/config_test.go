@@ -275,9 +275,9 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestZonesAreThoseOfTheDatabase: names that are not time zones, or that differ between machines,
+// TestTimeZonesComeFromTheDatabase: names that are not time zones, or that differ between machines,
 // are refused.
-func TestZonesAreThoseOfTheDatabase(t *testing.T) {
+func TestTimeZonesComeFromTheDatabase(t *testing.T) {
 	for _, name := range []string{"UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires"} {
 		s, err := configtest.Load("zone.yaml", []byte("time:\n  zone: "+name+"\n"), nil)
 		require.NoError(t, err, name)
@@ -289,9 +289,9 @@ func TestZonesAreThoseOfTheDatabase(t *testing.T) {
 	}
 }
 
-// TestAUnitIsSaid: a size with a unit, in a setting that is a number of MiB, is refused with the number to
-// write.
-func TestAUnitIsSaid(t *testing.T) {
+// TestASizeWithAUnitIsRefusedWithTheNumber: a size with a unit, in a setting that is a number of MiB, is
+// refused with the number to write.
+func TestASizeWithAUnitIsRefusedWithTheNumber(t *testing.T) {
 	const number, size = "it takes a whole number from 0 to 1048576", "such as 500MiB or 20GiB"
 	for flag, want := range map[string]string{
 		"http.maxSpool=2GB":        number + ". The unit is MiB: write 2048",

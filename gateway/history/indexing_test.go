@@ -145,9 +145,9 @@ func TestASearchReadsOnlyItsChanges(t *testing.T) {
 	i.check(t, x)
 }
 
-// TestAStoredIndexThatIsNoGoodIsBuiltAgain: a gateway that starts does not trust an index that is damaged,
+// TestAnUnusableStoredIndexIsRebuilt: a gateway that starts does not trust an index that is damaged,
 // has no position, or whose position is not one of the feed. It finds everything anyway.
-func TestAStoredIndexThatIsNoGoodIsBuiltAgain(t *testing.T) {
+func TestAnUnusableStoredIndexIsRebuilt(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, i *indexed, tx *store.Tx, keys []string){
 		"a block is damaged": func(_ *testing.T, _ *indexed, tx *store.Tx, keys []string) {
 			tx.Put(indexKind, keys[2], []byte{blockFormat, 1, 2}, time.Time{})

@@ -182,8 +182,8 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// TestMoreThanAPartIsReadAtOnce: a stream that is far behind does not wait for turns.
-func TestMoreThanAPartIsReadAtOnce(t *testing.T) {
+// TestAStreamThatIsFarBehindDoesNotWaitForTurns: a stream that is far behind does not wait for turns.
+func TestAStreamThatIsFarBehindDoesNotWaitForTurns(t *testing.T) {
 	s, _, from := newRecent(t)
 	for range feedBatch + 1 {
 		changed(t, s.History, "")

@@ -99,8 +99,8 @@ func TestTheKeyOfAnItemKeepsWhichObjectItWas(t *testing.T) {
 	assert.NotContains(t, string(earlier.Body), "Rome")
 }
 
-// TestTheKeysOfACallerAreThoseByItsIDAndByItsName: together they must not be too many.
-func TestTheKeysOfACallerAreThoseByItsIDAndByItsName(t *testing.T) {
+// TestKeysByIDAndKeysByNameCountTogether: together they must not be too many.
+func TestKeysByIDAndKeysByNameCountTogether(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
 	p := newProcess(t, db)
 	key := p.Of(portal, "user.disable", "one-of-the-keys")

@@ -13,9 +13,9 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestAStoreBecomesThatOfACluster: the store of a single gateway becomes the store of a cluster, and the
+// TestAStoreBecomesTheStoreOfACluster: the store of a single gateway becomes the store of a cluster, and the
 // other way round. Its values stay readable, with the same sums.
-func TestAStoreBecomesThatOfACluster(t *testing.T) {
+func TestAStoreBecomesTheStoreOfACluster(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	db := store.NewMemory(nil)
 	own := filepath.Join(dir, "state.db.key")

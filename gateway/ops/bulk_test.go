@@ -55,9 +55,9 @@ func TestAFlagRequiresItsScopeOnlyIfTrue(t *testing.T) {
 	assert.Empty(t, bound.Scopes)
 }
 
-// TestWhatIsNoFlagRequiresItsScopeWhateverItSays: the word false means that a parameter is not set only if
+// TestOnlyAFlagIsUnsetByTheWordFalse: the word false means that a parameter is not set only if
 // the parameter is a flag. An account name or a password can be "false".
-func TestWhatIsNoFlagRequiresItsScopeWhateverItSays(t *testing.T) {
+func TestOnlyAFlagIsUnsetByTheWordFalse(t *testing.T) {
 	for _, c := range []struct {
 		id    string
 		given Given

@@ -74,7 +74,7 @@ func TestTheTableHasNoFaults(t *testing.T) {
 	assert.Empty(t, Check(Table(), wanted(Table())))
 }
 
-func TestUserInputsAreThoseOfTheContract(t *testing.T) {
+func TestUserInputsMatchTheContract(t *testing.T) {
 	var names []string
 	for _, p := range userInputs {
 		if schema.AttributeOf(p.Kind) != nil || p.Name == "Name" || p.Name == "UserPrincipalName" {

@@ -40,7 +40,7 @@ func TestTheAuditMayHaveAnotherCode(t *testing.T) {
 	assert.Equal(t, "limit: The user was not found. (outside)", hidden.Error())
 }
 
-func TestInvalidJoinsWhatIsWrong(t *testing.T) {
+func TestInvalidJoinsTheFaults(t *testing.T) {
 	field := func(name, message string, code schema.Code) schema.FieldError {
 		return schema.FieldError{Field: name, Message: message, Code: code}
 	}

@@ -57,9 +57,9 @@ func TestABatchIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// TestAnEncodedBatchStays: the encoding of a batch never changes, because journals of clusters
+// TestTheEncodingOfABatchNeverChanges: the encoding of a batch never changes, because journals of clusters
 // contain it.
-func TestAnEncodedBatchStays(t *testing.T) {
+func TestTheEncodingOfABatchNeverChanges(t *testing.T) {
 	b := &Batch{Calls: []Call{{Revision: 5, Changes: []Change{
 		{Kind: "k", Key: "a", Value: []byte("v"), Expires: time.Unix(0, 255)},
 		{Kind: "k", Key: "b", Expect: 3},

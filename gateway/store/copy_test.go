@@ -101,7 +101,7 @@ func TestASlowCopyHoldsUpNobody(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestACopyThatIsNotWholeIsRefused(t *testing.T) {
+func TestAnIncompleteCopyIsRefused(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "a.db")
 	source, err := file.Open(t.TempDir(), nil)

@@ -32,9 +32,9 @@ func (o ofRoles) Call(ctx context.Context, operation string, c call.Call) (call.
 	return o.given.Call(ctx, operation, c)
 }
 
-// TestALimitOfOneRoleIsSaid: a list omits the records that a role may not see, but if one role has reached a
-// limit, the whole list fails.
-func TestALimitOfOneRoleIsSaid(t *testing.T) {
+// TestALimitOfOneRoleFailsTheList: a list omits the records that a role may not see, but if one role has
+// reached a limit, the whole list fails.
+func TestALimitOfOneRoleFailsTheList(t *testing.T) {
 	limit := problem.New(schema.RateLimited, "The role 'Berlin' may make 20 calls a minute (rate).")
 	for name, c := range map[string]struct {
 		refusal *problem.Error

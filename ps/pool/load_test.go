@@ -167,7 +167,7 @@ func TestNoSessionRetiresThatCannotBeReplaced(t *testing.T) {
 }
 
 // Idle sessions that reach their age together end one after another.
-func TestIdleSessionsRetireOneAfterTheOther(t *testing.T) {
+func TestIdleSessionsRetireOneAfterAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := loaded(t, 5*time.Second)
 		p := open(t, m, lane(func(l *pool.Lane) { l.Size, l.Warm, l.MaxAge = 3, 3, 10*time.Minute }))

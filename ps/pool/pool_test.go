@@ -362,7 +362,7 @@ func TestNoRequestGetsASessionThatDiedUnnoticed(t *testing.T) {
 	}
 }
 
-func TestACancelledReadKeepsItsSessionIfItEndsInTime(t *testing.T) {
+func TestACanceledReadKeepsItsSessionIfItEndsInTime(t *testing.T) {
 	for _, c := range []struct {
 		grace time.Duration
 		alive int64
@@ -384,7 +384,7 @@ func TestACancelledReadKeepsItsSessionIfItEndsInTime(t *testing.T) {
 	}
 }
 
-func TestAWriteIsNotCancelled(t *testing.T) {
+func TestAWriteIsNotCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t, newMaker(t), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -80,10 +80,11 @@ func anonymous(a systemtest.Answer, reference string) string {
 	return http.StatusText(a.Status) + " " + a.Header.Get("X-Directory-Server") + " " + text
 }
 
-// TestWhatLiesOutsideIsNotThere sends references to objects outside the token's limits, in every form, and
-// references to missing objects, in every parameter of every operation that names an object. The answers are
-// equal except for the reference. The log and the audit distinguish the two cases. A plain run tries a share.
-func TestWhatLiesOutsideIsNotThere(t *testing.T) {
+// TestObjectsOutsideTheLimitsSeemMissing sends references to objects outside the token's limits, in every
+// form, and references to missing objects, in every parameter of every operation that names an object. The
+// answers are equal except for the reference. The log and the audit distinguish the two cases. A plain run
+// tries a share.
+func TestObjectsOutsideTheLimitsSeemMissing(t *testing.T) {
 	counts := map[string]int{}
 	for _, op := range opstest.Own() {
 		for i := range op.Params {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,34 @@ func TestCommentsArePlain(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNamesOfTestsArePlain: nor does the name of a test, read as words.
+func TestNamesOfTestsArePlain(t *testing.T) {
+	test := regexp.MustCompile(`(?m)^func (?:[Tt]est|Fuzz|Benchmark)([A-Z]\w*)\(`)
+	names := 0
+	for _, s := range sources(t) {
+		for _, m := range test.FindAllSubmatch(s.text, -1) {
+			names++
+			for _, found := range prose.Comment(wordsOf(string(m[1]))) {
+				assert.Fail(t, fmt.Sprintf("%s: %s: %s", s.path, m[1], found))
+			}
+		}
+	}
+	assert.Greater(t, names, 2000)
+}
+
+// wordsOf returns a name in Go as words in lower case.
+func wordsOf(name string) string {
+	for _, border := range []string{`([a-z0-9])([A-Z])`, `([A-Z])([A-Z][a-z])`} {
+		name = regexp.MustCompile(border).ReplaceAllString(name, "$1 $2")
+	}
+	return strings.ToLower(name)
+}
+
+func TestWordsOfNames(t *testing.T) {
+	assert.Equal(t, "pages are those of the api", wordsOf("PagesAreThoseOfTheAPI"))
+	assert.Equal(t, "an id is kept", wordsOf("AnIDIsKept"))
 }
 
 // marks are the beginnings of comments in languages other than Go.

@@ -216,8 +216,8 @@ func TestEveryListedSetIsRemovedByItsOwnText(t *testing.T) {
 	assert.GreaterOrEqual(t, removed, 60)
 }
 
-// TestANewRecordMustBeMeant: new records must obey stricter rules than existing ones.
-func TestANewRecordMustBeMeant(t *testing.T) {
+// TestNewRecordsObeyStricterRules: new records must obey stricter rules than existing ones.
+func TestNewRecordsObeyStricterRules(t *testing.T) {
 	s := newSystem(t)
 	before := s.Snapshot()
 	for _, c := range []struct {

@@ -29,9 +29,9 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-// TestNumbersAreThoseOfTheAPI: the quick views on the home page, the lists behind them, and the parts of
+// TestPagesShowTheNumbersOfTheAPI: the quick views on the home page, the lists behind them, and the parts of
 // units, zones and groups have the number of rows that the API reports.
-func TestNumbersAreThoseOfTheAPI(t *testing.T) {
+func TestPagesShowTheNumbersOfTheAPI(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
 	b.signIn("operator")

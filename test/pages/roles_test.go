@@ -107,9 +107,9 @@ func TestPagesOfAListOfTwoRoles(t *testing.T) {
 	}
 }
 
-// TestALimitOfARoleIsSaidInASentence: a person's hourly limits apply to all sessions together, and a page
+// TestPagesExplainALimitThatIsReached: a person's hourly limits apply to all sessions together, and a page
 // explains them.
-func TestALimitOfARoleIsSaidInASentence(t *testing.T) {
+func TestPagesExplainALimitThatIsReached(t *testing.T) {
 	one := 1
 	s := startWith(t, func(p *app.People) { p.Roles[0].Quota = &identity.Quota{PasswordResetsPerHour: &one} })
 	for i := range 2 {

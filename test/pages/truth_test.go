@@ -209,9 +209,9 @@ func TestPreviewsSayWhatHappens(t *testing.T) {
 	assert.Contains(t, b.page, `aria-label="Remove Marie Weber from Berlin Office"`)
 }
 
-// TestExpiryFormHasWhatIs: the form for the expiry of an account changes nothing if it is sent unchanged. An
-// empty field does not mean "never", which must be chosen explicitly.
-func TestExpiryFormHasWhatIs(t *testing.T) {
+// TestTheExpiryFormSentUnchangedChangesNothing: an empty field does not mean "never", which must be chosen
+// explicitly.
+func TestTheExpiryFormSentUnchangedChangesNothing(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
 	b.signIn("operator")

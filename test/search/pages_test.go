@@ -185,9 +185,9 @@ func TestCursorsBelongToTheirQuestion(t *testing.T) {
 	}
 }
 
-// TestPagesTellNothingOfWhatLiesOutside: limits apply before the search, so neither counts
+// TestPagesRevealNothingOutsideTheLimits: limits apply before the search, so neither counts
 // nor pages nor references in filters reveal objects outside the limits.
-func TestPagesTellNothingOfWhatLiesOutside(t *testing.T) {
+func TestPagesRevealNothingOutsideTheLimits(t *testing.T) {
 	s := newSystem(t, 300)
 	a := listAs(s, systemtest.LimitedToken, users, map[string]any{"Count": "true", "Limit": 1, "Filter": `username sw "q."`})
 	next, total := page(t, a)

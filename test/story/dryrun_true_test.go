@@ -58,12 +58,12 @@ func verdictOf(t *testing.T, a systemtest.Answer) (v verdict) {
 	return v
 }
 
-// TestWhatADryRunSaysComesTrue: a dry run predicts the result of the call, for every operation that changes
+// TestADryRunPredictsTheCall: a dry run predicts the result of the call, for every operation that changes
 // something, whether the gateway's account has all rights or lacks some of them. If the dry run succeeds,
 // the call succeeds. If the dry run is refused, the call fails with the same code. If a call is refused, the
 // dry run has been refused as well, or has reported that it does not know whether the right exists. A normal
 // test run tries a share of the pairs.
-func TestWhatADryRunSaysComesTrue(t *testing.T) {
+func TestADryRunPredictsTheCall(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}
 	for name, rights := range withoutRights {

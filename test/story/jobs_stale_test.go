@@ -166,8 +166,8 @@ func TestARuleThatFindsNothingIsDone(t *testing.T) {
 	assert.Empty(t, before.Compare(s.Snapshot()))
 }
 
-// TestRulesThatCannotBeMeant: rules with implausible values are refused before anything is submitted.
-func TestRulesThatCannotBeMeant(t *testing.T) {
+// TestImplausibleRulesAreRefused: rules with implausible values are refused before anything is submitted.
+func TestImplausibleRulesAreRefused(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.maxItems=2")
 	for name, of := range map[string]struct {
 		params map[string]any

@@ -329,9 +329,9 @@ func TestJobOfItemsThatNeedEachOther(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, gone.Status, "%s", gone.Body)
 }
 
-// TestOrderAroundWhatIsLeftOut: items that concern the same object keep their order when the list is
+// TestOrderAroundSkippedItems: items that concern the same object keep their order when the list is
 // retried, and run in reverse order when it is undone. Skipped items between them make no difference.
-func TestOrderAroundWhatIsLeftOut(t *testing.T) {
+func TestOrderAroundSkippedItems(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.share=100")
 	const each = 20
 	var list strings.Builder

@@ -100,9 +100,9 @@ func TestTheLifeOfARecord(t *testing.T) {
 	}
 }
 
-// TestASetIsWhatWasPut: sets of records always match a model while they are put, read and removed in random
-// order.
-func TestASetIsWhatWasPut(t *testing.T) {
+// TestRecordSetsMatchAModel: sets of records always match a model while they are put, read and removed in
+// random order.
+func TestRecordSetsMatchAModel(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	values := map[string][]string{
 		"A":    {"10.9.0.1", "10.9.0.2", "10.9.0.3", "10.9.0.4"},

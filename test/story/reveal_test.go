@@ -114,9 +114,9 @@ func TestAPasswordIsNotShown(t *testing.T) {
 	assert.Contains(t, string(denied.Body), "msFVE-RecoveryPassword")
 }
 
-// TestARefusalDoesNotTellOfASecret: callers who may not read a secret get the same answer whether the secret
-// exists, is encrypted for others, or does not exist.
-func TestARefusalDoesNotTellOfASecret(t *testing.T) {
+// TestARefusalHidesWhetherThereIsASecret: callers who may not read a secret get the same answer whether the
+// secret exists, is encrypted for others, or does not exist.
+func TestARefusalHidesWhetherThereIsASecret(t *testing.T) {
 	const otherID = "00000000-3a1e-4c0b-9e57-1c2d3e4f5a6b"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	named := func(a systemtest.Answer, names ...string) string {

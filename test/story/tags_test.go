@@ -220,9 +220,9 @@ func TestGuardsAndKeysThatAreRequired(t *testing.T) {
 	s.OK(keyed(group, "key-4711"), http.StatusCreated)
 }
 
-// TestIfNoneMatchOfWhatIsThere: If-None-Match makes the gateway refuse the creation of an existing object
-// before the directory reports a conflict.
-func TestIfNoneMatchOfWhatIsThere(t *testing.T) {
+// TestIfNoneMatchOfAnExistingObject: If-None-Match makes the gateway refuse the creation of an existing
+// object before the directory reports a conflict.
+func TestIfNoneMatchOfAnExistingObject(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
 		if !op.Guard.New {

@@ -88,9 +88,9 @@ func aSet(data string, ttl int) map[string]any {
 		"Data": strings.Split(data, "\n"), "TimeToLive": ttl}
 }
 
-// TestWhatIsCreatedIsRemovedOnlyAsItWasCreated: the undo of a creation does not remove an object that has
+// TestACreatedObjectIsRemovedOnlyIfUnchanged: the undo of a creation does not remove an object that has
 // changed since, and the dry run of the undo reports that.
-func TestWhatIsCreatedIsRemovedOnlyAsItWasCreated(t *testing.T) {
+func TestACreatedObjectIsRemovedOnlyIfUnchanged(t *testing.T) {
 	tried := map[string]bool{}
 	for name, c := range spoiling {
 		t.Run(name, func(t *testing.T) {

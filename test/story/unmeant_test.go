@@ -12,9 +12,9 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestInputThatCannotBeMeant: the directory or the server might accept each of these inputs, but no caller
+// TestImplausibleInputIsRefused: the directory or the server might accept each of these inputs, but no caller
 // can intend them. The error names the field and the correct form.
-func TestInputThatCannotBeMeant(t *testing.T) {
+func TestImplausibleInputIsRefused(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.Expect(http.StatusCreated, http.MethodPost, "/api/DnsReverseLookupZone/"+url.PathEscape("192.0.2.0/24"), nil)
 	s.Expect(http.StatusCreated, http.MethodPost, "/api/DnsReverseLookupZone/"+url.PathEscape("2001:db8::/32"), nil)

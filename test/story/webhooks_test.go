@@ -116,9 +116,9 @@ const (
 	freshSecret = "whsec_YW5vdGhlci1zZWNyZXQtb2YtdGhlLXJlY2VpdmVy"
 )
 
-// TestWebhooksTellOfChanges: a receiver that is down for a while misses no change, even if the gateway
+// TestWebhooksReportChanges: a receiver that is down for a while misses no change, even if the gateway
 // restarts meanwhile. A secret can be replaced without losing a message.
-func TestWebhooksTellOfChanges(t *testing.T) {
+func TestWebhooksReportChanges(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	folder := t.TempDir()
 	secret := filepath.Join(folder, "secret")
@@ -205,9 +205,9 @@ func figures(s *systemtest.System) string {
 	return string(s.Send(request).Body)
 }
 
-// TestWebhooksTellOfJobs: the message about the end of a job contains the record of the job. A receiver for
+// TestWebhooksReportJobs: the message about the end of a job contains the record of the job. A receiver for
 // certain types gets only messages of these types.
-func TestWebhooksTellOfJobs(t *testing.T) {
+func TestWebhooksReportJobs(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte(storySecret), 0o600))
 	chat := newInbox(t, storySecret)

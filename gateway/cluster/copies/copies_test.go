@@ -137,8 +137,8 @@ func (s *spoiled) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestACopyThatIsNotWholeIsRefused: the previous store stays, and the next gateway is asked.
-func TestACopyThatIsNotWholeIsRefused(t *testing.T) {
+// TestAnIncompleteCopyIsRefused: the previous store stays, and the next gateway is asked.
+func TestAnIncompleteCopyIsRefused(t *testing.T) {
 	source := db(t, filepath.Join(t.TempDir(), "store"), 9)
 	defer source.Close()
 	good := &Handler{File: func() *store.File { return source }}

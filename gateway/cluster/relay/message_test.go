@@ -100,8 +100,8 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 	}
 }
 
-// TestRecordsThatAreNotWhole: incomplete records are refused, and so are records that are too long.
-func TestRecordsThatAreNotWhole(t *testing.T) {
+// TestIncompleteRecordsAreRefused: incomplete records are refused, and so are records that are too long.
+func TestIncompleteRecordsAreRefused(t *testing.T) {
 	var whole bytes.Buffer
 	require.NoError(t, writeRecord(&whole, []byte("record")))
 	text := whole.String()

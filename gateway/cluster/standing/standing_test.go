@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestWhatIsWrongInAClusterIsSaid(t *testing.T) {
+func TestFaultsOfAClusterAreReported(t *testing.T) {
 	at := func(sequence uint64) store.Point { return store.Point{Journal: "j", Sequence: sequence} }
 	for name, c := range map[string]struct {
 		status cluster.Status

@@ -71,9 +71,9 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// TestResultOfLittle: a job whose items are gone still has a first row, and removed parameters
+// TestResultOfAJobWithoutItems: a job whose items are gone still has a first row, and removed parameters
 // leave empty cells.
-func TestResultOfLittle(t *testing.T) {
+func TestResultOfAJobWithoutItems(t *testing.T) {
 	list := &joblist.List{Format: joblist.CSV, Separator: ';', Header: []string{"A", "Id"}}
 	var out strings.Builder
 	result := joblist.NewResult(&out, list, joblist.ResultOptions{Format: joblist.CSV})

@@ -47,8 +47,8 @@ func TestALogHasWhatWasAppended(t *testing.T) {
 	require.NoError(t, left.Remove())
 }
 
-// TestATextThatIsNotWholeEndsTheLog: a text ends the log if any of its bytes is missing or changed.
-func TestATextThatIsNotWholeEndsTheLog(t *testing.T) {
+// TestAnIncompleteTextEndsTheLog: a text ends the log if any of its bytes is missing or changed.
+func TestAnIncompleteTextEndsTheLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l := &Log{Path: path}
 	for _, text := range []string{"one", "two"} {

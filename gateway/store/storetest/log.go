@@ -60,7 +60,7 @@ func testALogHasTheOrderOfItsDecisions(t *testing.T, s store.Store, _ *Clock) {
 	assert.Equal(t, last, end)
 }
 
-func testWhoMissesEntriesIsTold(t *testing.T, s store.Store, c *Clock) {
+func testAReaderLearnsThatItMissedEntries(t *testing.T, s store.Store, c *Clock) {
 	soon, late := c.Now().Add(time.Hour), c.Now().Add(2*time.Hour)
 	for _, change := range []store.Change{line("1", soon), line("2", late), line("3", soon),
 		line("4", time.Time{})} {

@@ -60,7 +60,7 @@ func Run(t *testing.T, d Driver) {
 		"state tells how writes end":           testStateTellsHowWritesEnd,
 		"calls share a transaction":            testCallsShareATransaction,
 		"a log has the order of its decisions": testALogHasTheOrderOfItsDecisions,
-		"who misses entries is told":           testWhoMissesEntriesIsTold,
+		"who misses entries is told":           testAReaderLearnsThatItMissedEntries,
 		"readers of a log are woken":           testReadersOfALogAreWoken,
 		"visitors may use the store":           testVisitorsMayUseTheStore,
 		"many values in both directions":       testManyValuesInBothDirections,
@@ -77,7 +77,7 @@ func Run(t *testing.T, d Driver) {
 		"updates that cannot be":               testUpdatesThatCannotBe,
 		"updates and calls of Apply":           testUpdatesAndCallsOfApply,
 		"values that are only compared":        testComparedValues,
-		"updates are those of a model":         testUpdatesAreThoseOfAModel,
+		"updates are those of a model":         testUpdatesMatchAModel,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for kind, wrap := range map[string]func(store.Store) store.Store{

@@ -330,9 +330,9 @@ func testComparedValues(t *testing.T, s store.Store, _ *Clock) {
 	assert.Equal(t, first, found.Revision)
 }
 
-// testUpdatesAreThoseOfAModel: random changes, some of which are refused, have the same effect on the store
+// testUpdatesMatchAModel: random changes, some of which are refused, have the same effect on the store
 // as on a map.
-func testUpdatesAreThoseOfAModel(t *testing.T, s store.Store, _ *Clock) {
+func testUpdatesMatchAModel(t *testing.T, s store.Store, _ *Clock) {
 	random := rand.New(rand.NewPCG(7, 0))
 	model := map[string]string{}
 	for range 150 {

@@ -66,8 +66,8 @@ var otherWords = map[string][]string{
 	"doctor": {"diagnose", "health", "check"}, "version": {"about"}, "sandbox": {"demo", "try", "simulate"},
 }
 
-// commandMeant suggests the command below c for a word that names none: one that other programs call by that
-// word, or one of that name in a group. It returns "" if there is no such command.
+// commandMeant suggests the command below c that an unknown word means: one for which other programs use the
+// word, or one of that name in a group. It returns "" if there is none.
 func commandMeant(c *cobra.Command, word string) string {
 	word = strings.ToLower(word)
 	for _, command := range c.Commands() {

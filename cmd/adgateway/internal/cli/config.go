@@ -117,7 +117,7 @@ func asJSON(c *cobra.Command) bool {
 	return set && err == nil
 }
 
-// show prints a value, as JSON if that is asked for, and else as text.
+// show prints a value, as JSON if requested, otherwise as text.
 func show(c *cobra.Command, value any, text func(io.Writer) error) error {
 	if asJSON(c) {
 		return output.JSON(c.OutOrStdout(), value)

@@ -311,8 +311,8 @@ func TestAccountsOfTicketsAreLookedUp(t *testing.T) {
 	assert.NotContains(t, form.body, `name="password"`, "the mode is kerberos alone")
 }
 
-// TestListsOfATicketAreThoseOfAllRoles, whichever comes first.
-func TestListsOfATicketAreThoseOfAllRoles(t *testing.T) {
+// TestATicketListsTheObjectsOfAllRoles, whichever comes first.
+func TestATicketListsTheObjectsOfAllRoles(t *testing.T) {
 	const all = `"scopes":["user:read","computer:read","group:read"]`
 	const berlin = all + `,"limits":{"ous":["OU=Berlin,OU=People,OU=Corp,DC=corp,DC=example"]}`
 	for name, roles := range map[string][2]string{
