@@ -327,15 +327,17 @@ func (l *loader) unknownBinaries() {
 	}
 }
 
+// binName is the name of the container of deleted objects.
+const binName = "Deleted Objects"
+
 // deleted reports whether an entry is a deleted object, because it is marked as one or is in
 // a container of deleted objects.
 func (l *loader) deleted(e *entry) bool {
-	const bin = "Deleted Objects"
-	if strings.EqualFold(e.dn.RDN().Value, bin) {
+	if strings.EqualFold(e.dn.RDN().Value, binName) {
 		return false
 	}
 	v := e.get("isDeleted")
-	return len(v) > 0 && v[0] == "TRUE" || e.dn.Under(l.d.rootDN.Child("CN", bin))
+	return len(v) > 0 && v[0] == "TRUE" || e.dn.Under(l.d.rootDN.Child("CN", binName))
 }
 
 // plant adds the node of an entry to the tree, with its plain values.
@@ -383,6 +385,10 @@ func (l *loader) parent(e *entry) *node {
 	}
 	if other := parent.named(e.dn.RDN().Value); other != nil {
 		l.skip(e, "another object in its place has the name: %s", other.dn())
+		return nil
+	}
+	if parent == l.t.rep.root && takesStandardName(e.dn.RDN()) {
+		l.skip(e, "its name is that of the container CN=%s,%s", e.dn.RDN().Value, l.d.rootText)
 		return nil
 	}
 	return parent

@@ -18,15 +18,29 @@ type pendingPassword struct {
 	password string
 }
 
+// standardContainers are the containers below the root that every domain has. Their RDN type is CN.
+var standardContainers = []struct{ name, class, text string }{
+	{"Users", "container", "Default container for upgraded user accounts"},
+	{"Computers", "container", "Default container for upgraded computer accounts"},
+	{binName, "container", "Default container for deleted objects"},
+	{"LostAndFound", "lostAndFound", "Default container for orphaned objects"},
+}
+
+// takesStandardName reports whether an entry below the root has the name of a standard container, but another
+// RDN type.
+func takesStandardName(rdn RDN) bool {
+	for _, c := range standardContainers {
+		if rdn.Type != "CN" && strings.EqualFold(rdn.Value, c.name) {
+			return true
+		}
+	}
+	return false
+}
+
 // standard adds missing standard containers.
 func (l *loader) standard() {
 	r := l.t.rep
-	for _, c := range []struct{ name, class, text string }{
-		{"Users", "container", "Default container for upgraded user accounts"},
-		{"Computers", "container", "Default container for upgraded computer accounts"},
-		{"Deleted Objects", "container", "Default container for deleted objects"},
-		{"LostAndFound", "lostAndFound", "Default container for orphaned objects"},
-	} {
+	for _, c := range standardContainers {
 		rdn := RDN{"CN", c.name}
 		n := r.root.child(rdn)
 		if n == nil {
@@ -39,7 +53,7 @@ func (l *loader) standard() {
 			n.put(r.sch.critical, []string{"TRUE"})
 			r.root.attach(n)
 		}
-		if c.name == "Deleted Objects" {
+		if c.name == binName {
 			r.bin, n.deleted = n, true
 		}
 	}

@@ -284,6 +284,7 @@ func TestOpenSkips(t *testing.T) {
 		{"below a skipped one", "dn: CN=x,DC=lab,DC=test\nobjectClass: leaf\n\ndn: CN=y,CN=x,DC=lab,DC=test\nobjectClass: user\n", "4", "its parent was skipped"},
 		{"twice", x + "\ndn: cn=X, dc=lab,dc=test\nobjectClass: user\n", "8", "same DN as on line 1"},
 		{"the name of a sibling", x + "\ndn: OU=X,DC=lab,DC=test\nobjectClass: organizationalUnit\n", "8", "another object in its place has the name: CN=x,DC=lab"},
+		{"the name of a standard container", "dn: OU=users,DC=lab,DC=test\nobjectClass: organizationalUnit\n", "1", "its name is that of the container CN=users,DC=lab"},
 		{"bad GUID", x + "objectGUID: 17\n", "1", `objectGUID "17" is malformed`},
 		{"bad SID", x + "objectSid: 17\n", "1", `objectSid "17" is malformed`},
 		{"same GUID", "dn: CN=x,DC=lab,DC=test\nobjectClass: container\nobjectGUID: 4b98b030-c66a-4474-a63a-a26f4cebc7af\n\ndn: CN=y,DC=lab,DC=test\nobjectClass: container\nobjectGUID: 4b98b030-c66a-4474-a63a-a26f4cebc7af\n", "5", "same objectGUID"},
