@@ -116,7 +116,7 @@ func TestTheManagerHearsOfAServiceThatStarts(t *testing.T) {
 }
 
 // A requested stop is never a failure, because Windows would restart the service after a failure.
-func TestAnUncleanStopIsToldAndIsNoFailure(t *testing.T) {
+func TestAnUncleanStopIsReportedButIsNotAFailure(t *testing.T) {
 	cut := errors.New("2 requests were cut off")
 	h, recorded, exits := started(t, func(ctx context.Context) error { <-ctx.Done(); return cut })
 	assert.NoError(t, h.Stop(nil))

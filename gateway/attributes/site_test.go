@@ -39,9 +39,9 @@ func TestWhatLeadsToRightsIsGuarded(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoAttributeOfASiteIsRefused: each attribute that a site must not add is refused, with
+// TestUnsuitableAttributesOfASiteAreRefused: each attribute that a site must not add is refused, with
 // the reason.
-func TestWhatIsNoAttributeOfASiteIsRefused(t *testing.T) {
+func TestUnsuitableAttributesOfASiteAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		sites []Site
 		says  string

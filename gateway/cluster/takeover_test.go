@@ -218,7 +218,7 @@ func TestAReportOfAnotherProcessCountsForNothing(t *testing.T) {
 	})
 }
 
-func TestALostAcknowledgementOfAReportIsNoSecondResult(t *testing.T) {
+func TestAReportRepeatedAfterALostAcknowledgementCountsOnce(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, w *world) {
 		a := w.startAll()
 		id, end := a.running().background("x", 12*time.Second)

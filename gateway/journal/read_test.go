@@ -221,9 +221,9 @@ func TestAStreamContinuesItsFileOnly(t *testing.T) {
 	})
 }
 
-// TestANewerFormatIsNoStranger: a message in a newer format is an error and is not skipped, because
+// TestANewerFormatIsNotSkipped: a message in a newer format is an error and is not skipped, because
 // only gateways with the key of the cluster can write it.
-func TestANewerFormatIsNoStranger(t *testing.T) {
+func TestANewerFormatIsNotSkipped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := written(t, "1")
 		b := newGateway(m, "b")

@@ -177,8 +177,8 @@ func TestWordsOfMembers(t *testing.T) {
 	}
 }
 
-// TestRowsThatCannotBeTakenAway: a member by primary group cannot be removed on the page of that group.
-func TestRowsThatCannotBeTakenAway(t *testing.T) {
+// TestRowsThatCannotBeRemoved: a member by primary group cannot be removed on the page of that group.
+func TestRowsThatCannotBeRemoved(t *testing.T) {
 	everyValue([]string{"primary"}, func(r map[string]any) {
 		r["type"], r["guid"], r["name"] = "user", "m", "Somebody"
 		api := given{"group.get": {{"guid": "g", "name": "Group"}}, "group.members": {r}, "change.list": nil}

@@ -35,9 +35,9 @@ func TestLastObjectsBelongToThePerson(t *testing.T) {
 	assert.NotContains(t, recent(b), "Weber, Lea")
 }
 
-// TestLastObjectsAreShownByTheRightsOfNow: an object that has left the person's limits is no longer named on
-// the home page.
-func TestLastObjectsAreShownByTheRightsOfNow(t *testing.T) {
+// TestLastObjectsAreShownByTheCurrentRights: an object that has left the person's limits is no longer named
+// on the home page.
+func TestLastObjectsAreShownByTheCurrentRights(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
 	b.signIn("berlin")

@@ -23,7 +23,7 @@ const (
 	day       = 24 * time.Hour
 )
 
-// ago and in return file times relative to now.
+// ago returns the file time of a moment in the past, and in that of a moment in the future.
 func ago(d time.Duration) string { return fmt.Sprint(directory.ToFileTime(time.Now().Add(-d))) }
 func in(d time.Duration) string  { return ago(-d) }
 

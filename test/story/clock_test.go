@@ -232,9 +232,9 @@ func (s *keeping) wakes(job string) {
 	}
 }
 
-// TestAGatewayTellsWhenItsClocksPart: /readyz and the log report when the wall clock is wrong by more than a
+// TestAGatewayReportsAWrongWallClock: /readyz and the log report when the wall clock is wrong by more than a
 // minute, and when it is right again.
-func TestAGatewayTellsWhenItsClocksPart(t *testing.T) {
+func TestAGatewayReportsAWrongWallClock(t *testing.T) {
 	t.Parallel()
 	const degraded, passed = "degraded: requests are served", "a check of /readyz is passed again"
 	c := newClocks(0)

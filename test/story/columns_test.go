@@ -11,9 +11,9 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestColumnsOfAListAreNamedAside: the call names the parameters of the columns. The result has the names and
-// the cells of the list, even after a retry, and never a secret.
-func TestColumnsOfAListAreNamedAside(t *testing.T) {
+// TestACallNamesTheColumnsOfItsList: the call names the parameters of the columns. The result has the names
+// and the cells of the list, even after a retry, and never a secret.
+func TestACallNamesTheColumnsOfItsList(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	result := func(id string) string { return string(s.Send(get(t, s, "/api/Jobs/"+id+"/Result")).Body) }
 	columns := []string{"Operation", "user.update", "Columns", "Username,,City,"}

@@ -366,9 +366,9 @@ func TestStreamsAreLimited(t *testing.T) {
 	setCity(s, "Rome") // unread streams do not block changes
 }
 
-// TestARevokedTokenFollowsNoMore: a client whose token has been revoked gets no later change, neither in a
-// stream nor in a poll. When the gateway stops, no stream remains open.
-func TestARevokedTokenFollowsNoMore(t *testing.T) {
+// TestARevokedTokenGetsNoLaterChange: a client whose token has been revoked gets no later change, neither
+// in a stream nor in a poll. When the gateway stops, no stream remains open.
+func TestARevokedTokenGetsNoLaterChange(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Run("revoked", func(t *testing.T) {
 		tokens := map[string]string{}

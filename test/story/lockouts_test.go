@@ -68,7 +68,7 @@ func TestWhereAnAccountWasLockedOut(t *testing.T) {
 }
 
 // TestALockoutAtSignInComesFromTheGateway: a lockout at sign-in names the gateway's
-// computer, because that checks the password.
+// computer, because the gateway checks the password.
 func TestALockoutAtSignInComesFromTheGateway(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for range 20 {

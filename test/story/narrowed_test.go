@@ -66,9 +66,9 @@ func changeOfName(s *systemtest.System, n int) string {
 	return madeBy(s, post("/api/DnsTxtRecord", record...))
 }
 
-// TestALiveStreamShowsTheRightsOfNow: an open stream and its cursors use the current rights of a caller that
-// loses and regains rights. Neither the stream nor a cursor reveals a hidden change.
-func TestALiveStreamShowsTheRightsOfNow(t *testing.T) {
+// TestALiveStreamAppliesTheCurrentRights: an open stream and its cursors use the current rights of a caller
+// that loses and regains rights. Neither the stream nor a cursor reveals a hidden change.
+func TestALiveStreamAppliesTheCurrentRights(t *testing.T) {
 	t.Parallel()
 	for name, c := range narrowings {
 		if !thorough.OneOf(3, name) {

@@ -99,8 +99,8 @@ func TestZonesInACustomPartition(t *testing.T) {
 	assert.Empty(t, before.Compare(s.Snapshot()))
 }
 
-// TestPartitionsThatCannotBe: invalid partitions are refused with a remedy, also in a dry run.
-func TestPartitionsThatCannotBe(t *testing.T) {
+// TestInvalidPartitionsAreRefused: invalid partitions are refused with a remedy, also in a dry run.
+func TestInvalidPartitionsAreRefused(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Zones: []string{"testdata/partition.zone"}})
 	start := s.Snapshot()
 	const bad, wrong = http.StatusBadRequest, http.StatusUnprocessableEntity

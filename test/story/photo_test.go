@@ -170,8 +170,8 @@ func TestNoPhotoIsInLogs(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(string(audit), ` bytes"},"after"`), "%s", audit)
 }
 
-// TestWhatIsNoPhotoIsRefused: an input that is not a photo, or exceeds the limits, is refused.
-func TestWhatIsNoPhotoIsRefused(t *testing.T) {
+// TestInvalidPhotosAreRefused: an input that is not a photo, or exceeds the limits, is refused.
+func TestInvalidPhotosAreRefused(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
 	for name, c := range map[string]struct {

@@ -378,7 +378,7 @@ func TestConcurrentChangesAreNotOverwritten(t *testing.T) {
 // TestBigValuesStayFast: the time for a change does not grow quadratically with the length of the attribute,
 // up to the longest possible one.
 func TestBigValuesStayFast(t *testing.T) {
-	c := newCodecWithin(t, engine.Limits{Steps: 100_000}) // there are a thousand million pairs of characters
+	c := newCodecWithin(t, engine.Limits{Steps: 100_000}) // the text has a billion pairs of characters
 	text := rdsVector(t, "v3.utf8")
 	text += strings.Repeat("x", 32767-len(dotnet.Units(text)))
 	out, refused := c.encode(t, utf16LE(text), `@{ RdsAllowLogon = $false }`)

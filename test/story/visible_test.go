@@ -137,9 +137,9 @@ func keep(s *systemtest.System, callers *credentials, op *ops.Operation, kind st
 	return leftovers{op, p.ID, a.Header.Get("X-Change-Id"), c, a}
 }
 
-// TestWhatIsKeptIsShownByTheRightsOfNow: for every change of every row, every kind of caller sees only what
+// TestStoredDataIsShownByTheCurrentRights: for every change of every row, every kind of caller sees only what
 // its current scopes and limits allow. A plain run tries one kind of caller for each change.
-func TestWhatIsKeptIsShownByTheRightsOfNow(t *testing.T) {
+func TestStoredDataIsShownByTheCurrentRights(t *testing.T) {
 	t.Parallel()
 	s, callers := visibleSystem(t)
 	count := map[string]int{}
@@ -320,9 +320,9 @@ func raw(t *testing.T, s *systemtest.System, name, path string) systemtest.Answe
 	return s.Send(r)
 }
 
-// TestItemsAreShownByTheRightsOfNow: the figures of a job need ops:read. An item needs the scope for
+// TestItemsAreShownByTheCurrentRights: the figures of a job need ops:read. An item needs the scope for
 // reading its object and limits that include it or, for the job's owner, the right to make the change.
-func TestItemsAreShownByTheRightsOfNow(t *testing.T) {
+func TestItemsAreShownByTheCurrentRights(t *testing.T) {
 	s, callers := visibleSystem(t)
 	owner := callers.set(identity.KindToken, identity.Limits{}, identity.All)
 	const outsider = "jmueller" // outside the limits below

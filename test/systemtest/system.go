@@ -63,8 +63,8 @@ const (
 	LimitedName = "host.corp.example" // the limit of HostToken
 )
 
-// deskGroups contains the groups of DeskToken. Two are given by account name, of which one does not exist,
-// one by DN and one by GUID.
+// deskGroups contains the groups of DeskToken. Two are given by account name, one by DN and one by GUID.
+// One of the account names does not exist.
 var deskGroups = []string{"vpn users", "Team",
 	"cn=ALL Staff, OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example", helpDeskGUID}
 

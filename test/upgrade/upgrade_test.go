@@ -156,13 +156,13 @@ func (c *crowd) work(ctx context.Context, user string, stop <-chan struct{}) {
 	}
 }
 
-// settle sends a change to one gateway after another until the change is made. If possible, it does not use
-// the gateway not.
-func (c *crowd) settle(ctx context.Context, user, key, value string, not *member) (*answer, *member) {
+// settle sends a change to one gateway after another until the change is made. If there is another
+// gateway, it does not use avoided.
+func (c *crowd) settle(ctx context.Context, user, key, value string, avoided *member) (*answer, *member) {
 	last := "no gateway answers"
 	for end := time.Now().Add(patience); ctx.Err() == nil && time.Now().Before(end); c.retried.Add(1) {
 		g := c.f.gateways[rand.IntN(len(c.f.gateways))]
-		if g == not && len(c.f.gateways) > 1 {
+		if g == avoided && len(c.f.gateways) > 1 {
 			continue
 		}
 		a, err := c.f.ask(ctx, g, c.token, key, http.MethodPut, "/api/ADUser/"+user, "application/json",

@@ -68,9 +68,9 @@ func TestTheWaitsOfACallCountTogether(t *testing.T) {
 	})
 }
 
-// TestNewsOfTheSameLeaderAreNoReasonToAskAgain: an unreachable gateway is asked again only after a pause,
+// TestNewsOfTheSameLeaderDoesNotEndThePause: an unreachable gateway is asked again only after a pause,
 // even if other events occur in the cluster.
-func TestNewsOfTheSameLeaderAreNoReasonToAskAgain(t *testing.T) {
+func TestNewsOfTheSameLeaderDoesNotEndThePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.leader.elect("gw1") // gw1 cannot be reached

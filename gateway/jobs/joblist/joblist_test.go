@@ -299,9 +299,9 @@ func TestErrorsOfTheReader(t *testing.T) {
 	}
 }
 
-// TestColumnsAreNamedAside: the names of the parameters are given together with the list, so its first row
+// TestTheCallNamesTheColumns: the names of the parameters are given together with the list, so its first row
 // may contain other names or none. A column that is not a parameter is kept.
-func TestColumnsAreNamedAside(t *testing.T) {
+func TestTheCallNamesTheColumns(t *testing.T) {
 	for name, c := range map[string]struct {
 		columns joblist.Columns
 		text    string

@@ -68,7 +68,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-func TestOrderThatCannotBe(t *testing.T) {
+func TestImpossibleOrdersAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		items  []string
 		circle bool

@@ -126,8 +126,8 @@ func TestPhotosAreUpright(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoPhotoIsRefused: anything but a valid photo is refused with the matching error.
-func TestWhatIsNoPhotoIsRefused(t *testing.T) {
+// TestInvalidPhotosAreRefused: anything but a valid photo is refused with the matching error.
+func TestInvalidPhotosAreRefused(t *testing.T) {
 	whole := asPNG(t, halves(64, 64))
 	wide := bytes.Clone(whole)
 	binary.BigEndian.PutUint32(wide[16:], 1<<30) // a width that does not match its checksum

@@ -106,7 +106,7 @@ func (o *Object) Bytes(name string) []byte {
 }
 
 // BySAM reads an object like Get, given its sAMAccountName in any case. Computer names need their "$" (facts
-// E51). An absent account is 8333.
+// E51). If the account does not exist, the code is 8333.
 func (c *DC) BySAM(ctx context.Context, name string, attributes ...string) (*Object, error) {
 	return c.read(ctx, attributes, func(r *replica) (*node, *Error) {
 		if n := r.bySAM(name); n != nil {

@@ -113,7 +113,7 @@ func TestTheModuleCompletes(t *testing.T) {
 
 // An answer that no gateway would give is an error. The module then repeats a read, and it repeats a change
 // only if the change has an idempotency key.
-func TestTheModuleMeetsAServerThatIsNoGateway(t *testing.T) {
+func TestTheModuleRefusesAnswersOfOtherServers(t *testing.T) {
 	calls := map[string]int{}
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		call := r.Method + " " + r.URL.Path

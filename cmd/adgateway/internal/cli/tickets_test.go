@@ -165,7 +165,8 @@ func TestTicketsThatCallsAreRefusedWith(t *testing.T) {
 	}
 }
 
-// TestAUsedTicketStaysUsedAfterARestart, also for a sign-in.
+// TestAUsedTicketStaysUsedAfterARestart: the ticket of an earlier call is refused for another call, even
+// after a restart, and for a sign-in.
 func TestAUsedTicketStaysUsedAfterARestart(t *testing.T) {
 	store := "store.file=" + filepath.Join(t.TempDir(), "state.db")
 	r := startRealm(t, "kerberos", "--set", store)
@@ -184,7 +185,7 @@ func TestAUsedTicketStaysUsedAfterARestart(t *testing.T) {
 	assert.Equal(t, http.StatusOK, other.status, other.body)
 }
 
-// TestTheDocumentNamesTickets where they are accepted.
+// TestTheDocumentNamesTickets: the OpenAPI document names tickets only if the gateway accepts them.
 func TestTheDocumentNamesTickets(t *testing.T) {
 	for mode, named := range map[string]bool{"form": false, "form+kerberos": true} {
 		args := []string{"--token", "t", "--set", "signIn.mode=" + mode}
@@ -311,7 +312,7 @@ func TestAccountsOfTicketsAreLookedUp(t *testing.T) {
 	assert.NotContains(t, form.body, `name="password"`, "the mode is kerberos alone")
 }
 
-// TestATicketListsTheObjectsOfAllRoles, whichever comes first.
+// TestATicketListsTheObjectsOfAllRoles: the order of the roles in the settings makes no difference.
 func TestATicketListsTheObjectsOfAllRoles(t *testing.T) {
 	const all = `"scopes":["user:read","computer:read","group:read"]`
 	const berlin = all + `,"limits":{"ous":["OU=Berlin,OU=People,OU=Corp,DC=corp,DC=example"]}`

@@ -125,9 +125,9 @@ type installed winsvc.Kept
 
 func (i installed) Keep() (*winsvc.Kept, error) { return new(winsvc.Kept(i)), nil }
 
-// TestOnlyAnUpgradeKeepsThatTheServiceRuns: after a removal, the next installation does not
+// TestOnlyAnUpgradeStartsTheServiceAgain: after a removal, the next installation does not
 // start the service. The account and the start type are kept in any case.
-func TestOnlyAnUpgradeKeepsThatTheServiceRuns(t *testing.T) {
+func TestOnlyAnUpgradeStartsTheServiceAgain(t *testing.T) {
 	for name, c := range map[string]struct{ ran, upgrade, kept bool }{
 		"an upgrade of one that runs":    {true, true, true},
 		"an upgrade of one that is off":  {false, true, false},
