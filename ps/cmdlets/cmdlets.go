@@ -34,7 +34,10 @@
 // description names.
 package cmdlets
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Names of the modules. Only the cmdlets that scripts use are declared of the last two.
 const (
@@ -166,16 +169,7 @@ func (c *Cmdlet) AvailableIn(docset string) bool { return available(c.MissingIn,
 func (p *Param) AvailableIn(docset string) bool { return available(p.MissingIn, docset) }
 
 func available(missing []string, docset string) bool {
-	return contains(Docsets, docset) && !contains(missing, docset)
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(Docsets, docset) && !slices.Contains(missing, docset)
 }
 
 // Param finds a parameter by its full name or an alias, ignoring case. It returns

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -212,7 +213,7 @@ func compactParam(t *testing.T, cmdlet string, d docCmdlet, p docParam) wirePara
 		// The table then decides.
 		require.NotEmpty(t, p.MissingIn, "%s -%s is in no set", cmdlet, p.Name)
 		for i, s := range d.Sets {
-			if s.Name != nil && contains(p.Sets, *s.Name) {
+			if s.Name != nil && slices.Contains(p.Sets, *s.Name) {
 				w.In = append(w.In, wireSet{Sets: []int{i}, Mandatory: p.Required})
 			}
 		}
@@ -226,11 +227,11 @@ func compactParam(t *testing.T, cmdlet string, d docCmdlet, p docParam) wirePara
 func pipeline(p docParam, set *string) (value, property bool) {
 	facts := p.docFacts
 	for _, f := range p.PerSet {
-		if set != nil && contains(f.Sets, *set) {
+		if set != nil && slices.Contains(f.Sets, *set) {
 			facts = f
 		}
 	}
-	return contains(facts.Pipeline, "ByValue"), contains(facts.Pipeline, "ByPropertyName")
+	return slices.Contains(facts.Pipeline, "ByValue"), slices.Contains(facts.Pipeline, "ByPropertyName")
 }
 
 // merge joins sets with the same behavior and drops defaults.

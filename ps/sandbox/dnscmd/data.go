@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"net"
 	"net/netip"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -41,9 +42,7 @@ var dataRows = []dataRow{
 			}
 			return nil
 		}},
-	{dns.TypeCNAME, "CName", "DnsServerResourceRecordCName",
-		func(rr dns.RR) []any { return []any{"HostNameAlias", rr.(*dns.CNAME).Target} },
-		func(get func(string) any) dns.RR { return &dns.CNAME{Target: dotnet.ToText(get("HostNameAlias"))} }},
+	plainRow(dns.TypeCNAME, "CName", "CName", "HostNameAlias=Target"),
 	{dns.TypeTLSA, "TLSA", "DnsServerResourceRecordTLSA",
 		func(rr dns.RR) []any {
 			tlsa := rr.(*dns.TLSA)
@@ -60,32 +59,10 @@ var dataRows = []dataRow{
 				Selector:     numberOf(tlsaSelectors, get("Selector")),
 				MatchingType: numberOf(tlsaMatches, get("MatchingType")), Certificate: data}
 		}},
-	{dns.TypeHINFO, "", "DnsServerResourceRecordHInfo",
-		func(rr dns.RR) []any { return []any{"Cpu", rr.(*dns.HINFO).Cpu, "OperatingSystem", rr.(*dns.HINFO).Os} },
-		func(get func(string) any) dns.RR {
-			return &dns.HINFO{Cpu: dotnet.ToText(get("Cpu")), Os: dotnet.ToText(get("OperatingSystem"))}
-		}},
-	{dns.TypeRP, "", "DnsServerResourceRecordRP",
-		func(rr dns.RR) []any {
-			return []any{"Description", rr.(*dns.RP).Txt, "ResponsiblePerson", rr.(*dns.RP).Mbox}
-		},
-		func(get func(string) any) dns.RR {
-			return &dns.RP{Mbox: dotnet.ToText(get("ResponsiblePerson")), Txt: dotnet.ToText(get("Description"))}
-		}},
-	{dns.TypeAFSDB, "", "DnsServerResourceRecordAfsdb",
-		func(rr dns.RR) []any {
-			return []any{"ServerName", rr.(*dns.AFSDB).Hostname, "SubType", rr.(*dns.AFSDB).Subtype}
-		},
-		func(get func(string) any) dns.RR {
-			return &dns.AFSDB{Hostname: dotnet.ToText(get("ServerName")), Subtype: uint16(number(get("SubType")))}
-		}},
-	{dns.TypeRT, "", "DnsServerResourceRecordRT",
-		func(rr dns.RR) []any {
-			return []any{"IntermediateHost", rr.(*dns.RT).Host, "Preference", rr.(*dns.RT).Preference}
-		},
-		func(get func(string) any) dns.RR {
-			return &dns.RT{Host: dotnet.ToText(get("IntermediateHost")), Preference: uint16(number(get("Preference")))}
-		}},
+	plainRow(dns.TypeHINFO, "", "HInfo", "Cpu=Cpu OperatingSystem=Os"),
+	plainRow(dns.TypeRP, "", "RP", "Description=Txt ResponsiblePerson=Mbox"),
+	plainRow(dns.TypeAFSDB, "", "Afsdb", "ServerName=Hostname SubType=Subtype"),
+	plainRow(dns.TypeRT, "", "RT", "IntermediateHost=Host Preference=Preference"),
 	{dns.TypeDS, "", "DnsServerResourceRecordDS",
 		func(rr dns.RR) []any {
 			ds := rr.(*dns.DS)
@@ -97,23 +74,10 @@ var dataRows = []dataRow{
 				Digest:     strings.ToLower(dotnet.ToText(get("Digest"))),
 				DigestType: numberOf(dsDigests, get("DigestType")), KeyTag: uint16(number(get("KeyTag")))}
 		}},
-	{dns.TypeDNAME, "DName", "DnsServerResourceRecordDName",
-		func(rr dns.RR) []any { return []any{"DomainNameAlias", rr.(*dns.DNAME).Target} },
-		func(get func(string) any) dns.RR { return &dns.DNAME{Target: dotnet.ToText(get("DomainNameAlias"))} }},
-	{dns.TypeNS, "NS", "DnsServerResourceRecordNS",
-		func(rr dns.RR) []any { return []any{"NameServer", rr.(*dns.NS).Ns} },
-		func(get func(string) any) dns.RR { return &dns.NS{Ns: dotnet.ToText(get("NameServer"))} }},
-	{dns.TypePTR, "Ptr", "DnsServerResourceRecordPtr",
-		func(rr dns.RR) []any { return []any{"PtrDomainName", rr.(*dns.PTR).Ptr} },
-		func(get func(string) any) dns.RR { return &dns.PTR{Ptr: dotnet.ToText(get("PtrDomainName"))} }},
-	{dns.TypeMX, "MX", "DnsServerResourceRecordMX",
-		func(rr dns.RR) []any {
-			mx := rr.(*dns.MX)
-			return []any{"MailExchange", mx.Mx, "Preference", mx.Preference}
-		},
-		func(get func(string) any) dns.RR {
-			return &dns.MX{Mx: dotnet.ToText(get("MailExchange")), Preference: uint16(number(get("Preference")))}
-		}},
+	plainRow(dns.TypeDNAME, "DName", "DName", "DomainNameAlias=Target"),
+	plainRow(dns.TypeNS, "NS", "NS", "NameServer=Ns"),
+	plainRow(dns.TypePTR, "Ptr", "Ptr", "PtrDomainName=Ptr"),
+	plainRow(dns.TypeMX, "MX", "MX", "MailExchange=Mx Preference=Preference"),
 	{dns.TypeTXT, "Txt", "DnsServerResourceRecordTxt",
 		func(rr dns.RR) []any {
 			// only the first of several strings (facts NA10)
@@ -126,29 +90,9 @@ var dataRows = []dataRow{
 			}
 			return zones.NewText(text)
 		}},
-	{dns.TypeSRV, "Srv", "DnsServerResourceRecordSrv",
-		func(rr dns.RR) []any {
-			srv := rr.(*dns.SRV)
-			return []any{"DomainName", srv.Target, "Port", srv.Port, "Priority", srv.Priority, "Weight", srv.Weight}
-		},
-		func(get func(string) any) dns.RR {
-			return &dns.SRV{Target: dotnet.ToText(get("DomainName")), Port: uint16(number(get("Port"))),
-				Priority: uint16(number(get("Priority"))), Weight: uint16(number(get("Weight")))}
-		}},
-	{dns.TypeSOA, "", "DnsServerResourceRecordSoa",
-		func(rr dns.RR) []any {
-			soa := rr.(*dns.SOA)
-			return []any{"ExpireLimit", seconds(soa.Expire), "MinimumTimeToLive", seconds(soa.Minttl), "PrimaryServer",
-				soa.Ns,
-				"RefreshInterval", seconds(soa.Refresh), "ResponsiblePerson", soa.Mbox, "RetryDelay", seconds(soa.Retry),
-				"SerialNumber", soa.Serial}
-		},
-		func(get func(string) any) dns.RR {
-			return &dns.SOA{Expire: inSeconds(get("ExpireLimit")),
-				Minttl: inSeconds(get("MinimumTimeToLive")), Ns: dotnet.ToText(get("PrimaryServer")),
-				Refresh: inSeconds(get("RefreshInterval")), Mbox: dotnet.ToText(get("ResponsiblePerson")),
-				Retry: inSeconds(get("RetryDelay")), Serial: uint32(number(get("SerialNumber")))}
-		}},
+	plainRow(dns.TypeSRV, "Srv", "Srv", "DomainName=Target Port=Port Priority=Priority Weight=Weight"),
+	plainRow(dns.TypeSOA, "", "Soa", "ExpireLimit=Expire:s MinimumTimeToLive=Minttl:s PrimaryServer=Ns "+
+		"RefreshInterval=Refresh:s ResponsiblePerson=Mbox RetryDelay=Retry:s SerialNumber=Serial"),
 	{0, "", "DnsServerResourceRecordUnknown", // any other type, in hexadecimal
 		func(rr dns.RR) []any { return []any{"Data", rawData(rr)} },
 		func(get func(string) any) dns.RR {
@@ -158,6 +102,43 @@ var dataRows = []dataRow{
 			}
 			return &dns.RFC3597{Rdata: data}
 		}},
+}
+
+// plainRow returns a row whose properties are fields of the record. fields are pairs PROPERTY=FIELD; the suffix
+// ":s" means that the property is a time span and the field its seconds.
+func plainRow(kind uint16, param, class, fields string) dataRow {
+	each := func(rr dns.RR, f func(property string, field reflect.Value, span bool)) {
+		for pair := range strings.FieldsSeq(fields) {
+			property, name, _ := strings.Cut(pair, "=")
+			name, span := strings.CutSuffix(name, ":s")
+			f(property, reflect.ValueOf(rr).Elem().FieldByName(name), span)
+		}
+	}
+	show := func(rr dns.RR) (pairs []any) {
+		each(rr, func(property string, field reflect.Value, span bool) {
+			value := field.Interface()
+			if span {
+				value = seconds(value.(uint32))
+			}
+			pairs = append(pairs, property, value)
+		})
+		return pairs
+	}
+	read := func(get func(string) any) dns.RR {
+		rr := dns.TypeToRR[kind]()
+		each(rr, func(property string, field reflect.Value, span bool) {
+			switch v := get(property); {
+			case span:
+				field.SetUint(uint64(inSeconds(v)))
+			case field.Kind() == reflect.String:
+				field.SetString(dotnet.ToText(v))
+			default:
+				field.SetUint(uint64(number(v)))
+			}
+		})
+		return rr
+	}
+	return dataRow{kind, param, "DnsServerResourceRecord" + class, show, read}
 }
 
 // The words of enumerations, by number. A number without a word is shown as it is.

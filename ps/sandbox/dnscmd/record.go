@@ -16,17 +16,13 @@ func recordObject(r zones.Record) *dotnet.Instance {
 	row := rowOf(r.Type())
 	data := newCim(row.class, row.show(r.RR)...)
 	data.Props.Set("PSComputerName", nil)
-	var stamp any
-	if !r.Stamp.IsZero() {
-		stamp = dateTime(r.Stamp)
-	}
 	o := newCim("DnsServerResourceRecord",
 		"DistinguishedName", text(r.DN),
 		"HostName", r.Name,
 		"RecordClass", "IN",
 		"RecordData", data,
 		"RecordType", typeName(r.Type()),
-		"Timestamp", stamp,
+		"Timestamp", stamp(r.Stamp),
 		"TimeToLive", dotnet.TimeSpan(r.TTL()/100),
 		"Type", r.Type(),
 		"PSComputerName", nil,
@@ -164,10 +160,15 @@ func setRecord(c *call) error {
 		return c.failCode(zones.CodeInvalidParameter, zones.OpSetRecord, zone, old.Name)
 	}
 	now.RR.Header().Ttl = inSeconds(span)
-	if ok, err := c.ShouldProcess(old.Name); !ok || err != nil {
+	return c.changeRecord(old.Name, func() (zones.Record, error) { return c.server.SetRecord(old, now.RR) })
+}
+
+// changeRecord asks for confirmation, changes a record, and writes it for -PassThru.
+func (c *call) changeRecord(name string, change func() (zones.Record, error)) error {
+	if ok, err := c.ShouldProcess(name); !ok || err != nil {
 		return err
 	}
-	r, err := c.server.SetRecord(old, now.RR)
+	r, err := change()
 	if err != nil {
 		return c.fail(err)
 	}
@@ -185,14 +186,7 @@ func (c *call) add(rr dns.RR, kind uint16) error {
 		}
 		rr.Header().Ttl, n.DefaultTTL = inSeconds(span), false
 	}
-	if ok, err := c.ShouldProcess(n.Name); !ok || err != nil {
-		return err
-	}
-	r, err := c.server.AddRecord(n)
-	if err != nil {
-		return c.fail(err)
-	}
-	return c.pass(recordObject(r))
+	return c.changeRecord(name, func() (zones.Record, error) { return c.server.AddRecord(n) })
 }
 
 // removeRecord is the body of Remove-DnsServerResourceRecord (facts E60, E61).
@@ -203,14 +197,7 @@ func removeRecord(c *call) error {
 		if !ok {
 			return c.failCode(zones.CodeInvalidParameter, zones.OpRemoveRecord, zone, "")
 		}
-		if ok, err := c.ShouldProcess(r.Name); !ok || err != nil {
-			return err
-		}
-		gone, err := c.server.RemoveRecord(r)
-		if err != nil {
-			return c.fail(err)
-		}
-		return c.pass(recordObject(gone))
+		return c.changeRecord(r.Name, func() (zones.Record, error) { return c.server.RemoveRecord(r) })
 	}
 	name := c.String("Name")
 	if ok, err := c.ShouldProcess(name); !ok || err != nil {

@@ -95,14 +95,8 @@ func addPrimaryZone(c *call) error {
 		}
 		n.Name = name
 	}
-	if ok, err := c.ShouldProcess(n.Name); !ok || err != nil {
-		return err
-	}
-	z, err := c.server.CreateZone(n)
-	if err != nil {
-		return c.fail(err)
-	}
-	return c.pass(zoneObject("DnsServerPrimaryZone", z))
+	return c.changeZone("DnsServerPrimaryZone", n.Name,
+		func(string) (zones.Zone, error) { return c.server.CreateZone(n) })
 }
 
 // setPrimaryZone is the body of Set-DnsServerPrimaryZone, whose parameter sets exclude
@@ -118,7 +112,11 @@ func setPrimaryZone(c *call) error {
 
 // setZone changes the zone in -Name.
 func (c *call) setZone(class string, change func(name string) (zones.Zone, error)) error {
-	name := c.String("Name")
+	return c.changeZone(class, c.String("Name"), change)
+}
+
+// changeZone asks for confirmation, changes a zone, and writes it for -PassThru.
+func (c *call) changeZone(class, name string, change func(name string) (zones.Zone, error)) error {
 	if ok, err := c.ShouldProcess(name); !ok || err != nil {
 		return err
 	}
@@ -178,14 +176,4 @@ func addressesOf(v any) []netip.Addr {
 	return addresses
 }
 
-func removeZone(c *call) error {
-	name := c.String("Name")
-	if ok, err := c.ShouldProcess(name); !ok || err != nil {
-		return err
-	}
-	z, err := c.server.RemoveZone(name)
-	if err != nil {
-		return c.fail(err)
-	}
-	return c.pass(zoneObject("DnsServerZone", z))
-}
+func removeZone(c *call) error { return c.setZone("DnsServerZone", c.server.RemoveZone) }

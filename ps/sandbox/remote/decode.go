@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -122,42 +123,26 @@ func dateTime(raw json.RawMessage) (any, error) {
 const maxTicks = 3155378975999999999
 
 // number decodes numbers, and values that are written as numbers.
-func number(kind, text string) (v any, err error) {
-	integer := func(bits int) int64 {
-		var n int64
-		n, err = strconv.ParseInt(text, 10, bits)
-		return n
-	}
-	natural := func(bits int) uint64 {
-		var n uint64
-		n, err = strconv.ParseUint(text, 10, bits)
-		return n
-	}
+func number(kind, text string) (any, error) {
 	switch kind {
-	case "long":
-		v = integer(64)
-	case "sbyte":
-		v = int8(integer(8))
-	case "short":
-		v = int16(integer(16))
-	case "byte":
-		v = uint8(natural(8))
-	case "ushort":
-		v = uint16(natural(16))
-	case "uint":
-		v = uint32(natural(32))
-	case "ulong":
-		v = natural(64)
-	case "timespan":
-		v = dotnet.TimeSpan(integer(64))
 	case "double":
-		v, err = strconv.ParseFloat(text, 64)
+		return strconv.ParseFloat(text, 64)
 	case "guid":
-		v, err = dotnet.Convert(text, dotnet.TGuid)
-	default:
-		err = fmt.Errorf("a value of the unknown kind %.20q", kind)
+		return dotnet.Convert(text, dotnet.TGuid)
 	}
-	return v, err
+	t := integers[kind]
+	if t == nil {
+		return nil, fmt.Errorf("a value of the unknown kind %.20q", kind)
+	}
+	v := reflect.New(t).Elem()
+	if v.CanInt() {
+		n, err := strconv.ParseInt(text, 10, t.Bits())
+		v.SetInt(n)
+		return v.Interface(), err
+	}
+	n, err := strconv.ParseUint(text, 10, t.Bits())
+	v.SetUint(n)
+	return v.Interface(), err
 }
 
 // composite decodes values that contain other values.

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"unicode/utf8"
 
@@ -111,7 +112,6 @@ func mark(s string) string { return "=" + s }
 
 // scalar encodes values that contain no other values.
 func scalar(v any) (any, bool) {
-	number := func(kind, text string) (any, bool) { return node{T: kind, V: text}, true }
 	switch v := v.(type) {
 	case nil, dotnet.Nothing:
 		return nil, true
@@ -121,32 +121,14 @@ func scalar(v any) (any, bool) {
 		return text(v), true
 	case int32:
 		return v, true
-	case int64:
-		return number("long", strconv.FormatInt(v, 10))
-	case uint8:
-		return number("byte", strconv.Itoa(int(v)))
-	case int8:
-		return number("sbyte", strconv.Itoa(int(v)))
-	case int16:
-		return number("short", strconv.Itoa(int(v)))
-	case uint16:
-		return number("ushort", strconv.Itoa(int(v)))
-	case uint32:
-		return number("uint", strconv.FormatUint(uint64(v), 10))
-	case uint64:
-		return number("ulong", strconv.FormatUint(v, 10))
 	case float64:
-		return number("double", strconv.FormatFloat(v, 'g', -1, 64))
+		return node{T: "double", V: strconv.FormatFloat(v, 'g', -1, 64)}, true
 	case dotnet.DateTime:
 		return node{T: "datetime", V: []any{strconv.FormatInt(v.Ticks, 10), v.Kind}}, true
-	case dotnet.TimeSpan:
-		return number("timespan", strconv.FormatInt(int64(v), 10))
-	case dotnet.Guid, dotnet.Version:
-		kind := "guid"
-		if _, ok := v.(dotnet.Version); ok {
-			kind = "version"
-		}
-		return number(kind, dotnet.ToText(v))
+	case dotnet.Guid:
+		return node{T: "guid", V: v.String()}, true
+	case dotnet.Version:
+		return node{T: "version", V: v.String()}, true
 	case *dotnet.Bytes:
 		return node{T: "bytes", V: base64.StdEncoding.EncodeToString(v.B)}, true
 	case dotnet.Enum:
@@ -154,7 +136,20 @@ func scalar(v any) (any, bool) {
 	case *dotnet.SecureString:
 		return node{T: "secret", V: base64.StdEncoding.EncodeToString([]byte(v.Reveal()))}, true
 	}
+	typ := reflect.TypeOf(v)
+	for kind, t := range integers {
+		if typ == t {
+			return node{T: kind, V: fmt.Sprintf("%d", v)}, true
+		}
+	}
 	return nil, false
+}
+
+// integers are the types that are written as whole numbers, by the name of their nodes.
+var integers = map[string]reflect.Type{
+	"long": reflect.TypeFor[int64](), "byte": reflect.TypeFor[uint8](), "sbyte": reflect.TypeFor[int8](),
+	"short": reflect.TypeFor[int16](), "ushort": reflect.TypeFor[uint16](), "uint": reflect.TypeFor[uint32](),
+	"ulong": reflect.TypeFor[uint64](), "timespan": reflect.TypeFor[dotnet.TimeSpan](),
 }
 
 // instance encodes an object of a module. An object that is fully determined by its text,

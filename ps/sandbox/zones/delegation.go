@@ -234,10 +234,10 @@ func (s *Server) RemoveDelegation(zoneName, child, nameServer string) ([]Delegat
 	}
 	st.calls++
 	for _, d := range gone {
-		s.take(z, d.NameServer)
+		s.takeOne(z, d.NameServer)
 		for _, address := range d.Addresses {
 			if key := fold(address.Name); key == n.key || strings.HasSuffix(key, "."+n.key) {
-				s.take(z, address)
+				s.takeOne(z, address)
 			}
 		}
 	}
@@ -245,14 +245,20 @@ func (s *Server) RemoveDelegation(zoneName, child, nameServer string) ([]Delegat
 	return gone, nil
 }
 
-// take removes a record of a zone, as part of the current call. Store.mu is held.
-func (s *Server) take(z *zone, r Record) {
-	n := z.nodes[fold(r.Name)]
-	if n == nil {
-		return
+func (s *Server) takeOne(z *zone, r Record) {
+	s.take(z, z.nodes[fold(r.Name)], func(old Record) bool { return old.RR == r.RR })
+}
+
+// take removes the matching records of a node, as part of the current call, and returns them. A nil node has no
+// records. Store.mu is held.
+func (s *Server) take(z *zone, n *node, match func(Record) bool) (gone []Record) {
+	for i := 0; n != nil && i < len(n.records); i++ {
+		if r := n.records[i]; match(r) {
+			z.drop(n, i)
+			i--
+			gone = append(gone, r)
+			s.store.noteMore(s, "remove record", z, &r, nil)
+		}
 	}
-	if i := slices.IndexFunc(n.records, func(old Record) bool { return old.RR == r.RR }); i >= 0 {
-		z.drop(n, i)
-		s.store.noteMore(s, "remove record", z, &r, nil)
-	}
+	return gone
 }

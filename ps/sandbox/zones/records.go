@@ -118,7 +118,7 @@ func (s *Server) AddRecord(n NewRecord) (Record, error) {
 		return Record{}, s.fail(OpCreateRecord, code, z.Name, n.Name)
 	}
 	st.calls++
-	st.displace(s, z, rel, r.Type())
+	s.displace(z, rel, r.Type())
 	r = z.put(r)
 	z.bump()
 	st.noteMore(s, "add record", z, nil, &r)
@@ -134,18 +134,12 @@ func (z *zone) hasStatic(rel string) bool {
 
 // displace removes the records of a name that a new record of a type replaces: an older
 // CNAME (facts NA22), and an empty text (facts NA12).
-func (st *Store) displace(s *Server, z *zone, rel string, rrtype uint16) {
-	n := z.nodes[fold(rel)]
-	for i := 0; n != nil && i < len(n.records); i++ {
-		old := n.records[i]
+func (s *Server) displace(z *zone, rel string, rrtype uint16) {
+	s.take(z, z.nodes[fold(rel)], func(old Record) bool {
 		text, isText := old.RR.(*dns.TXT)
 		empty := isText && strings.Join(text.Txt, "") == ""
-		if old.Type() == rrtype && (rrtype == dns.TypeCNAME || empty) {
-			z.drop(n, i)
-			i--
-			st.noteMore(s, "remove record", z, &old, nil)
-		}
-	}
+		return old.Type() == rrtype && (rrtype == dns.TypeCNAME || empty)
+	})
 }
 
 // SetRecord replaces a record with one of the same name and type, and returns the new record as stored. The
@@ -175,13 +169,13 @@ func (s *Server) SetRecord(old Record, now dns.RR) (Record, error) {
 	z.bump()
 	st.note(s, "change record", z, &before, &after)
 	if !st.keepPtr {
-		st.dropPointers(s, before)
+		s.dropPointers(before)
 	}
 	return after, nil
 }
 
 // dropPointers removes the PTR records of an address that lead to its name.
-func (st *Store) dropPointers(s *Server, r Record) {
+func (s *Server) dropPointers(r Record) {
 	reverse := ""
 	switch rr := r.RR.(type) {
 	case *dns.A:
@@ -194,15 +188,11 @@ func (st *Store) dropPointers(s *Server, r Record) {
 	}
 	for name := strings.TrimSuffix(reverse, "."); name != ""; {
 		if z := s.lookup(name); z != nil && z.Type == Primary {
-			n := z.node(reverse, Strips)
-			for i := 0; n != nil && i < len(n.records); i++ {
-				old := n.records[i]
-				if ptr, is := old.RR.(*dns.PTR); is && fold(ptr.Ptr) == fold(r.RR.Header().Name) {
-					z.drop(n, i)
-					i--
-					z.bump()
-					st.noteMore(s, "remove record", z, &old, nil)
-				}
+			for range s.take(z, z.node(reverse, Strips), func(old Record) bool {
+				ptr, is := old.RR.(*dns.PTR)
+				return is && fold(ptr.Ptr) == fold(r.RR.Header().Name)
+			}) {
+				z.bump()
 			}
 			return
 		}
@@ -389,21 +379,13 @@ func (s *Server) RemoveRecord(r Record) (Record, error) {
 		return Record{}, err
 	}
 	old := n.records[i]
-	if code := z.removable(n, old); code != 0 {
-		return Record{}, s.fail(OpRemoveRecord, code, z.Name, r.Name)
+	if old.Type() == dns.TypeSOA && n.key == "@" {
+		return Record{}, s.fail(OpRemoveRecord, CodeSoaDelete, z.Name, r.Name)
 	}
 	z.drop(n, i)
 	z.bump()
 	st.note(s, "remove record", z, &old, nil)
 	return old, nil
-}
-
-// removable returns CodeSoaDelete for the SOA of the zone, otherwise 0.
-func (z *zone) removable(n *node, r Record) int {
-	if r.Type() == dns.TypeSOA && n.key == "@" {
-		return CodeSoaDelete
-	}
-	return 0
 }
 
 // locate finds a record to be removed or changed. Store.mu is held.
@@ -449,21 +431,11 @@ func (s *Server) RemoveRecords(zoneName, name string, rrtype uint16) ([]Record, 
 	if n == nil {
 		return nil, s.fail(OpRemoveRecord, CodeNameDoesNotExist, z.Name, name)
 	}
-	var gone []Record
 	st.calls++
-	for i := 0; i < len(n.records); i++ {
-		r := n.records[i]
-		if r.Type() != rrtype {
-			continue
-		}
-		if code := z.removable(n, r); code != 0 {
-			return gone, s.fail(OpRemoveRecord, code, z.Name, name)
-		}
-		z.drop(n, i)
-		i--
-		gone = append(gone, r)
-		st.noteMore(s, "remove record", z, &r, nil)
+	if rrtype == dns.TypeSOA && n.key == "@" && n.has(dns.TypeSOA) {
+		return nil, s.fail(OpRemoveRecord, CodeSoaDelete, z.Name, name)
 	}
+	gone := s.take(z, n, func(r Record) bool { return r.Type() == rrtype })
 	if len(gone) == 0 {
 		return nil, s.fail(OpRemoveRecord, CodeRecordDoesNotExist, z.Name, name)
 	}
