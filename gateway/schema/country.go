@@ -7,8 +7,6 @@ import (
 	"unicode"
 
 	"github.com/biter777/countries"
-	"golang.org/x/text/language"
-	"golang.org/x/text/language/display"
 	"golang.org/x/text/unicode/norm"
 
 	"adgateway/ps"
@@ -27,18 +25,18 @@ type country struct {
 	number int64
 }
 
-// notAssigned lists codes that the library and Unicode have although ISO 3166-1 does not. Two are withdrawn,
-// and one is for private use.
-var notAssigned = map[string]bool{"AN": true, "YU": true, "XK": true}
+var (
+	//go:embed countries.txt
+	countryFile string
+	//go:embed regions.txt
+	regionFile string
+)
 
-//go:embed countries.txt
-var countryFile string
-
-// otherNames returns country names that the libraries lack, by alpha-2 code. If a list starts with
-// =, its first name is used in answers.
-func otherNames() map[string][]string {
+// namesIn returns the country names of a file by alpha-2 code. If a list starts with =, its first name is used
+// in answers.
+func namesIn(file string) map[string][]string {
 	names := map[string][]string{}
-	for line := range strings.Lines(countryFile) {
+	for line := range strings.Lines(file) {
 		code, list, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if code == "#" {
 			continue
@@ -53,12 +51,11 @@ func otherNames() map[string][]string {
 // countryTable returns the ISO 3166-1 table, keyed by folded code and folded name.
 var countryTable = sync.OnceValue(func() map[string]country {
 	table := map[string]country{}
-	others, unicodeNames := otherNames(), display.English.Regions()
+	others, unicodeNames := namesIn(countryFile), namesIn(regionFile)
 	for _, code := range countries.All() {
 		alpha2 := code.Alpha2()
-		region, err := language.ParseRegion(alpha2)
-		if err != nil || len(alpha2) != 2 || !region.IsCountry() || notAssigned[alpha2] {
-			continue
+		if unicodeNames[alpha2] == nil {
+			continue // withdrawn, or not of ISO 3166-1
 		}
 		found := country{code: alpha2, name: code.String(), number: int64(code)}
 		for i, name := range others[alpha2] {
@@ -68,7 +65,7 @@ var countryTable = sync.OnceValue(func() map[string]country {
 			}
 			others[alpha2][i] = name
 		}
-		for _, name := range append(others[alpha2], found.name, code.String(), unicodeNames.Name(region), alpha2,
+		for _, name := range append(others[alpha2], found.name, code.String(), unicodeNames[alpha2][0], alpha2,
 			code.Alpha3()) {
 			table[foldCountry(name)] = found
 		}

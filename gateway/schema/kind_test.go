@@ -183,7 +183,7 @@ func TestCountryTableIsISO3166(t *testing.T) {
 		assert.Equal(t, c, countryTable()[foldCountry(c.name)], "the name of %s is that of another country", code)
 	}
 	folded := map[string]string{}
-	for code, names := range otherNames() {
+	for code, names := range namesIn(countryFile) {
 		assert.Contains(t, codes, code)
 		for _, name := range names {
 			name = foldCountry(strings.TrimPrefix(name, "="))

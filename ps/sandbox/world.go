@@ -52,7 +52,7 @@ type Options struct {
 	// Writes records all writes. Nil records none.
 	Writes *WriteLog
 
-	// Checked is that of [engine.Options].
+	// Checked reports whether a text is known to be valid, see [engine.Options].
 	Checked func(text string) bool
 
 	// Progress receives load messages. Nil discards them.

@@ -21,8 +21,11 @@ var (
 	moduleName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9.]*$`)
 )
 
-// decoded is a PowerShell expression for a script block given in base64.
-const decoded = `[scriptblock]::Create([Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('%s')))`
+// opens and closes are what surrounds a text in base64 in an expression for its script block.
+const (
+	opens  = `([scriptblock]::Create([Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('`
+	closes = `')))); `
+)
 
 // line returns the line that turns a PowerShell process into a session. It is
 // ASCII without line breaks and contains only validated names and base64
@@ -34,10 +37,23 @@ func (b Boot) line() (string, error) {
 	if !moduleName.MatchString(b.Module) {
 		return "", fmt.Errorf("invalid module name %q", b.Module)
 	}
+	const sets, value = "Set-Item -LiteralPath 'function:global:", "' -Value "
+	all := append([]ps.Source{handshake}, b.Scripts...)
+	size := 2*len(sets) + len(opens) + base64.StdEncoding.EncodedLen(len(b.Prelude.Text)) + len(closes)
+	for _, script := range all {
+		size += len(sets) + len(script.Name) + len(value) + len(opens) +
+			base64.StdEncoding.EncodedLen(len(script.Text)) + len(closes)
+	}
 	var line strings.Builder
-	fmt.Fprintf(&line, ". ("+decoded+"); ", encode(b.Prelude.Text))
+	line.Grow(size)
+	write := func(texts ...string) {
+		for _, text := range texts {
+			line.WriteString(text)
+		}
+	}
+	write(". ", opens, encode(b.Prelude.Text), closes)
 	seen := map[string]bool{}
-	for _, script := range append([]ps.Source{handshake}, b.Scripts...) {
+	for _, script := range all {
 		if !functionName.MatchString(script.Name) {
 			return "", fmt.Errorf("script name %q is not Verb-Noun", script.Name)
 		}
@@ -45,10 +61,9 @@ func (b Boot) line() (string, error) {
 			return "", fmt.Errorf("duplicate script %q", script.Name)
 		}
 		seen[strings.ToLower(script.Name)] = true
-		fmt.Fprintf(&line, "Set-Item -LiteralPath 'function:global:%s' -Value ("+decoded+"); ", script.Name,
-			encode(script.Text))
+		write(sets, script.Name, value, opens, encode(script.Text), closes)
 	}
-	line.WriteString("Start-GatewaySession -Module '" + b.Module + "'")
+	write("Start-GatewaySession -Module '", b.Module, "'")
 	return line.String(), nil
 }
 

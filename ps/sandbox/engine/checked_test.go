@@ -82,11 +82,15 @@ func TestFunctionsOfThePreludesAreFound(t *testing.T) {
 		require.True(t, scripts.Loaded(text))
 		script, errs := syntax.Parse("", text)
 		require.Empty(t, errs)
-		_, found := outlineOf(text)
-		want := map[int]laterFunction{}
+		var want, found []part
 		for _, statement := range script.Block.Body.Statements {
 			if f, ok := statement.(*syntax.FunctionDef); ok && f.From.Line < f.To.Line {
-				want[f.From.Offset] = laterFunction{script.Source.Slice(f.Span), f.From.Line - 1}
+				want = append(want, part{script.Source.Slice(f.Span), f.From.Line - 1, f.Name})
+			}
+		}
+		for _, p := range partsOf(text) {
+			if p.function != "" {
+				found = append(found, p)
 			}
 		}
 		assert.Greater(t, len(want), 100)

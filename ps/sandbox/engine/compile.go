@@ -20,8 +20,6 @@ type compiler struct {
 	faults  []*syntax.Error   // reasons to refuse the text
 	vars    map[symbol]bool   // assigned by the current block
 	lines   int               // of the text that come before src
-
-	bodies map[int]laterFunction // of functions that are compiled at their first calls, by the offsets of the functions
 }
 
 // assigns records that the current block assigns a variable.

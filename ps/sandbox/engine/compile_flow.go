@@ -7,12 +7,7 @@ import (
 
 func (c *compiler) functionDef(s *syntax.FunctionDef) stmtFn {
 	name, scopeName := functionName(s.Name)
-	var code *blockCode
-	if later, ok := c.bodies[s.From.Offset]; ok {
-		code = later.newFunction(name)
-	} else {
-		code = c.scriptBlock(s.Body, name)
-	}
+	code := c.scriptBlock(s.Body, name)
 	return func(f *frame, _ sink) error {
 		f.s.defineFunction(f.scope, scopeName, &function{name: name, code: code, home: f.scope.script().home})
 		return nil

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"sync"
 
 	"adgateway/ps/sandbox/engine/dotnet"
@@ -125,13 +126,105 @@ func (e *Engine) compile(name, text string) (*blockCode, error) {
 	return code, nil
 }
 
-// block is like compile, for a text without a name. It puts off what can be put off, if the text is known to be
-// valid.
+// block is like compile, for a text without a name. If the text is known to be valid, it is compiled at its
+// first call.
 func (e *Engine) block(text string) (*blockCode, error) {
 	if e.opts.Checked == nil || !e.opts.Checked(text) {
 		return e.compile("", text)
 	}
 	return compiled.getOrPut(codeKey{text: text}, newChecked), nil
+}
+
+// ready returns the code of a block, which it compiles if the block was to be compiled at its first call.
+func (b *blockCode) ready() (*blockCode, error) {
+	if b.later == nil {
+		return b, nil
+	}
+	return b.later()
+}
+
+// newChecked returns the code of a text that is known to be valid ([Options.Checked]). It is compiled at its
+// first call, and each of its functions at its own first call.
+func newChecked(text string) *blockCode {
+	src := &syntax.Source{Text: text}
+	at := syntax.Span{To: syntax.Pos{Offset: len(text)}}
+	later := func() (*blockCode, error) { return compileParts(text, &blockCode{src: src, at: at}) }
+	return &blockCode{src: src, at: at, later: sync.OnceValues(later)}
+}
+
+// compileParts compiles a text to code, but for its functions.
+func compileParts(text string, code *blockCode) (*blockCode, error) {
+	parts := partsOf(text)
+	if len(parts) == 1 {
+		return compileText("", text, nil)
+	}
+	var statements []stmtFn
+	for _, p := range parts {
+		if p.function != "" {
+			statements = append(statements, p.define())
+			continue
+		}
+		script, errs := syntax.Parse("", p.text)
+		if len(errs) > 0 {
+			return nil, &ParseError{Errors: errs}
+		}
+		if script.Block.Param != nil || script.Block.Process {
+			return compileText("", text, nil)
+		}
+		if len(script.Block.Body.Statements) == 0 {
+			continue
+		}
+		c := &compiler{src: script.Source, lines: p.lines}
+		own := c.scriptBlock(script.Block, "")
+		if len(c.faults) > 0 {
+			return nil, &ParseError{Errors: c.faults}
+		}
+		statements = append(statements, own.body)
+		code.sig, code.vars = own.sig, code.vars+own.vars
+	}
+	if code.sig == nil { // functions only
+		code.sig = (&compiler{src: code.src}).signature(code, "")
+	}
+	code.place = &place{src: code.src, at: code.at}
+	code.body = func(f *frame, out sink) error {
+		for _, run := range statements {
+			if err := run(f, out); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return code, nil
+}
+
+// define returns the statement that defines a function. The function is compiled at its first call.
+func (p part) define() stmtFn {
+	name, scopeName := functionName(p.function)
+	src := &syntax.Source{Text: p.text}
+	later := func() (*blockCode, error) {
+		script, errs := syntax.Parse("", p.text)
+		if len(errs) > 0 {
+			return nil, &ParseError{Errors: errs}
+		}
+		c := &compiler{src: src, lines: p.lines}
+		code := c.scriptBlock(script.Block.Body.Statements[0].(*syntax.FunctionDef).Body, name)
+		if len(c.faults) > 0 {
+			return nil, &ParseError{Errors: c.faults}
+		}
+		return code, nil
+	}
+	body := syntax.Span{
+		From: syntax.Pos{Offset: strings.IndexByte(p.text, '{') + 1}, To: syntax.Pos{Offset: len(p.text) - 1},
+	}
+	code := &blockCode{src: src, at: body, later: sync.OnceValues(later)}
+	at := &place{src: src, at: syntax.Span{From: syntax.Pos{Line: p.lines + 1, Column: 1}}}
+	return func(f *frame, _ sink) error {
+		if err := f.step(at); err != nil {
+			return err
+		}
+		f.s.defineFunction(f.scope, scopeName, &function{name: name, code: code, home: f.scope.script().home})
+		return nil
+	}
 }
 
 // compileLine is like compile, for a line of the host's input. The line may use the aliases of the options,
@@ -148,21 +241,11 @@ func compileText(name, text string, aliases map[string]string) (*blockCode, erro
 		return nil, &ParseError{Errors: errs}
 	}
 	c := &compiler{src: script.Source, aliases: aliases}
-	return c.whole(script)
-}
-
-// whole compiles a whole text.
-func (c *compiler) whole(script *syntax.Script) (*blockCode, error) {
 	code := c.scriptBlock(script.Block, "")
-	return code, c.err()
-}
-
-// err returns the reasons to refuse the text, or nil.
-func (c *compiler) err() error {
 	if len(c.faults) > 0 {
-		return &ParseError{Errors: c.faults}
+		return nil, &ParseError{Errors: c.faults}
 	}
-	return nil
+	return code, nil
 }
 
 // runMain runs a whole text in the frame's own scope.
