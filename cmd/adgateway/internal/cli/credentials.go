@@ -15,9 +15,8 @@ import (
 // listCommand lists the accounts of a kind.
 func listCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "list",
-		Short: "List all " + kind.Name + "s",
-		Args:  cobra.NoArgs,
+		Use:  "list",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			store, err := at.Open()
 			if err != nil {
@@ -38,9 +37,8 @@ func listCommand(at *storeLocation, kind accountKind) *cobra.Command {
 // showCommand shows one account.
 func showCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "show NAME",
-		Short: "Show a " + kind.Name + " with its rights, limits and last use",
-		Args:  cobra.ExactArgs(1),
+		Use:  "show NAME",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			store, err := at.Open()
 			if err != nil {
@@ -72,12 +70,8 @@ func setCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	var rights rightsFlags
 	var clear []string
 	c := &cobra.Command{
-		Use:   "set NAME",
-		Short: "Change what a " + kind.Name + " may do; its secret stays the same",
-		Long: "Changes what a " + kind.Name + " may do. Each flag replaces the previous value, and what no\n" +
-			"flag names stays the same. --clear removes a limit.",
-		Example: "  adgateway " + kind.Name + " set portal --scope user:read --max-deletions 5 --clear network,ou",
-		Args:    cobra.ExactArgs(1),
+		Use:  "set NAME",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			now := time.Now()
 			store, err := at.Open()
@@ -101,13 +95,11 @@ func setCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	return c
 }
 
-// removeCommand permanently removes accounts. use and short are its help texts; removed is
-// the sentence printed for each removed account.
-func removeCommand(at *storeLocation, kind accountKind, use, short, removed string) *cobra.Command {
+// removeCommand permanently removes accounts. It prints removed after the name of each account.
+func removeCommand(at *storeLocation, kind accountKind, use, removed string) *cobra.Command {
 	return &cobra.Command{
-		Use:   use + " NAME...",
-		Short: short,
-		Args:  cobra.MinimumNArgs(1),
+		Use:  use + " NAME...",
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			store, err := at.Open()
 			if err != nil {

@@ -13,13 +13,9 @@ import (
 
 func userCommand() *cobra.Command {
 	at := location()
-	c := group("user", "Manage the users that may call the API with name and password",
-		userAddCommand(at), userPasswdCommand(at), setCommand(at, userKind),
-		removeCommand(at, userKind, "remove", "Remove users; they are rejected within a second", "is removed"),
+	c := group("user", userAddCommand(at), userPasswdCommand(at), setCommand(at, userKind),
+		removeCommand(at, userKind, "remove", "is removed"),
 		listCommand(at, userKind), showCommand(at, userKind))
-	c.Long = "Manages the users that may call the API with name and password (Basic). The command\n" +
-		"prompts for the password, or reads it from standard input with --password-stdin. It is\n" +
-		"never an argument, which other users of the computer could see. Prefer tokens."
 	at.AddTo(c.PersistentFlags())
 	return c
 }
@@ -28,12 +24,8 @@ func userAddCommand(at *storeLocation) *cobra.Command {
 	var flags rightsFlags
 	fromStdin := false
 	c := &cobra.Command{
-		Use:   "add NAME --scope SCOPE,...",
-		Short: "Add a user",
-		Long: "Adds a user who sends name and password (Basic). The command prompts for the password,\n" +
-			"or reads it from standard input with --password-stdin.",
-		Example: "  adgateway user add anna --scope user:read --network 10.20.0.0/16",
-		Args:    cobra.ExactArgs(1),
+		Use:  "add NAME --scope SCOPE,...",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			now := time.Now()
 			rights, invalid := flags.Parse(now)
@@ -67,9 +59,8 @@ func userAddCommand(at *storeLocation) *cobra.Command {
 func userPasswdCommand(at *storeLocation) *cobra.Command {
 	fromStdin := false
 	c := &cobra.Command{
-		Use:   "passwd NAME",
-		Short: "Set a user's password",
-		Args:  cobra.ExactArgs(1),
+		Use:  "passwd NAME",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			password, err := newPassword(c, args[0], fromStdin)
 			if err != nil {
