@@ -134,7 +134,7 @@ func TestDamagedBackups(t *testing.T) {
 			require.NoError(t, damage(path, text))
 			code, _, stderr := runCommand(t, "restore", config, "--from="+bad)
 			assert.EqualValues(t, codeFailed, code, "%s %s", entry.Name(), fault)
-			assert.Contains(t, stderr, "not a whole backup", "%s %s", entry.Name(), fault)
+			assert.Contains(t, stderr, "not a complete backup", "%s %s", entry.Name(), fault)
 		}
 	}
 	assert.Equal(t, before, everyFile(t, folder))
