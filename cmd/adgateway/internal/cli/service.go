@@ -11,16 +11,7 @@ import (
 )
 
 func serviceCommand() *cobra.Command {
-	commands := program.ServiceCommands(program.ServiceOptions{
-		Service: winsvc.Gateway,
-		Check: func(file, account string) error {
-			_, _, _, err := (&program.Flags{Fallback: file, Account: account}).Read()
-			return err
-		},
-		Init: "adgateway config init", Ending: "running requests are finished first",
-		Data: "credentials, audit log and logs",
-	})
-	return group("service", append(commands, serviceRunCommand())...)
+	return group("service", append(program.ServiceCommands(), serviceRunCommand())...)
 }
 
 func serviceRunCommand() *cobra.Command {

@@ -88,10 +88,10 @@ func stdinFlag(c *cobra.Command, into *bool) {
 // newPassword prompts for a new password twice, or reads it from standard input,
 // and checks it.
 func newPassword(c *cobra.Command, name string, fromStdin bool) (string, error) {
-	password, err := readPassword(c, "'"+name+"'", fromStdin)
+	password, err := program.ReadPassword(c, "'"+name+"'", fromStdin)
 	if err == nil && !fromStdin {
 		var again string
-		if again, err = readPassword(c, "'"+name+"' again", false); err == nil && again != password {
+		if again, err = program.ReadPassword(c, "'"+name+"' again", false); err == nil && again != password {
 			err = errors.New("the two passwords differ; nothing was changed")
 		}
 	}
@@ -99,13 +99,4 @@ func newPassword(c *cobra.Command, name string, fromStdin bool) (string, error) 
 		return "", err
 	}
 	return password, authn.CheckPassword(password)
-}
-
-// readPassword prompts for the password of an account, or reads it from standard
-// input.
-func readPassword(c *cobra.Command, account string, fromStdin bool) (string, error) {
-	if fromStdin {
-		return program.PipedPassword(c.InOrStdin())
-	}
-	return program.Password(c.InOrStdin(), c.ErrOrStderr(), account)
 }
