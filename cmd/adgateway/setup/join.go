@@ -70,8 +70,8 @@ func joinable(path string, replace bool) (err error) {
 	if at.Journal != "" {
 		return nil // the command is repeated after a completed join
 	}
-	return fmt.Errorf("this gateway has its own store, %s, with its history and credentials, which the store of "+
-		"the cluster would replace: if you do not need them, run the command with --replace. The file is "+
+	return fmt.Errorf("this gateway has its own store, %s, with its history and credentials, which the store "+
+		"of the cluster would replace: if you do not need them, run the command with --replace. The file is "+
 		"kept next to the new one",
 		path)
 }

@@ -106,7 +106,8 @@ func (n own) examine(ctx context.Context) (found jetstream.Examined, err error) 
 	case errors.Is(err, jetstream.ErrDenied):
 		err = n.denied(err)
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrNkeysNotSupported):
-		err = fmt.Errorf("%w: set cluster.nkeyFile or cluster.credsFile to the credentials of a user that it knows", err)
+		err = fmt.Errorf("%w: set cluster.nkeyFile or cluster.credsFile to the credentials of a user that it "+
+			"knows", err)
 	case errors.Is(err, jetstream.ErrUnfit):
 		err = fmt.Errorf("%w; %s", err, n.remove())
 	default:
@@ -183,8 +184,8 @@ func (n own) make(ctx context.Context, folder trust.Folder, origin store.Hash) (
 	}
 	found, err := n.examine(ctx)
 	if found.Replicas < replicas {
-		all.Warning = fmt.Sprintf("the log has %d replicas: if that server fails, no gateway makes changes, and if its "+
-			"disk fails, the log is lost. Three replicas need three servers", found.Replicas)
+		all.Warning = fmt.Sprintf("the log has %d replicas: if that server fails, no gateway makes changes, and if "+
+			"its disk fails, the log is lost. Three replicas need three servers", found.Replicas)
 	}
 	return all, err
 }

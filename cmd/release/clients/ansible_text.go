@@ -39,14 +39,16 @@ func yaml(text string) string {
 // text returns the text of a module.
 func (m *module) text() string {
 	var notes, options strings.Builder
-	for _, note := range append(slices.Clone(m.notes), "Requires the scopes "+strings.Join(m.scopes(), ", ")+".") {
+	required := "Requires the scopes " + strings.Join(m.scopes(), ", ") + "."
+	for _, note := range append(slices.Clone(m.notes), required) {
 		fmt.Fprintf(&notes, "  - %s\n", yaml(note))
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.options)) {
 		m.options[name].document(&options, name)
 	}
 	return ansibleText("module", "@NAME@", m.name, "@NOUN@", m.noun, "@NOTES@", notes.String(),
-		"@OPTIONS@", options.String(), "@EXAMPLES@", m.examples(), "@FIELDS@", m.fields(), "@SPEC@", python(m.spec, ""))
+		"@OPTIONS@", options.String(), "@EXAMPLES@", m.examples(), "@FIELDS@", m.fields(),
+		"@SPEC@", python(m.spec, ""))
 }
 
 func (o *option) document(b *strings.Builder, name string) {

@@ -35,7 +35,8 @@ func alone(s *config.Settings) error {
 	if err != nil || id == nil {
 		return err
 	}
-	return fmt.Errorf("this gateway is in the cluster %[1]s, and a backup can only be restored to a single gateway: "+
+	return fmt.Errorf("this gateway is in the cluster %[1]s, and a backup can only be restored to a single "+
+		"gateway: "+
 		"a gateway without its store copies the store of another one when it starts, "+
 		"a lost host is replaced with 'adgateway cluster leave', 'invite' and 'join', "+
 		"and a lost log with 'adgateway cluster recover'. "+

@@ -55,7 +55,7 @@ func TestBackupOfAGatewayThatRuns(t *testing.T) {
 
 	code, _, stderr := runCommand(t, "backup", config, "--to="+copied)
 	assert.EqualValues(t, codeFailed, code)
-	assert.Contains(t, stderr, "exists already")
+	assert.Contains(t, stderr, "already exists")
 	code, _, stderr = runCommand(t, "restore", config, "--from="+zipFile)
 	assert.EqualValues(t, codeFailed, code)
 	assert.Contains(t, stderr, "stop it first")

@@ -49,7 +49,7 @@ func TestAGatewayIsAloneAgain(t *testing.T) {
 	change("of a cluster")
 	code, _, stderr := runCommand(t, "changes", "rebuild", config)
 	assert.EqualValues(t, codeFailed, code)
-	assert.Contains(t, stderr, "this gateway is in the cluster corp")
+	assert.Contains(t, stderr, "this gateway is of the cluster corp")
 	backup := filepath.Join(t.TempDir(), "backup")
 	command(t, "backup", "--to", backup, config)
 	code, _, stderr = runCommand(t, "restore", "--from", backup, config)

@@ -12,23 +12,32 @@ import (
 	"adgateway/gateway/authn"
 )
 
+// with returns the code of a command that uses the accounts at the location.
+func (l *storeLocation) with(
+	do func(c *cobra.Command, store accountStore, args []string) error,
+) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		store, err := l.Open()
+		if err != nil {
+			return err
+		}
+		return do(c, store, args)
+	}
+}
+
 // listCommand lists the accounts of a kind.
 func listCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	c := &cobra.Command{
 		Use:  "list",
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			store, err := at.Open()
-			if err != nil {
-				return err
-			}
+		RunE: at.with(func(c *cobra.Command, store accountStore, _ []string) error {
 			all, lastUse, err := store.List(kind)
 			if err != nil {
 				return err
 			}
 			shown := output.NewAccounts(all, lastUse)
 			return show(c, shown, func(w io.Writer) error { return output.Accounts(w, shown, time.Now()) })
-		},
+		}),
 	}
 	jsonFlag(c)
 	return c
@@ -39,11 +48,7 @@ func showCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	c := &cobra.Command{
 		Use:  "show NAME",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			store, err := at.Open()
-			if err != nil {
-				return err
-			}
+		RunE: at.with(func(c *cobra.Command, store accountStore, args []string) error {
 			all, lastUse, err := store.List(kind)
 			if err != nil {
 				return err
@@ -53,7 +58,7 @@ func showCommand(at *storeLocation, kind accountKind) *cobra.Command {
 				return err
 			}
 			return showAccount(c, found, lastUse, time.Now())
-		},
+		}),
 	}
 	jsonFlag(c)
 	return c
@@ -72,12 +77,8 @@ func setCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	c := &cobra.Command{
 		Use:  "set NAME",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: at.with(func(c *cobra.Command, store accountStore, args []string) error {
 			now := time.Now()
-			store, err := at.Open()
-			if err != nil {
-				return err
-			}
 			a, err := store.Edit(c.Context(), kind, args[0], func(a *authn.Account) error {
 				return errors.Join(rights.Change(&a.Rights, clear, now), a.Check())
 			})
@@ -85,7 +86,7 @@ func setCommand(at *storeLocation, kind accountKind) *cobra.Command {
 				return fmt.Errorf("nothing was changed:\n%w", err)
 			}
 			return showAccount(c, a, nil, now)
-		},
+		}),
 	}
 	rights.AddTo(c.Flags(), "never")
 	jsonFlag(c)
@@ -100,11 +101,7 @@ func removeCommand(at *storeLocation, kind accountKind, use, removed string) *co
 	return &cobra.Command{
 		Use:  use + " NAME...",
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			store, err := at.Open()
-			if err != nil {
-				return err
-			}
+		RunE: at.with(func(c *cobra.Command, store accountStore, args []string) error {
 			if err := store.Remove(c.Context(), kind, args); err != nil {
 				return err
 			}
@@ -112,6 +109,6 @@ func removeCommand(at *storeLocation, kind accountKind, use, removed string) *co
 				fmt.Fprintf(c.OutOrStdout(), "%s '%s' %s\n", kind.Name, name, removed)
 			}
 			return nil
-		},
+		}),
 	}
 }

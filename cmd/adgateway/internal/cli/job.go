@@ -110,7 +110,7 @@ func interrupted(c *cobra.Command, id string, err error) error {
 		return err
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "The job continues. Follow it: adgateway job watch %s\n"+
-		"End it: adgateway job cancel %s\n", id, id)
+		"Cancel it: adgateway job cancel %s\n", id, id)
 	return codeInterrupted
 }
 
@@ -272,8 +272,8 @@ func jobWatchCommand(f *jobFlags) *cobra.Command {
 	return c
 }
 
-// jobActCommand returns a command that performs an action on a job. flags declares the flags of the action; nil
-// means none.
+// jobActCommand returns a command that performs an action on a job. flags declares the flags of the action. It
+// is nil if the action has none.
 func jobActCommand(
 	f *jobFlags, name string, action jobclient.Action, flags func(*pflag.FlagSet),
 ) *cobra.Command {

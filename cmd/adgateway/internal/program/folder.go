@@ -27,8 +27,8 @@ var Files = host.Files{Service: winsvc.Gateway.Name}
 // FileName is the name of the settings file.
 const FileName = "adgateway.yaml"
 
-// DataDir returns the folder in which the installation of a gateway keeps its settings and its data: on Windows
-// below ProgramData, elsewhere below /etc for root and in the configuration directory for other users.
+// DataDir returns the folder with the settings and the data of an installation. It is below ProgramData on
+// Windows. Elsewhere it is below /etc for root, and in the configuration directory for other users.
 func DataDir() string {
 	name := winsvc.Gateway.Name
 	if runtime.GOOS == "windows" {

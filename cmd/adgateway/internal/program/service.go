@@ -18,8 +18,8 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// serviceFiles protects the files of the service. account is the account that the service is about to get, or ""
-// if it keeps its account.
+// serviceFiles protects the files of the service. account is the account that the service is about to get. It
+// is "" if the service keeps its account.
 func serviceFiles(account string) host.Files {
 	return host.Files{Service: winsvc.Gateway.Name, Account: account}
 }
