@@ -219,38 +219,6 @@ func Table() []*Row {
 	}
 }
 
-// OfOne returns the limit for one caller, as text for people.
-func (r *Row) OfOne() string {
-	switch {
-	case r.Each != "":
-		return r.Each
-	case r.Own > 0:
-		return number(r.Own)
-	}
-	return "a quarter of that"
-}
-
-// OfAll returns the limit for all callers together, as text for people.
-func (r *Row) OfAll() string {
-	switch {
-	case r.All != "":
-		return r.All
-	case r.Total > 0:
-		return number(r.Total)
-	case len(r.Settings) > 0 && r.Settings[0] != "":
-		return "`" + r.Settings[0] + "`"
-	}
-	return "that of each caller"
-}
-
-// number formats a number with thousands separators.
-func number(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%s,%03d", number(n/1000), n%1000)
-}
-
 // Setting returns the setting for the limit of all callers, or "" if it is fixed.
 func (r *Row) Setting() string {
 	if len(r.Settings) == 0 {

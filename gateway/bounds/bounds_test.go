@@ -104,9 +104,6 @@ func TestRowsAreWhole(t *testing.T) {
 			assert.NotEmpty(t, row.All, row.Name)
 		}
 	}
-	assert.Equal(t, "10,000", Keys.OfOne())
-	assert.Equal(t, "a quarter of that", Jobs.OfOne())
-	assert.Equal(t, "`jobs.maxStored`", Jobs.OfAll())
 }
 
 func TestWhatIsFullIsToldInSentences(t *testing.T) {

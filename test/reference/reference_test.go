@@ -1,4 +1,4 @@
-package reference_test
+package reference
 
 import (
 	"flag"
@@ -17,7 +17,6 @@ import (
 	"adgateway/gateway/schema"
 	"adgateway/ps/sandbox"
 	"adgateway/test/manual"
-	"adgateway/test/reference"
 	"adgateway/test/systemtest"
 )
 
@@ -61,8 +60,8 @@ func refused(t *testing.T) map[schema.Code][]byte {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=10",
 		"http.requireGuard=[group:write]")
 	answers := map[schema.Code][]byte{}
-	for i := range reference.Refusals {
-		r := &reference.Refusals[i]
+	for i := range Refusals {
+		r := &Refusals[i]
 		answer := r.Provoke(func(c systemtest.Call) systemtest.Answer { return s.Do(c) })
 		require.NotNil(t, answer.Envelope.Error, "%s: %s", r.Code, answer.Body)
 		assert.Equal(t, string(r.Code), answer.Envelope.Error.Code, "%s", answer.Body)
@@ -88,9 +87,9 @@ func recorded(t *testing.T) map[string]string {
 		}
 	}
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	rows := map[string][]reference.Row{}
+	rows := map[string][]Row{}
 	for _, op := range ops.Table() {
-		row := reference.Row{Op: op, Function: functions[op.ID]}
+		row := Row{Op: op, Function: functions[op.ID]}
 		if row.Function != "" {
 			row.Call = examples[op.ID]
 			assert.True(t, strings.HasPrefix(row.Call, row.Function), "%s: its help has no example: %q",
@@ -107,11 +106,11 @@ func recorded(t *testing.T) map[string]string {
 		rows[page] = append(rows[page], row)
 	}
 	texts := map[string]string{
-		"reference/fields":         reference.FieldsPage(attributesOfTheSchema(t)),
-		"reference/error-examples": reference.RefusalsPage(refused(t)),
+		"reference/fields":         FieldsPage(attributesOfTheSchema(t)),
+		"reference/error-examples": RefusalsPage(refused(t)),
 	}
 	for page, operations := range rows {
-		texts[page] = reference.Page(operations)
+		texts[page] = Page(operations)
 	}
 	return texts
 }

@@ -67,13 +67,12 @@ func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 func (p *commands) root(started *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "adgateway-engine",
-		Short: "Run the node with the log of a cluster beside its gateway",
-		Long: "Runs the node of a host of a cluster, which has the log of its gateways: NATS JetStream\n" +
-			engine.Version() + " with fixed settings. The service adgateway and 'adgateway serve' start it. What " +
-			"it\n" +
-			"is follows from the folder that 'adgateway cluster init' or 'join' has written; the settings\n" +
-			"are those of the section engine.\n\n" +
-			"Exit code 0: done. 1: not done. 2: the command line is wrong. Of doctor: 1: warnings. 2: failures.",
+		Short: "Run the node with the log of a cluster, next to a gateway",
+		Long: "Runs the node with the log of a cluster on the host of a gateway: NATS JetStream\n" +
+			engine.Version() + " with fixed settings. The service adgateway and 'adgateway serve' start it. It is\n" +
+			"described by the folder that 'adgateway cluster init' or 'join' has written, and by the\n" +
+			"settings in the section engine.\n\n" +
+			"Exit code 0: done. 1: not done. 2: the command line is wrong. For doctor: 1: warnings. 2: failures.",
 		Args:             cobra.NoArgs,
 		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
 		SilenceUsage:     true,
@@ -87,9 +86,9 @@ func (p *commands) root(started *bool) *cobra.Command {
 
 func (p *commands) configCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "config", Short: "Print the same node as a configuration of nats-server", Args: cobra.NoArgs,
-		Long: "Prints the configuration file with which nats-server is the node of the settings,\n" +
-			"for those who run an engine of their own.",
+		Use: "config", Short: "Print the configuration of the node for nats-server", Args: cobra.NoArgs,
+		Long: "Prints the configuration file with which a nats-server of your own runs the node in the\n" +
+			"settings.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, m, err := readNode(&p.flags)
 			if err != nil {
@@ -114,8 +113,8 @@ func (p *commands) versionCommand() *cobra.Command {
 	}
 }
 
-var errNoNode = errors.New("the gateway of the settings is of no cluster whose hosts have nodes: " +
-	"let it join one by 'adgateway cluster join', or make one by 'adgateway cluster init'")
+var errNoNode = errors.New("the gateway in the settings is not in a cluster whose hosts have nodes: " +
+	"join one with 'adgateway cluster join', or create one with 'adgateway cluster init'")
 
 // readNode reads the settings of a host with a node, and the gateway that the node belongs to.
 func readNode(f *program.Flags) (s *config.Settings, m *member, err error) {

@@ -21,11 +21,10 @@ import (
 func (p *commands) doctorCommand() *cobra.Command {
 	asJSON, list := false, false
 	c := &cobra.Command{
-		Use: "doctor", Short: "Check what a node needs of this computer, and say how to fix what is missing",
+		Use: "doctor", Short: "Check what a node needs on this computer, and show how to fix what is missing",
 		Args: cobra.NoArgs,
-		Long: "Checks what a node needs of this computer, with the settings of the gateway beside it,\n" +
-			"and says how to fix each fault. Nothing is changed. How all nodes are set up,\n" +
-			"'adgateway doctor' on a gateway checks.",
+		Long: "Checks what a node needs on this computer, with the settings of its gateway, and shows\n" +
+			"how to fix each fault. Nothing is changed. 'adgateway doctor' checks the cluster.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			out := c.OutOrStdout()
 			switch {
@@ -40,7 +39,7 @@ func (p *commands) doctorCommand() *cobra.Command {
 	p.flags.AddTo(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&list, "list", false,
-		"print all checks, what they can find and what to do about it, and check nothing")
+		"list all checks with the faults they can find and the advice, and check nothing")
 	return c
 }
 

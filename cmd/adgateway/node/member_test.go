@@ -244,5 +244,5 @@ func TestAGatewayWithoutANode(t *testing.T) {
 	code, _, stderr = run(t.Context(), "run", "--config", c.settings("gw1"), "--set",
 		"cluster.servers=[nats://127.0.0.1:1]")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, stderr, "of no cluster whose hosts have nodes", "a NATS of one's own")
+	assert.Contains(t, stderr, "not in a cluster whose hosts have nodes", "a NATS of one's own")
 }

@@ -71,7 +71,7 @@ func TestCommands(t *testing.T) {
 		"version":         {[]string{"version"}, 0, "adgateway-engine 1.2.3 (nats-server 2.", ""},
 		"checks":          {[]string{"doctor", "--list"}, 0, "engine.store", ""},
 		"checks, as JSON": {[]string{"doctor", "--list", "--json"}, 0, `"check": "store"`, ""},
-		"doctor, no node": {[]string{"doctor", "--config", empty}, 2, "of no cluster whose hosts have nodes", ""},
+		"doctor, no node": {[]string{"doctor", "--config", empty}, 2, "not in a cluster whose hosts have nodes", ""},
 		"configuration":   {[]string{"config", "--config", file}, 0, "sync_interval: always", ""},
 		"no node":         {[]string{"run", "--config", empty}, 1, "", "engine.node is a setting of an earlier version: 'adgateway cluster init'"},
 		"a wrong setting": {[]string{"run", "--config", file, "--set", "engine.monitor=:8222"}, 1, "", "engine.monitor: :8222 can be reached by other machines"},

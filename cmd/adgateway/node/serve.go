@@ -30,7 +30,7 @@ const (
 func (p *commands) runCommand() *cobra.Command {
 	child := false
 	c := &cobra.Command{
-		Use: "run", Short: "Run the node of the settings until it is told to stop", Args: cobra.NoArgs,
+		Use: "run", Short: "Run the node in the settings until it is told to stop", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if child {
 				return p.runChild(c)
@@ -223,8 +223,8 @@ func restrictStore(store string) error {
 		return fmt.Errorf("engine.store: %w", err)
 	}
 	if !dedicated {
-		return fmt.Errorf("engine.store: %s has other things in it, and its access rights are unchanged: choose "+
-			"a folder for the node alone", store)
+		return fmt.Errorf("engine.store: %s contains other files, so its access rights were not changed: choose "+
+			"a folder that only the node uses", store)
 	}
 	if err := files.RestrictFolder(store); err != nil {
 		return fmt.Errorf("engine.store: %w", err)

@@ -32,7 +32,7 @@ func TestTheFolderOfTheStreamsIsForTheNodeAlone(t *testing.T) {
 	require.NoError(t, os.WriteFile(other, nil, 0o644))
 	before, err := os.Stat(other)
 	require.NoError(t, err)
-	require.ErrorContains(t, restrictStore(store), "has other things in it, and its access rights are unchanged")
+	require.ErrorContains(t, restrictStore(store), "contains other files, so its access rights were not changed")
 	after, err := os.Stat(other)
 	require.NoError(t, err)
 	assert.Equal(t, before.Mode(), after.Mode())

@@ -31,7 +31,7 @@ func Alone(ctx context.Context, o Options, force bool) (old string, err error) {
 	}
 	id, err := folder.Identity()
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", errors.New("this gateway is of no cluster: it is alone already")
+		return "", errors.New("this gateway is not in a cluster: it is alone already")
 	}
 	if err != nil {
 		return "", err
@@ -42,9 +42,9 @@ func Alone(ctx context.Context, o Options, force bool) (old string, err error) {
 	}
 	if !force {
 		if name := Answering(ctx, id, list.Members()); name != "" {
-			return "", fmt.Errorf("gateway %s of the cluster %s runs: stop it, or take this one off the list by "+
-				"'adgateway cluster leave', and run this with --force. Two gateways that do not know of each other "+
-				"may change the same objects at the same time", name, id.Cluster)
+			return "", fmt.Errorf("gateway %s of the cluster %s runs: stop it, or remove this gateway with "+
+				"'adgateway cluster leave', and run the command with --force. Two gateways that do not know of "+
+				"each other may change the same objects at the same time", name, id.Cluster)
 		}
 	}
 	if err := separate(ctx, o, folder); err != nil {
@@ -87,9 +87,8 @@ func separate(ctx context.Context, o Options, folder trust.Folder) (err error) {
 	}
 	switch err := keyring.Rewrap(ctx, file, w, storeKey); {
 	case errors.Is(err, keyring.ErrNone):
-		return errors.New("this gateway has not copied the store of the cluster yet, so it has nothing to " +
-			"go on with: " +
-			"run this on another one, or remove the folder " + folder.Path + " to begin anew")
+		return errors.New("this gateway has not copied the store of the cluster yet, so it has no data: run " +
+			"the command on another gateway, or remove the folder " + folder.Path + " to start with an empty store")
 	case err != nil:
 		return err
 	}

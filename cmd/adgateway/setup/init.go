@@ -38,9 +38,8 @@ func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *M
 		return nil, err
 	}
 	if former := o.Settings.Former.Name; former != "" {
-		return nil, fmt.Errorf("this gateway was of the cluster %s in an earlier version (cluster.name): "+
-			"'adgateway cluster migrate' "+
-			"makes a cluster of what its gateways shared", former)
+		return nil, fmt.Errorf("this gateway was in the cluster %s of an earlier version (cluster.name): "+
+			"'adgateway cluster migrate' creates a cluster from what its gateways shared", former)
 	}
 	self, others, err := members(o, hosts, len(o.Settings.Cluster.Servers) > 0)
 	if err != nil {
@@ -50,8 +49,8 @@ func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *M
 		return made, err
 	}
 	if _, finished, err := folder.Origin(); err != nil || finished {
-		return nil, errors.Join(err, errors.New("the cluster was made here before: start the gateway, and run "+
-			"'adgateway cluster invite' for each host that is to join"))
+		return nil, errors.Join(err, errors.New("the cluster already exists: start the gateway, and run "+
+			"'adgateway cluster invite' for each host that should join"))
 	}
 	if err := notJoined(folder); err != nil {
 		return nil, err
@@ -135,8 +134,8 @@ func members(o Options, hosts []Host, external bool) (self trust.Member, others 
 			"name at least two gateways, with --gateway NAME=HOST for each, this one first")
 	case !external && n != 3 && n != 5:
 		return self, nil, fmt.Errorf(
-			"%d gateways are named: name three, or five, with --gateway NAME=HOST for each, this one first. "+
-				"With fewer, nothing can be agreed upon when one host is lost; more join later", n)
+			"%d gateways are named: name three or five, with --gateway NAME=HOST for each, this one first. "+
+				"With fewer, there is no majority when one host is lost. More gateways can join later", n)
 	}
 	for i, h := range hosts {
 		host, port := h.Address, ""
@@ -198,7 +197,7 @@ func ringed(ctx context.Context, o Options, file *store.File, folder trust.Folde
 			err = keyring.Adopt(ctx, file, w, secret, o.Kinds...)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the key of the store, %s: %w: restore the file from the backup first", path, err)
+			return nil, fmt.Errorf("the key of the store, %s: %w: restore the file from a backup first", path, err)
 		}
 	}
 	ring, err := keyring.Open(ctx, file, w, store.Newest)
@@ -220,7 +219,7 @@ func notJoined(folder trust.Folder) error {
 	if first, err := folder.Alone(); err != nil || first {
 		return err
 	}
-	return fmt.Errorf("this gateway has joined the cluster %s as %s: if it is to be the first of another one, "+
-		"take it off the list by 'adgateway cluster leave', and move the folder %s away", id.Cluster, id.Gateway,
+	return fmt.Errorf("this gateway has joined the cluster %s as %s: to make it the first of another cluster, "+
+		"remove it with 'adgateway cluster leave', and move the folder %s away", id.Cluster, id.Gateway,
 		folder.Path)
 }

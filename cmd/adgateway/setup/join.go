@@ -28,7 +28,7 @@ func Join(
 	if host == "" {
 		if host, err = os.Hostname(); err != nil {
 			return nil, trust.Members{},
-				fmt.Errorf("the name of this host is not known, so say it with --host: %w", err)
+				fmt.Errorf("the name of this host is not known; name it with --host: %w", err)
 		}
 	}
 	self, err := addresses(o.Settings, i.Gateway, host)
@@ -70,9 +70,9 @@ func joinable(path string, replace bool) (err error) {
 	if at.Journal != "" {
 		return nil // the command is repeated after a completed join
 	}
-	return fmt.Errorf("this gateway has a store of its own, %s, with its history and credentials, in whose "+
-		"place comes that of the cluster: "+
-		"run the command with --replace if nothing of it is needed any more. The file is kept beside the new one",
+	return fmt.Errorf("this gateway has its own store, %s, with its history and credentials, which the store "+
+		"of the cluster would replace: if you do not need them, run the command with --replace. The file is "+
+		"kept next to the new one",
 		path)
 }
 

@@ -45,8 +45,8 @@ func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 	}
 	s := o.Settings
 	if self.Name != s.Former.Gateway {
-		return nil, fmt.Errorf("this gateway is %s (cluster.gateway), and %s is named first: name this one first, "+
-			"and each gateway by the name that it had", s.Former.Gateway, self.Name)
+		return nil, fmt.Errorf("this gateway is %s (cluster.gateway), and %s is named first: name this gateway "+
+			"first, and use the earlier name of each gateway", s.Former.Gateway, self.Name)
 	}
 	n := o.own(s.Former.Name, self.Name, append(names(others), self.Name)...)
 	_, begun, err := folder.Origin()

@@ -101,18 +101,19 @@ func (n own) examine(ctx context.Context) (found jetstream.Examined, err error) 
 	case errors.Is(err, jetstream.ErrOldServer):
 		err = fmt.Errorf("%w: update all its servers", err)
 	case errors.Is(err, jetstream.ErrNoJetStream):
-		err = fmt.Errorf("%w: turn it on, by the block jetstream of the servers and 'jetstream: enabled' "+
+		err = fmt.Errorf("%w: turn it on with the block jetstream of the servers and 'jetstream: enabled' "+
 			"in the account", err)
 	case errors.Is(err, jetstream.ErrDenied):
 		err = n.denied(err)
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrNkeysNotSupported):
-		err = fmt.Errorf("%w: set cluster.nkeyFile or cluster.credsFile to what proves a user that it knows", err)
+		err = fmt.Errorf("%w: set cluster.nkeyFile or cluster.credsFile to the credentials of a user that it "+
+			"knows", err)
 	case errors.Is(err, jetstream.ErrUnfit):
 		err = fmt.Errorf("%w; %s", err, n.remove())
 	default:
-		err = fmt.Errorf("%w: check that it runs, and the settings cluster.servers and cluster.ca", err)
+		err = fmt.Errorf("%w: check that it runs, and check the settings cluster.servers and cluster.ca", err)
 	}
-	return found, fmt.Errorf("%s cannot have the log: %w", name, err)
+	return found, fmt.Errorf("%s cannot store the log: %w", name, err)
 }
 
 // denied adds to err the permissions that this gateway's user lacks.
@@ -126,7 +127,7 @@ func (n own) denied(err error) error {
 
 // remove returns advice on removing another log of the same name.
 func (n own) remove() string {
-	return fmt.Sprintf("if no gateway uses it, remove it by 'nats stream rm %s', "+
+	return fmt.Sprintf("if no gateway uses it, remove it with 'nats stream rm %s', "+
 		"or give the cluster another name", jetstream.StreamName(n.cluster))
 }
 
@@ -134,7 +135,7 @@ func (n own) remove() string {
 func (n own) vacant(ctx context.Context) error {
 	found, err := n.examine(ctx)
 	if err == nil && found.Identity.Journal != "" {
-		err = fmt.Errorf("the NATS of cluster.servers has a log of the cluster %s already: %s",
+		err = fmt.Errorf("the NATS of cluster.servers already has a log of the cluster %s: %s",
 			n.cluster, n.remove())
 	}
 	return err
@@ -177,14 +178,14 @@ func (n own) make(ctx context.Context, folder trust.Folder, origin store.Hash) (
 	case errors.Is(err, jetstream.ErrExists):
 		return nil, fmt.Errorf("%w: %s", err, n.remove())
 	case err != nil:
-		return nil, fmt.Errorf("the log of the cluster %s cannot be made in the NATS of cluster.servers: %w: "+
-			"give it three servers with JetStream that run, and %d MiB of each for the account (half of "+
-			"engine.maxStore), and run the command again", n.cluster, err, n.maxBytes>>20)
+		return nil, fmt.Errorf("the log of the cluster %s cannot be created in the NATS of cluster.servers: %w: "+
+			"run three servers with JetStream, give the account %d MiB on each (half of engine.maxStore), and "+
+			"run the command again", n.cluster, err, n.maxBytes>>20)
 	}
 	found, err := n.examine(ctx)
 	if found.Replicas < replicas {
-		all.Warning = fmt.Sprintf("the log has %d replicas: no gateway makes changes when that server is lost, "+
-			"and the log is lost with its disk. Three replicas need three servers", found.Replicas)
+		all.Warning = fmt.Sprintf("the log has %d replicas: if that server fails, no gateway makes changes, and if "+
+			"its disk fails, the log is lost. Three replicas need three servers", found.Replicas)
 	}
 	return all, err
 }
@@ -250,8 +251,8 @@ func (n own) joins(ctx context.Context) error {
 	found, err := n.examine(ctx)
 	if err == nil && found.Identity.Journal == "" {
 		err = fmt.Errorf("the NATS of cluster.servers has no log of the cluster %s: leave cluster.servers empty "+
-			"if the nodes of the cluster are those of its hosts, or make the log first as "+
-			"'adgateway cluster init' has said", n.cluster)
+			"if the hosts of the cluster have nodes, or first create the log with the command that "+
+			"'adgateway cluster init' printed", n.cluster)
 	}
 	return err
 }
@@ -260,10 +261,10 @@ func (n own) joins(ctx context.Context) error {
 func (n own) joined(list trust.Members) error {
 	switch external := len(n.nodes.Servers) > 0; {
 	case external && len(list.Nodes) > 0:
-		return fmt.Errorf("%s has joined the cluster %s, whose nodes are those of its hosts: take cluster.servers "+
-			"out of the settings before you start it", n.self, n.cluster)
+		return fmt.Errorf("%s has joined the cluster %s, whose hosts have nodes: remove cluster.servers from "+
+			"the settings before you start the gateway", n.self, n.cluster)
 	case !external && len(list.Nodes) == 0:
-		return fmt.Errorf("%s has joined the cluster %s: %w before you start it",
+		return fmt.Errorf("%s has joined the cluster %s: %w before you start the gateway",
 			n.self, n.cluster, peer.ErrNoNodes)
 	}
 	return nil

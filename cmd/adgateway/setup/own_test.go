@@ -211,7 +211,7 @@ func TestANATSThatCannotHaveTheLog(t *testing.T) {
 			assert.False(t, joined)
 			invitation := trust.Invitation{Cluster: ownCluster, Gateway: "gw1"}
 			_, _, err = Join(t.Context(), o, invitation, false)
-			require.ErrorContains(t, err, "cannot have the log", "nor does it join")
+			require.ErrorContains(t, err, "cannot store the log", "nor does it join")
 		})
 	}
 }

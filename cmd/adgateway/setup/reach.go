@@ -42,8 +42,8 @@ func reach(ctx context.Context, o Options, do func(reached) error) (err error) {
 		TLS:      func(gateway string) *tls.Config { return id.Client(list.Members, gateway) },
 	})
 	if err != nil {
-		return fmt.Errorf("no gateway of the cluster %s answers that leads: start the gateways, and run this "+
-			"again: %w", id.Cluster, err)
+		return fmt.Errorf("no leading gateway of the cluster %s answers: start the gateways, and run the "+
+			"command again: %w", id.Cluster, err)
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
 	ring, err := keyring.Open(ctx, client, w, store.Newest)

@@ -40,7 +40,7 @@ func recoverStore(ctx context.Context, o Options, first bool) (at store.Point, e
 	}
 	id, err := folder.Identity()
 	if errors.Is(err, fs.ErrNotExist) {
-		return at, errors.New("this gateway is of no cluster: there is no log to recover")
+		return at, errors.New("this gateway is not in a cluster: there is no log to recover")
 	}
 	if err != nil {
 		return at, err

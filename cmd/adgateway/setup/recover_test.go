@@ -18,7 +18,7 @@ func TestAClusterWhoseLogIsLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, "127.0.0.1:0")
 			_, _, err := Recover(t.Context(), o, first)
-			require.ErrorContains(t, err, "of no cluster")
+			require.ErrorContains(t, err, "not in a cluster")
 			use(t, o)
 			_, err = Init(t.Context(), o, "corp", hosts)
 			require.NoError(t, err)

@@ -46,7 +46,7 @@ type Options struct {
 func (o Options) folder() (trust.Folder, error) {
 	f := program.ClusterFolder(o.Settings)
 	if f.Path == "" {
-		return f, errors.New("a gateway of a cluster keeps a store in a file: set store.file")
+		return f, errors.New("a gateway of a cluster needs a store in a file: set store.file")
 	}
 	if o.restrict != nil {
 		f.Restrict = o.restrict
@@ -76,13 +76,13 @@ func open(path string) (file *store.File, done func(*error), err error) {
 	switch {
 	case errors.Is(err, store.ErrInUse):
 		return nil, nil, errors.New(
-			"the gateway runs, and has its store open: stop it, run this again, and start it")
+			"the gateway runs and has its store open: stop it, run the command again, and start it")
 	case err != nil:
 		return nil, nil, filefault.Explain("store.file", err)
 	case aside != "":
 		return nil, nil, errors.Join(
-			fmt.Errorf("the store was damaged, and is %s now: restore it from a backup first, "+
-				"or run this again to go on with an empty one", aside), file.Close())
+			fmt.Errorf("the store was damaged and is now %s: restore it from a backup first, "+
+				"or run the command again to continue with an empty store", aside), file.Close())
 	}
 	return file, func(err *error) { *err = errors.Join(*err, file.Close()) }, nil
 }

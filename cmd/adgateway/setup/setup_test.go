@@ -315,12 +315,12 @@ func TestInitsThatAreRefused(t *testing.T) {
 		change func(t *testing.T, o *Options, all *[]Host)
 		text   string
 	}{
-		"two hosts":       {func(_ *testing.T, _ *Options, all *[]Host) { *all = (*all)[:2] }, "name three, or five"},
+		"two hosts":       {func(_ *testing.T, _ *Options, all *[]Host) { *all = (*all)[:2] }, "name three or five"},
 		"a name twice":    {func(_ *testing.T, _ *Options, all *[]Host) { (*all)[1].Name = "gw1" }, "is named twice"},
 		"a wrong name":    {func(_ *testing.T, _ *Options, all *[]Host) { (*all)[2].Name = "GW3" }, "not the name of a gateway"},
 		"no store":        {func(_ *testing.T, o *Options, _ *[]Host) { o.Settings.Store.File = config.AuditOff }, "set store.file"},
 		"no group":        {func(_ *testing.T, o *Options, _ *[]Host) { o.Settings.Cluster.KeyGroup = `CORP\g` }, "cluster.keyGroup"},
-		"another key":     {func(t *testing.T, o *Options, _ *[]Host) { use(t, *o); remove(t, o.Settings.Store.KeyFile()) }, "restore the file from the backup"},
+		"another key":     {func(t *testing.T, o *Options, _ *[]Host) { use(t, *o); remove(t, o.Settings.Store.KeyFile()) }, "restore the file from a backup"},
 		"a gateway there": {func(t *testing.T, o *Options, _ *[]Host) { occupy(t, o.Settings.Store.File) }, "the gateway runs"},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -22,6 +22,9 @@ const (
 //go:embed ansible/gateway.py
 var ansibleCore string
 
+//go:embed ansible/fragment.py
+var docFragment string
+
 //go:embed ansible/README.md
 var ansibleReadme string
 

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"embed"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,64 +12,18 @@ import (
 	"adgateway/gateway/schema"
 )
 
-const pythonHead = `#!/usr/bin/python
-# -*- coding: utf-8 -*-
-# Copyright (c) 2026 The adgateway authors
-# MIT License (see LICENSE or https://opensource.org/licenses/MIT)
-# Generated from the operations of the gateway.
+//go:embed ansible
+var ansibleFiles embed.FS
 
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
-`
-
-const docFragment = `# -*- coding: utf-8 -*-
-# Copyright (c) 2026 The adgateway authors
-# MIT License (see LICENSE or https://opensource.org/licenses/MIT)
-
-from __future__ import absolute_import, division, print_function
-
-__metaclass__ = type
-
-
-class ModuleDocFragment(object):
-    """The common options of all modules of the collection."""
-
-    DOCUMENTATION = r'''
-options:
-  gateway_url:
-    description:
-      - Address of the gateway without C(/api), such as C(https://gateway.corp.example:8443).
-      - If not set, the environment variable C(ADGATEWAY_URL) is used.
-      - C(http) is allowed only for a gateway on the same computer.
-    type: str
-    required: true
-  token:
-    description:
-      - Token of the gateway, in the standard dialect.
-      - If not set, the environment variable C(ADGATEWAY_TOKEN) is used.
-    type: str
-    required: true
-  ca_path:
-    description:
-      - PEM file with certificates of authorities to trust in addition to those that the computer trusts.
-      - If not set, the environment variable C(ADGATEWAY_CA_PATH) is used.
-    type: path
-  timeout:
-    description:
-      - Time to wait for an answer, in seconds. A change that takes longer continues at the gateway.
-    type: int
-    default: 120
-  retry_seconds:
-    description:
-      - Time during which a call is repeated if the gateway is busy or unreachable (429, 502, 503, 504), in seconds.
-      - The pause is the time in C(Retry-After). A repeated change has the same C(Idempotency-Key).
-    type: int
-    default: 60
-requirements:
-  - A gateway that is reachable from the computer on which the module runs.
-'''
-`
+// ansibleText returns a module, with the placeholders of its file replaced. pairs alternates placeholders and
+// texts.
+func ansibleText(name string, pairs ...string) string {
+	text, err := ansibleFiles.ReadFile("ansible/" + name + ".py.txt")
+	if err != nil {
+		panic(err) // all names are constant
+	}
+	return strings.NewReplacer(pairs...).Replace(string(text))
+}
 
 // yaml returns a text as a YAML scalar that can be part of a raw string in Python.
 func yaml(text string) string {
@@ -83,30 +38,17 @@ func yaml(text string) string {
 
 // text returns the text of a module.
 func (m *module) text() string {
-	var b strings.Builder
-	b.WriteString(pythonHead + "\nDOCUMENTATION = r'''\n")
-	fmt.Fprintf(&b, "module: %s\nshort_description: Manage a %s\nversion_added: \"1.0.0\"\nauthor:\n"+
-		"  - The adgateway authors (@adgateway)\n", m.name, m.noun)
-	fmt.Fprintf(&b, "description:\n  - %s\n  - %s\n",
-		yaml("Creates, changes or removes a "+m.noun+" through a gateway. Values that are not given do not "+
-			"change."),
-		yaml("The gateway first plans the change in a dry run. The change is then made exactly as planned, or "+
-			"not at all."))
-	b.WriteString("extends_documentation_fragment:\n  - adgateway.ad.gateway\nnotes:\n" +
-		"  - Check mode and diff mode are supported.\n")
-	for _, note := range m.notes {
-		fmt.Fprintf(&b, "  - %s\n", yaml(note))
+	var notes, options strings.Builder
+	required := "Requires the scopes " + strings.Join(m.scopes(), ", ") + "."
+	for _, note := range append(slices.Clone(m.notes), required) {
+		fmt.Fprintf(&notes, "  - %s\n", yaml(note))
 	}
-	fmt.Fprintf(&b, "  - %s\noptions:\n", yaml("Requires the scopes "+strings.Join(m.scopes(), ", ")+"."))
 	for _, name := range slices.Sorted(maps.Keys(m.options)) {
-		m.options[name].document(&b, name)
+		m.options[name].document(&options, name)
 	}
-	b.WriteString("'''\n\nEXAMPLES = r'''\n" + m.examples() + "'''\n\nRETURN = r'''\n" + m.returned() +
-		"'''\n\n")
-	b.WriteString("from ansible_collections.adgateway.ad.plugins.module_utils.gateway import reach_state\n\n" +
-		"SPEC = " + python(m.spec, "") + "\n")
-	b.WriteString("\n\ndef main():\n    reach_state(SPEC)\n\n\nif __name__ == '__main__':\n    main()\n")
-	return b.String()
+	return ansibleText("module", "@NAME@", m.name, "@NOUN@", m.noun, "@NOTES@", notes.String(),
+		"@OPTIONS@", options.String(), "@EXAMPLES@", m.examples(), "@FIELDS@", m.fields(),
+		"@SPEC@", python(m.spec, ""))
 }
 
 func (o *option) document(b *strings.Builder, name string) {
@@ -173,37 +115,9 @@ var fieldTypes = map[schema.FieldType]string{
 	schema.BoolField: "bool", schema.TextListField: "list", schema.NumberField: "int", schema.DecimalField: "float", schema.ObjectField: "dict", schema.ObjectListField: "list", schema.ValueField: "raw",
 }
 
-// returned documents the return values of the module.
-func (m *module) returned() string {
+// fields documents the fields of the record that the module returns.
+func (m *module) fields() string {
 	var b strings.Builder
-	b.WriteString(`output:
-  description: Sentence that describes the outcome.
-  returned: success
-  type: str
-plans:
-  description: IDs of the plans of the changes that were made or, in check mode, would be made.
-  returned: success
-  type: list
-  elements: str
-code:
-  description: Error code, such as C(not_found). C(msg) contains the error message.
-  returned: failure
-  type: str
-details:
-  description: All problems of a rejected call, each with the name of the field.
-  returned: failure
-  type: list
-  elements: dict
-request_id:
-  description: ID of the failed request, which identifies it in the log and the audit log of the gateway.
-  returned: failure
-  type: str
-result:
-  description: Record of the object.
-  returned: I(state=present), except in check mode for an object that would be created
-  type: dict
-  contains:
-`)
 	for _, f := range m.rows[m.create[0]].Reply.Shape.Fields {
 		if f.Extra != nil {
 			continue // the module does not request fields
@@ -220,40 +134,6 @@ result:
 	}
 	return b.String()
 }
-
-const queryTail = `  parameters:
-    description:
-      - Parameters of the operation, by their names in C(/docs).
-    type: dict
-    default: {}
-'''
-
-EXAMPLES = r'''
-- name: List users who have not logged on for two months
-  adgateway.ad.query:
-    operation: user.listAll
-    parameters:
-      Filter: enabled eq true and lastLogonApprox lt "-P60D"
-      ShowFields: username,ouPath
-      Limit: 500
-  register: idle
-'''
-
-RETURN = r'''
-records:
-  description: Records of all pages.
-  returned: success
-  type: list
-  elements: dict
-output:
-  description: Sentence that describes the answer.
-  returned: success
-  type: str
-'''
-
-from ansible_collections.adgateway.ad.plugins.module_utils.gateway import query
-
-OPERATIONS = `
 
 // queryModule returns the module that calls any operation that reads.
 func queryModule(table []*ops.Operation) string {
@@ -276,34 +156,5 @@ func queryModule(table []*ops.Operation) string {
 	for _, op := range rows {
 		fmt.Fprintf(&choices, "      - %s\n", op.ID)
 	}
-	return pythonHead + `
-DOCUMENTATION = r'''
-module: query
-short_description: Read users, groups, computers, OUs, DNS, and the history
-version_added: "1.0.0"
-author:
-  - The adgateway authors (@adgateway)
-description:
-  - Calls a read operation of the gateway and returns its records. All pages of a list are read.
-extends_documentation_fragment:
-  - adgateway.ad.gateway
-notes:
-  - Check mode is supported; nothing is changed.
-options:
-  operation:
-    description:
-      - C(operationId) of the operation, as in C(/docs) of the gateway.
-    type: str
-    required: true
-    choices:
-` + choices.String() + queryTail + python(reads, "") + `
-
-
-def main():
-    query(OPERATIONS)
-
-
-if __name__ == '__main__':
-    main()
-`
+	return ansibleText("query", "@CHOICES@", choices.String(), "@OPERATIONS@", python(reads, ""))
 }

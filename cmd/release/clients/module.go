@@ -15,6 +15,12 @@ import (
 // ModuleName is the name of the module, its folder and its files.
 const ModuleName = "AdGateway"
 
+//go:embed manifest.psd1.txt
+var manifest string
+
+//go:embed filters.psm1
+var filterTables string
+
 //go:embed core.psm1
 var core string
 
@@ -83,32 +89,6 @@ var written = []string{
 	"Connect-AdGateway", "Disconnect-AdGateway", "Submit-AdgJob", "Wait-AdgJob", "Receive-AdgJob",
 }
 
-const manifest = `@{
-    RootModule = 'AdGateway.psm1'
-    ModuleVersion = '%s'
-    GUID = '6f0f4a7e-1c3b-4f5d-9a55-0d7c2b9e41aa'
-    Author = 'adgateway'
-    CompanyName = 'adgateway'
-    Copyright = 'See LICENSE.txt of the release.'
-    Description = 'Active Directory and Windows DNS through an adgateway server: a function for each operation, with dry runs, plans and undo.'
-    PowerShellVersion = '5.1'
-    CompatiblePSEditions = @('Desktop', 'Core')
-    FormatsToProcess = @('AdGateway.format.ps1xml')
-    FunctionsToExport = @(
-    %s
-    )
-    CmdletsToExport = @()
-    VariablesToExport = @()
-    AliasesToExport = @()
-    PrivateData = @{
-        PSData = @{
-            ReleaseNotes = 'See the page What this version changes of the manual.'
-            Tags = @('ActiveDirectory', 'DNS', 'PSEdition_Desktop', 'PSEdition_Core', 'Windows', 'Linux', 'MacOS')
-        }
-    }
-}
-`
-
 // categories returns PowerShell code that maps the API's error codes to error categories, and lists the codes
 // after which the module repeats a call.
 func categories() string {
@@ -173,21 +153,6 @@ func rows(table []*ops.Operation) string {
 	}
 	return b.String()
 }
-
-// filterTables translate filters in the style of the ActiveDirectory module.
-const filterTables = `# Operators and attributes of the ActiveDirectory module, and what filters of the gateway have instead.
-$script:FilterWords = @{
-    '-eq' = 'eq'; '-ne' = 'ne'; '-lt' = 'lt'; '-le' = 'le'; '-gt' = 'gt'; '-ge' = 'ge'; '-and' = 'and'; '-or' = 'or'; '-not' = 'not'; '-like' = 'like'
-}
-$script:FilterNames = @{
-    'samaccountname' = 'username'; 'givenname' = 'firstName'; 'surname' = 'lastName'; 'sn' = 'lastName'; 'title' = 'jobTitle'; 'mail' = 'emailAddress'
-    'userprincipalname' = 'userPrincipalName'; 'displayname' = 'displayName'; 'emailaddress' = 'emailAddress'; 'streetaddress' = 'streetAddress'
-    'postalcode' = 'postalCode'; 'officephone' = 'officePhone'; 'homephone' = 'homePhone'; 'mobilephone' = 'mobilePhone'; 'mobile' = 'mobilePhone'
-    'employeeid' = 'employeeId'; 'employeenumber' = 'employeeNumber'; 'lockedout' = 'lockedOut'; 'passwordneverexpires' = 'passwordNeverExpired'
-    'accountexpirationdate' = 'accountExpires'; 'whencreated' = 'created'; 'whenchanged' = 'modified'; 'passwordlastset' = 'passwordLastSet'
-    'lastlogondate' = 'lastLogonApprox'; 'memberof' = 'memberOf'; 'objectguid' = 'guid'
-}
-`
 
 func row(op *ops.Operation) string {
 	var parameters, places, keys, several, flags, target []string

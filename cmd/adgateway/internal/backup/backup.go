@@ -59,7 +59,7 @@ const (
 )
 
 // ErrDamaged means that a backup is incomplete or altered.
-var ErrDamaged = errors.New("this is not a whole backup")
+var ErrDamaged = errors.New("this is not a complete backup")
 
 // named is a file that a setting names.
 type named struct {
@@ -142,7 +142,7 @@ func openAudit(path string) ([]content, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("audit.file: %s is rotated all the time", path)
+	return nil, fmt.Errorf("audit.file: %s is rotated too often to be copied", path)
 }
 
 func openAll(path string, names []string) (opened []content, err error) {

@@ -35,12 +35,13 @@ func alone(s *config.Settings) error {
 	if err != nil || id == nil {
 		return err
 	}
-	return fmt.Errorf("this gateway is of the cluster %[1]s, and a backup is restored to a gateway alone: "+
-		"a gateway without its store copies that of another one when it starts, "+
-		"a lost host is replaced by 'adgateway cluster leave', 'invite' and 'join', "+
-		"and a lost log by 'adgateway cluster recover'. "+
-		"If all hosts are to go on with their backups, move the folder %[2]s away on each first. "+
-		"To begin anew with a backup, run 'adgateway cluster alone' first", id.Cluster, folder.Path)
+	return fmt.Errorf("this gateway is in the cluster %[1]s, and a backup can only be restored to a single "+
+		"gateway: "+
+		"a gateway without its store copies the store of another one when it starts, "+
+		"a lost host is replaced with 'adgateway cluster leave', 'invite' and 'join', "+
+		"and a lost log with 'adgateway cluster recover'. "+
+		"To continue with the backups on all hosts, first move the folder %[2]s away on each. "+
+		"To restore this gateway as a single one, first run 'adgateway cluster alone'", id.Cluster, folder.Path)
 }
 
 // stageCluster writes the cluster's files from the backup to a folder next to their destination. It fails if
@@ -82,9 +83,9 @@ func (r *restoring) stageCluster(ctx context.Context, files []File, s *config.Se
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if name := setup.Answering(ctx, id, list.Members()); name != "" {
-		return fmt.Errorf("gateway %s of the cluster %s runs: replace this host by 'adgateway cluster leave', "+
+		return fmt.Errorf("gateway %s of the cluster %s runs: replace this host with 'adgateway cluster leave', "+
 			"'invite' and 'join' instead of restoring it. "+
-			"If all gateways are to go back to their backups, stop them first", name, id.Cluster)
+			"To restore the backups of all gateways, stop them first", name, id.Cluster)
 	}
 	r.cluster = id.Cluster
 	return nil

@@ -109,7 +109,7 @@ func (f File) check(backup fs.FS) error {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}
 	if size != f.Size || hex.EncodeToString(sum.Sum(nil)) != f.SHA256 {
-		return fmt.Errorf("%s is not as it was when the backup was made", f.Name)
+		return fmt.Errorf("%s has changed since the backup was made", f.Name)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ const zipped = ".zip"
 // exist at the destination, and nothing exists there after an error.
 func Write(ctx context.Context, o Options, to string) (m *Manifest, err error) {
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(fmt.Errorf("--to: %s exists already: name another one", to), err)
+		return nil, errors.Join(fmt.Errorf("--to: %s already exists: name a new one", to), err)
 	}
 	partial := to + ".partial"
 	out, err := create(partial, strings.EqualFold(filepath.Ext(to), zipped))

@@ -19,8 +19,7 @@ import (
 )
 
 func acmeCommand() *cobra.Command {
-	return group("acme", "Manage accounts of ACME clients",
-		group("account", "Manage the accounts of acme-dns clients", acmeAddCommand()))
+	return group("acme", group("account", acmeAddCommand()))
 }
 
 func acmeAddCommand() *cobra.Command {
@@ -28,14 +27,7 @@ func acmeAddCommand() *cobra.Command {
 	var account config.ACMEAccount
 	var secret bool
 	c := &cobra.Command{
-		Use:   "add --credential NAME --name _acme-challenge.HOST",
-		Short: "Add an account to the settings and print it for its client",
-		Long: "Adds an account to acme.accounts in the settings file and prints it as JSON, which\n" +
-			"acme-dns clients such as cert-manager store. With the account, one credential can write\n" +
-			"the challenges of one name. The credential needs the scope dns:acme. A running gateway\n" +
-			"knows the account within seconds.",
-		Example: "  adgateway acme account add --credential site --name _acme-challenge.www.corp.example > " +
-			"acmedns.json",
+		Use:  "add --credential NAME --name _acme-challenge.HOST",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			key := ""

@@ -60,20 +60,14 @@ func explainAudit(files []string, err error) error {
 }
 
 func auditCommand() *cobra.Command {
-	return group("audit", "Verify and show the audit log", auditVerifyCommand(), auditShowCommand())
+	return group("audit", auditVerifyCommand(), auditShowCommand())
 }
 
 func auditVerifyCommand() *cobra.Command {
 	var f auditFlags
 	var last string
 	c := &cobra.Command{
-		Use:   "verify [FILES]",
-		Short: "Find lines that were altered, removed, inserted or moved",
-		Long: "Reads the audit log from its first line to its last, including rotated files, and\n" +
-			"reports every line that was altered, removed, inserted, moved, or cut off at the end.\n" +
-			"The last lines of the output say what cannot be detected without a key (audit.keyFile),\n" +
-			"an anchor (audit.anchorFile), or an end that was recorded elsewhere (--last).",
-		Example: "  adgateway audit verify\n  adgateway audit verify --file backup/audit.jsonl --last 4711",
+		Use: "verify [FILES]",
 		RunE: func(c *cobra.Command, files []string) error {
 			check, err := f.check(c, files)
 			if err != nil {
@@ -120,9 +114,7 @@ func auditShowCommand() *cobra.Command {
 	var filter audit.Filter
 	var since, until string
 	c := &cobra.Command{
-		Use:     "show [FILES]",
-		Short:   "Show what was done, by whom, and to what",
-		Example: "  adgateway audit show --since 7d --who portal --operation 'user.*' --outcome refused",
+		Use: "show [FILES]",
 		RunE: func(c *cobra.Command, files []string) error {
 			check, err := f.check(c, files)
 			if err != nil {

@@ -17,14 +17,7 @@ import (
 func backupCommand() *cobra.Command {
 	to, wait := "", time.Duration(0)
 	c := ofSettings(&cobra.Command{
-		Use:   "backup --to FOLDER|FILE.zip",
-		Short: "Back up everything that a gateway stores, even while it runs",
-		Long: "Copies these into a new folder or zip file, with a manifest: the settings, the\n" +
-			"credentials, the audit log with its rotated files, the store with its key, the folder\n" +
-			"cluster of a gateway of a cluster, and the files that the settings name. A running\n" +
-			"gateway copies its store itself. The backup contains the keys of the gateway: keep it\n" +
-			"where nobody else can read it.",
-		Example: "  adgateway backup --to 'D:\\Backups\\adgateway-2026-11-27.zip'",
+		Use: "backup --to FOLDER|FILE.zip",
 	}, func(c *cobra.Command, f *program.Flags, s *config.Settings) error {
 		if to == "" {
 			return errors.New("--to is missing: name the folder or .zip file to create")
@@ -58,15 +51,8 @@ func printBackup(w io.Writer, m *backup.Manifest, to string) error {
 func restoreCommand() *cobra.Command {
 	from, file := "", program.DefaultFile()
 	c := &cobra.Command{
-		Use:   "restore --from FOLDER|FILE.zip",
-		Short: "Replace what a gateway stores with a backup",
-		Long: "Checks every file of a backup, and then puts all of them where the settings in the\n" +
-			"backup say. The gateway must not run. The replaced files are kept in a folder named\n" +
-			"'replaced-' and the time. After a failure, everything is as before. To replace a lost\n" +
-			"host of a cluster while another gateway runs, use 'adgateway cluster leave', 'invite'\n" +
-			"and 'join' instead.",
-		Example: "  adgateway restore --from 'D:\\Backups\\adgateway-2026-11-27.zip'",
-		Args:    cobra.NoArgs,
+		Use:  "restore --from FOLDER|FILE.zip",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if from == "" {
 				return errors.New("--from is missing: name the folder or .zip file of a backup")

@@ -55,7 +55,7 @@ func TestBackupOfAGatewayThatRuns(t *testing.T) {
 
 	code, _, stderr := runCommand(t, "backup", config, "--to="+copied)
 	assert.EqualValues(t, codeFailed, code)
-	assert.Contains(t, stderr, "exists already")
+	assert.Contains(t, stderr, "already exists")
 	code, _, stderr = runCommand(t, "restore", config, "--from="+zipFile)
 	assert.EqualValues(t, codeFailed, code)
 	assert.Contains(t, stderr, "stop it first")
@@ -134,7 +134,7 @@ func TestDamagedBackups(t *testing.T) {
 			require.NoError(t, damage(path, text))
 			code, _, stderr := runCommand(t, "restore", config, "--from="+bad)
 			assert.EqualValues(t, codeFailed, code, "%s %s", entry.Name(), fault)
-			assert.Contains(t, stderr, "not a whole backup", "%s %s", entry.Name(), fault)
+			assert.Contains(t, stderr, "not a complete backup", "%s %s", entry.Name(), fault)
 		}
 	}
 	assert.Equal(t, before, everyFile(t, folder))

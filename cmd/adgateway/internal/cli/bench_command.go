@@ -33,16 +33,7 @@ type benchFlags struct {
 func benchCommand() *cobra.Command {
 	var f benchFlags
 	c := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure where the time of requests goes",
-		Long: "Measures a read, a write and a list. Shows how much of their time is spent in the\n" +
-			"gateway, in the queue for a session, and in the session with the directory behind it.\n" +
-			"Without --url, it starts its own sandbox for each number of sessions. With --url, it\n" +
-			"measures a running gateway with that number of clients. It then only reads: the details\n" +
-			"of --user, and the users below --ou if that is given.",
-		Example: "  adgateway bench --set sandbox.generatedUsers=10000\n" +
-			"  adgateway bench --engine pwsh --sessions 1,2\n" +
-			"  adgateway bench --url https://adgateway.corp.example --token-file token.txt --user jdoe",
+		Use:  "bench",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
 	}

@@ -12,19 +12,13 @@ import (
 )
 
 func changesCommand() *cobra.Command {
-	return group("changes", "Manage the history of changes", changesRebuildCommand())
+	return group("changes", changesRebuildCommand())
 }
 
 func changesRebuildCommand() *cobra.Command {
 	var f auditFlags
 	c := &cobra.Command{
-		Use:   "rebuild [FILES]",
-		Short: "Restore lost changes from the audit log",
-		Long: "Adds the changes in the audit log, including rotated files, to the history (store.file).\n" +
-			"It skips those that the history has, and those older than changes.keep. The log does not\n" +
-			"contain the values before a change, so these changes are shown but cannot be undone.\n" +
-			"Stop the gateway first: it has the store open.",
-		Example: "  adgateway changes rebuild\n  adgateway changes rebuild --json backup/audit-*.jsonl",
+		Use: "rebuild [FILES]",
 		RunE: func(c *cobra.Command, files []string) error {
 			live, err := f.Load()
 			if err != nil {

@@ -16,9 +16,8 @@ import (
 )
 
 func clusterCommand() *cobra.Command {
-	return group("cluster", "Set up and maintain a cluster: several gateways, one of which leads",
-		clusterInitCommand(), clusterInviteCommand(), clusterJoinCommand(), clusterAloneCommand(),
-		clusterStatusCommand(),
+	return group("cluster", clusterInitCommand(), clusterInviteCommand(), clusterJoinCommand(),
+		clusterAloneCommand(), clusterStatusCommand(),
 		clusterPinCommand(), clusterVerifyCommand(), clusterRotateKeyCommand(), clusterLeaveCommand(),
 		clusterRecoverCommand(), clusterMigrateCommand())
 }
@@ -47,12 +46,7 @@ func clusterOptions(log io.Writer, s *config.Settings) (app.Options, error) {
 
 func clusterStatusCommand() *cobra.Command {
 	c := inCluster(&cobra.Command{
-		Use:   "status",
-		Short: "Show which gateway leads the cluster, and the state of the others",
-		Long: "Shows the cluster as this host's gateway sees it, or as another gateway does if this one\n" +
-			"does not run: which gateway leads, how far each copy of the log goes, how far each clock\n" +
-			"is ahead, and which format of values and version of the key each gateway has.",
-		Example: "  adgateway cluster status\n  adgateway cluster status --json",
+		Use: "status",
 	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
 		state, err := app.ReadCluster(ctx, o)
 		if err != nil {
@@ -67,13 +61,7 @@ func clusterStatusCommand() *cobra.Command {
 func clusterPinCommand() *cobra.Command {
 	var lane, server string
 	c := inCluster(&cobra.Command{
-		Use:   "pin",
-		Short: "Make the gateways use another domain controller or DNS server",
-		Long: "Makes all gateways of the cluster use another server for the next calls, for example\n" +
-			"before you restart the current one. They use it until the leading gateway can no longer\n" +
-			"use it, or until you run this command again.",
-		Example: "  adgateway cluster pin --server dc2.corp.example\n" +
-			"  adgateway cluster pin --lane dns --server dns1.corp.example",
+		Use: "pin",
 	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
 		if err := app.MoveChoice(ctx, o, lane, server); err != nil {
 			return err

@@ -20,17 +20,7 @@ func clusterVerifyCommand() *cobra.Command {
 	noStore := false
 	var keys []string
 	c := &cobra.Command{
-		Use:   "verify [[NAME=]FILE...]",
-		Short: "Compare the audit logs of all gateways",
-		Long: "Compares the audit log of this gateway, or the given ones, with what the other gateways\n" +
-			"recorded: each gateway records the ends of the others' logs in its own. The logs are\n" +
-			"also compared with the copies that the cluster stores. For a gateway whose file is not\n" +
-			"given, its copy is read. This detects a changed line, a missing end, and a log that was\n" +
-			"rewritten or replaced with an older one, even if somebody has the key of the log. Files\n" +
-			"that were copied from other hosts must be newer than what the others recorded; otherwise\n" +
-			"their ends seem to be missing. Run this command on each gateway instead.",
-		Example: "  adgateway cluster verify\n  adgateway cluster verify gw1=audit1.jsonl gw2=audit2.jsonl " +
-			"--no-store",
+		Use: "verify [[NAME=]FILE...]",
 		RunE: func(c *cobra.Command, files []string) error {
 			live, err := f.Load()
 			if err != nil {
@@ -121,12 +111,7 @@ func (f *auditFlags) chains(
 
 func clusterRotateKeyCommand() *cobra.Command {
 	return inCluster(&cobra.Command{
-		Use:   "rotate-key",
-		Short: "Replace the key that encrypts what the cluster stores",
-		Long: "Adds a version to the key and waits until all running gateways have it and use it.\n" +
-			"Credentials, sessions and jobs are then encrypted again. Logs keep their version until\n" +
-			"they expire, and names keep their sums. Ctrl-C only ends the waiting.",
-		Example: "  adgateway cluster rotate-key",
+		Use: "rotate-key",
 	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
 		number, err := app.RotateKey(ctx, o, func(lacking []string) {
 			if len(lacking) > 0 {

@@ -17,19 +17,7 @@ func clusterInitCommand() *cobra.Command {
 		gateways []string
 	)
 	c := ofGateways(&cobra.Command{
-		Use:   "init",
-		Short: "Create a cluster of this gateway and others",
-		Long: "Creates a cluster of this host's gateway and others, and prints the command with which\n" +
-			"each of them joins while this one runs. Stop this gateway first; it keeps its data. Name\n" +
-			"three or five hosts, this one first. Each runs a gateway and a node with the log, and a\n" +
-			"majority must run. Until their nodes serve, this gateway continues alone. You can run\n" +
-			"the command again for those that have not joined.\n\n" +
-			"With cluster.servers, the log is in a NATS of your own, which the command examines. It\n" +
-			"creates the log there if this gateway's user has the permission, and prints the\n" +
-			"permissions that the users of the gateways need. Then name two or more gateways; no host\n" +
-			"has a node.",
-		Example: "  adgateway cluster init --name corp --gateway gw1=host1.corp.example --gateway " +
-			"gw2=host2.corp.example --gateway gw3=host3.corp.example",
+		Use: "init",
 	}, func(c *cobra.Command, o setup.Options) error {
 		return initCluster(c, o, name, gateways)
 	})

@@ -12,12 +12,7 @@ import (
 func clusterLeaveCommand() *cobra.Command {
 	name := ""
 	c := ofGateways(&cobra.Command{
-		Use:   "leave",
-		Short: "Remove a gateway from the cluster permanently",
-		Long: "Ends the access of a gateway to the cluster; without --gateway, of this one. Another\n" +
-			"gateway must lead, and a majority of the hosts with a node of the log must remain. If\n" +
-			"others may know the files of the gateway, run 'adgateway cluster rotate-key' afterwards.",
-		Example: "  adgateway cluster leave --gateway gw3",
+		Use: "leave",
 	}, func(c *cobra.Command, o setup.Options) error {
 		left, list, err := setup.Leave(c.Context(), o, name)
 		if err != nil {

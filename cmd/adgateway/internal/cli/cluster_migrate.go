@@ -21,20 +21,7 @@ func clusterMigrateCommand() *cobra.Command {
 		gateways, journals, keys []string
 	)
 	c := ofSettings(&cobra.Command{
-		Use:   "migrate",
-		Short: "Migrate a cluster of an earlier version",
-		Long: "Creates a cluster of this version from what the gateways shared in an earlier one:\n" +
-			"accounts, history, keys, plans, budgets, jobs, sign-ins, webhooks and copies of the\n" +
-			"audit log. Stop the gateways on all hosts first. Run the command on one of them, with\n" +
-			"its settings of the earlier version. It prints the command with which each of the others\n" +
-			"joins. It reads the mirror of this gateway and shows how far that goes. If the mirror of\n" +
-			"another gateway goes further, copy that here and name it with --from. The files of the\n" +
-			"earlier version are not changed. If the command is interrupted, run it again.\n\n" +
-			"Changes that this gateway made while it could not reach the store (cluster.loss) are\n" +
-			"added to the history. With --journal and --journal-key, the changes of another\n" +
-			"gateway are added, too.",
-		Example: "  adgateway cluster migrate --gateway gw1=host1.corp.example --gateway gw2=host2.corp.example " +
-			"--gateway gw3=host3.corp.example",
+		Use: "migrate",
 	}, func(c *cobra.Command, f *program.Flags, s *config.Settings) error {
 		o := setup.Options{Settings: s, KeyGroup: app.KeyGroup, Accounts: program.CredentialFile(s.Auth, f.Path())}
 		if s.Former.Name == "" {

@@ -54,12 +54,7 @@ func printPorts(w io.Writer, ports [][2]string) {
 func clusterInviteCommand() *cobra.Command {
 	gateway := ""
 	c := ofGateways(&cobra.Command{
-		Use:   "invite",
-		Short: "Invite a gateway to the running cluster",
-		Long: "Prints the command with which a gateway can join within an hour. An earlier invitation\n" +
-			"of the same gateway becomes invalid. A host that replaces a lost one uses its name: run\n" +
-			"'adgateway cluster leave' with that name first.",
-		Example: "  adgateway cluster invite --gateway gw4=host4.corp.example",
+		Use: "invite",
 	}, func(c *cobra.Command, o setup.Options) error {
 		name, host, _ := strings.Cut(gateway, "=")
 		i, err := setup.Invite(c.Context(), o, setup.Host{Name: name, Address: host})
@@ -79,13 +74,7 @@ func clusterJoinCommand() *cobra.Command {
 	var i trust.Invitation
 	replace := false
 	c := ofGateways(&cobra.Command{
-		Use:   "join",
-		Short: "Make this gateway join a cluster, with the command that 'cluster init' or 'invite' printed",
-		Long: "Makes this host's gateway join a cluster. Stop it first. Writes its certificate, the key\n" +
-			"of the cluster and the list of its gateways into the folder cluster next to store.file.\n" +
-			"The secret works once. If the command is interrupted, run it again.",
-		Example: "  adgateway cluster join --cluster corp --gateway gw2 --address host1.corp.example:7443 " +
-			"--authority SHA256 --secret SECRET",
+		Use: "join",
 	}, func(c *cobra.Command, o setup.Options) error {
 		id, list, err := setup.Join(c.Context(), o, i, replace)
 		if err != nil {
@@ -115,13 +104,7 @@ func clusterJoinCommand() *cobra.Command {
 func clusterAloneCommand() *cobra.Command {
 	force := false
 	c := ofGateways(&cobra.Command{
-		Use:   "alone",
-		Short: "Make a gateway of a cluster a single gateway again",
-		Long: "Makes this gateway, for example the last remaining host, a single gateway with its copy\n" +
-			"of what the cluster stores. Stop it first. The command refuses while another gateway\n" +
-			"answers: two gateways that do not know of each other could change the same objects. The\n" +
-			"files of the cluster are kept next to the store, under another name.",
-		Example: "  adgateway cluster alone",
+		Use: "alone",
 	}, func(c *cobra.Command, o setup.Options) error {
 		old, err := setup.Alone(c.Context(), o, force)
 		if err != nil {
@@ -138,15 +121,7 @@ func clusterAloneCommand() *cobra.Command {
 func clusterRecoverCommand() *cobra.Command {
 	first := false
 	c := ofGateways(&cobra.Command{
-		Use:   "recover",
-		Short: "Continue with a new log after the nodes have lost theirs",
-		Long: "For a cluster whose nodes have lost the log, or were restored to an earlier state, and\n" +
-			"which therefore refuses changes (store_rewound). Stop the gateways and nodes on all\n" +
-			"hosts, and run this command on each: it shows how far that gateway's copy of the store\n" +
-			"goes. Run it again with --first on the host whose copy goes furthest, and start all\n" +
-			"hosts. That gateway continues alone until the nodes serve, and the others copy its\n" +
-			"store. The folder of the node is kept under another name.",
-		Example: "  adgateway cluster recover\n  adgateway cluster recover --first",
+		Use: "recover",
 	}, func(c *cobra.Command, o setup.Options) error {
 		at, log, err := setup.Recover(c.Context(), o, first)
 		if err != nil {

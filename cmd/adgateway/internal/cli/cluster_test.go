@@ -55,7 +55,7 @@ func TestAGatewayIsAloneAgain(t *testing.T) {
 	code, _, stderr = runCommand(t, "restore", "--from", backup, config)
 	assert.EqualValues(t, codeFailed, code, stderr)
 	assert.Contains(t, stderr, "cluster alone")
-	assert.Contains(t, stderr, "a lost host is replaced by 'adgateway cluster leave'")
+	assert.Contains(t, stderr, "a lost host is replaced with 'adgateway cluster leave'")
 	restoredInCluster(t, folder, backup)
 	command(t, "cluster", "alone", config)
 	change("alone again")

@@ -27,9 +27,9 @@ func buildVersion() string {
 }
 
 // group returns a command that only has subcommands.
-func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: knownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+func group(use string, commands ...*cobra.Command) *cobra.Command {
+	help := func(c *cobra.Command, _ []string) error { return c.Help() }
+	c := &cobra.Command{Use: use, Args: knownCommand, RunE: help}
 	c.AddCommand(commands...)
 	return c
 }

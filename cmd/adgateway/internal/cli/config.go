@@ -15,16 +15,15 @@ import (
 )
 
 func configCommand() *cobra.Command {
-	return group("config", "Create, check and show the settings", configInitCommand(), configCheckCommand(),
+	return group("config", configInitCommand(), configCheckCommand(),
 		configShowCommand())
 }
 
 func configInitCommand() *cobra.Command {
 	file, force := "", false
 	c := &cobra.Command{
-		Use:   "init",
-		Short: "Create a settings file that contains every setting as a comment",
-		Args:  cobra.NoArgs,
+		Use:  "init",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := program.WriteTemplate(file, force); err != nil {
 				return err
@@ -42,10 +41,7 @@ func configInitCommand() *cobra.Command {
 func configCheckCommand() *cobra.Command {
 	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
 	c := &cobra.Command{
-		Use:   "check",
-		Short: "Report every mistake in the settings and the files that they name, with its line",
-		Long: "Checks what 'adgateway serve' checks when it starts: whether the settings are valid and\n" +
-			"fit together, and the files, programs, credentials and addresses that they name.",
+		Use:  "check",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			src, cfg, from, err := f.Read()
@@ -91,9 +87,8 @@ func checkSettings(ctx context.Context, cfg *config.Settings, f *program.Flags) 
 func configShowCommand() *cobra.Command {
 	f := program.Flags{Fallback: program.DefaultFile()}
 	c := &cobra.Command{
-		Use:   "show",
-		Short: "Show the settings in effect and where each comes from; secrets are masked",
-		Args:  cobra.NoArgs,
+		Use:  "show",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, cfg, from, err := f.Read()
 			if err != nil {

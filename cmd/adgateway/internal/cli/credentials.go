@@ -12,24 +12,32 @@ import (
 	"adgateway/gateway/authn"
 )
 
+// with returns the code of a command that uses the accounts at the location.
+func (l *storeLocation) with(
+	do func(c *cobra.Command, store accountStore, args []string) error,
+) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		store, err := l.Open()
+		if err != nil {
+			return err
+		}
+		return do(c, store, args)
+	}
+}
+
 // listCommand lists the accounts of a kind.
 func listCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "list",
-		Short: "List all " + kind.Name + "s",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			store, err := at.Open()
-			if err != nil {
-				return err
-			}
+		Use:  "list",
+		Args: cobra.NoArgs,
+		RunE: at.with(func(c *cobra.Command, store accountStore, _ []string) error {
 			all, lastUse, err := store.List(kind)
 			if err != nil {
 				return err
 			}
 			shown := output.NewAccounts(all, lastUse)
 			return show(c, shown, func(w io.Writer) error { return output.Accounts(w, shown, time.Now()) })
-		},
+		}),
 	}
 	jsonFlag(c)
 	return c
@@ -38,14 +46,9 @@ func listCommand(at *storeLocation, kind accountKind) *cobra.Command {
 // showCommand shows one account.
 func showCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "show NAME",
-		Short: "Show a " + kind.Name + " with its rights, limits and last use",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			store, err := at.Open()
-			if err != nil {
-				return err
-			}
+		Use:  "show NAME",
+		Args: cobra.ExactArgs(1),
+		RunE: at.with(func(c *cobra.Command, store accountStore, args []string) error {
 			all, lastUse, err := store.List(kind)
 			if err != nil {
 				return err
@@ -55,7 +58,7 @@ func showCommand(at *storeLocation, kind accountKind) *cobra.Command {
 				return err
 			}
 			return showAccount(c, found, lastUse, time.Now())
-		},
+		}),
 	}
 	jsonFlag(c)
 	return c
@@ -72,18 +75,10 @@ func setCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	var rights rightsFlags
 	var clear []string
 	c := &cobra.Command{
-		Use:   "set NAME",
-		Short: "Change what a " + kind.Name + " may do; its secret stays the same",
-		Long: "Changes what a " + kind.Name + " may do. Each flag replaces the previous value, and what no\n" +
-			"flag names stays the same. --clear removes a limit.",
-		Example: "  adgateway " + kind.Name + " set portal --scope user:read --max-deletions 5 --clear network,ou",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+		Use:  "set NAME",
+		Args: cobra.ExactArgs(1),
+		RunE: at.with(func(c *cobra.Command, store accountStore, args []string) error {
 			now := time.Now()
-			store, err := at.Open()
-			if err != nil {
-				return err
-			}
 			a, err := store.Edit(c.Context(), kind, args[0], func(a *authn.Account) error {
 				return errors.Join(rights.Change(&a.Rights, clear, now), a.Check())
 			})
@@ -91,7 +86,7 @@ func setCommand(at *storeLocation, kind accountKind) *cobra.Command {
 				return fmt.Errorf("nothing was changed:\n%w", err)
 			}
 			return showAccount(c, a, nil, now)
-		},
+		}),
 	}
 	rights.AddTo(c.Flags(), "never")
 	jsonFlag(c)
@@ -101,18 +96,12 @@ func setCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	return c
 }
 
-// removeCommand permanently removes accounts. use and short are its help texts; removed is
-// the sentence printed for each removed account.
-func removeCommand(at *storeLocation, kind accountKind, use, short, removed string) *cobra.Command {
+// removeCommand permanently removes accounts. It prints removed after the name of each account.
+func removeCommand(at *storeLocation, kind accountKind, use, removed string) *cobra.Command {
 	return &cobra.Command{
-		Use:   use + " NAME...",
-		Short: short,
-		Args:  cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			store, err := at.Open()
-			if err != nil {
-				return err
-			}
+		Use:  use + " NAME...",
+		Args: cobra.MinimumNArgs(1),
+		RunE: at.with(func(c *cobra.Command, store accountStore, args []string) error {
 			if err := store.Remove(c.Context(), kind, args); err != nil {
 				return err
 			}
@@ -120,6 +109,6 @@ func removeCommand(at *storeLocation, kind accountKind, use, short, removed stri
 				fmt.Fprintf(c.OutOrStdout(), "%s '%s' %s\n", kind.Name, name, removed)
 			}
 			return nil
-		},
+		}),
 	}
 }

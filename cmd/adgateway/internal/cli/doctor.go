@@ -13,7 +13,6 @@ import (
 
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/doctor"
-	"adgateway/cmd/adgateway/internal/doctor/live"
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/filefault"
@@ -33,19 +32,7 @@ func doctorCommand() *cobra.Command {
 	f := doctorFlags{Flags: program.Flags{Fallback: program.DefaultFile(), Beside: true,
 		LogBeside: runtime.GOOS == "windows"}}
 	c := &cobra.Command{
-		Use:   "doctor",
-		Short: "Check what an installation needs, and show how to fix what is missing",
-		Long: "Checks what an installation needs, with the settings that 'adgateway serve' would use,\n" +
-			"and shows how to fix each fault. Nothing is changed.\n\n" +
-			"With --live, it goes through the checklist of what only a real domain can show. It fills\n" +
-			"in what it finds itself. For the rest, it asks at a terminal, or takes the answers from\n" +
-			"--answers. It changes nothing then. With --ou and --zone, it also tries the domain, and\n" +
-			"prints what the gateway expects next to what was found; at a terminal, it asks first. It\n" +
-			"works only in the scratch OU --ou and the scratch zone --zone, which must be empty or\n" +
-			"not exist yet, and in the reverse zone of 192.0.2.0/24, a network reserved for\n" +
-			"documentation, unless the server has that zone. Everything it creates has a name that\n" +
-			"begins with " + live.Prefix + " and is removed again. The report contains no\n" +
-			"secrets, and no names of the domain without --names.",
+		Use:  "doctor",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			err := f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())

@@ -83,13 +83,13 @@ func TestDoctorAsksARunningGateway(t *testing.T) {
 	require.Eventually(t, func() bool { result = asked(); return result.Status != doctor.Skipped }, patience,
 		time.Millisecond)
 	assert.Equal(t, doctor.OK, result.Status, "%+v", result)
-	assert.Regexp(t, `^as the service sees it, account .+; in PowerShell SANDBOX\\sandbox; .*directory: ActiveDirectory .*directory server dc1.corp.example; dns server`, result.Found)
+	assert.Regexp(t, `^report of the service, account .+; in PowerShell SANDBOX\\sandbox; .*directory: ActiveDirectory .*directory server dc1.corp.example; dns server`, result.Found)
 	stop()
 	assert.Zero(t, <-ended, "%s", &stderr)
 	result = asked()
 	assert.Equal(t, doctor.Warning, result.Status)
 	assert.Equal(t, "not-running", result.Problems[0].Fault)
-	assert.Contains(t, result.Found, "as the service sees it, account ", "what it saw last")
+	assert.Contains(t, result.Found, "report of the service, account ", "what it saw last")
 }
 
 func TestDoctorLive(t *testing.T) {

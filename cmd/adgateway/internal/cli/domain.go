@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,15 +25,7 @@ func domainCommand() *cobra.Command {
 		return nil
 	}}
 	c := &cobra.Command{
-		Use:   "domain",
-		Short: "Run a simulated domain for several gateways",
-		Long: "Runs a simulated domain and its DNS servers for sandbox gateways in other processes of\n" +
-			"this computer. When it stops, all its data is lost. Gateways need the ticket file, which\n" +
-			"only this account can read. With --orders-file, tests can stop controllers, delay\n" +
-			"replication and read what was written; see 'adgateway sandbox order'.",
-		Example: "  adgateway sandbox domain --ticket-file ticket\n" +
-			"  adgateway sandbox --domain " + defaultDomain +
-			" --ticket-file ticket --gateway-name gw1 --listen 127.0.0.1:8081",
+		Use:  "domain",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return app.Domain(c.Context(), &f, files, buildVersion(), c.ErrOrStderr(), func(address, name string) {
@@ -60,17 +51,8 @@ func domainCommand() *cobra.Command {
 
 func orderCommand() *cobra.Command {
 	var address, file string
-	var long strings.Builder
-	long.WriteString("Gives one order to a domain that was started with --orders-file:\n")
-	for _, o := range remote.Orders() {
-		fmt.Fprintf(&long, "\n  %-34s %s", o.Usage, o.Doc)
-	}
 	c := &cobra.Command{
-		Use:   "order ORDER [ARGUMENTS]",
-		Short: "Disturb the domain of 'sandbox domain', or show what was written to it",
-		Long:  long.String(),
-		Example: "  adgateway sandbox order --orders-file orders stop dc1\n" +
-			"  adgateway sandbox order --orders-file orders find dc1 '(sAMAccountName=aschmidt)' description",
+		Use:  "order ORDER [ARGUMENTS]",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if file == "" {
@@ -83,6 +65,10 @@ func orderCommand() *cobra.Command {
 			}
 			return output.JSON(c.OutOrStdout(), found)
 		},
+	}
+	c.Long = "\n"
+	for _, o := range remote.Orders() {
+		c.Long += fmt.Sprintf("\n  %-34s %s", o.Usage, o.Doc)
 	}
 	c.Flags().StringVar(&address, "domain", defaultDomain, "address of the domain, as `HOST:PORT`")
 	c.Flags().StringVar(&file, "orders-file", "",

@@ -13,7 +13,6 @@ import (
 func engineCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                app.EngineCommand + " -Command -",
-		Short:              "Run the sandbox's PowerShell over standard input",
 		Hidden:             true,
 		DisableFlagParsing: true, // PowerShell's arguments
 		RunE: func(c *cobra.Command, args []string) error {

@@ -20,10 +20,7 @@ type listedEvent struct {
 
 func eventsCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "events",
-		Short: "List the entries that the service writes to the Windows event log",
-		Long: "Lists the entries of the event log (Application, source adgateway): id, level, name and\n" +
-			"meaning. Ids never change their meaning.",
+		Use:  "events",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			all := []listedEvent{}

@@ -9,11 +9,11 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"adgateway/cmd/adgateway/app"
@@ -41,17 +41,12 @@ type jobFlags struct {
 func jobCommand() *cobra.Command {
 	f := &jobFlags{}
 	f.Fallback = program.DefaultFile()
-	c := group("job", "Run lists of changes as jobs of a gateway",
-		jobSubmitCommand(f), jobListCommand(f), jobShowCommand(f), jobWatchCommand(f),
-		jobActCommand(f, "pause", "Pause a job between two items", jobclient.Pause),
-		jobActCommand(f, "resume", "Resume a paused job", jobclient.Resume),
-		jobActCommand(f, "cancel", "Cancel a job: items that have started are finished, the rest is not run",
-			jobclient.Cancel),
-		jobActCommand(f, "remove", "Remove a finished job with its list and results", jobclient.Remove),
-		jobStartCommand(f), jobRetryCommand(f), jobUndoCommand(f), jobResultCommand(f))
-	c.Long = "Runs lists of changes, such as a spreadsheet saved as CSV, as jobs of a running gateway.\n" +
-		"Name the gateway with --url or ADGATEWAY_URL; by default, it is the gateway of the\n" +
-		"settings on this computer. The token comes from --token-file or ADGATEWAY_TOKEN."
+	c := group("job", jobSubmitCommand(f), jobListCommand(f), jobShowCommand(f), jobWatchCommand(f),
+		jobActCommand(f, "pause", jobclient.Pause, nil), jobActCommand(f, "resume", jobclient.Resume, nil),
+		jobActCommand(f, "cancel", jobclient.Cancel, nil), jobActCommand(f, "remove", jobclient.Remove, nil),
+		jobActCommand(f, "start", jobclient.Start, addWatch),
+		jobActCommand(f, "retry", jobclient.Retry, retryFlags),
+		jobActCommand(f, "undo", jobclient.Undo, undoFlags), jobResultCommand(f))
 	flags := c.PersistentFlags()
 	flags.StringVar(&f.url, "url", "", "`URL` of the gateway")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token")
@@ -87,6 +82,19 @@ func (f *jobFlags) client() (*jobclient.Client, error) {
 	return jobclient.NewClient(address, token)
 }
 
+// calling returns the code of a command that calls the gateway.
+func (f *jobFlags) calling(
+	do func(c *cobra.Command, client *jobclient.Client, args []string) error,
+) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		client, err := f.client()
+		if err != nil {
+			return err
+		}
+		return do(c, client, args)
+	}
+}
+
 // localAddress returns the URL by which this computer reaches its gateway.
 func localAddress(s *config.Settings) string {
 	host, port, err := net.SplitHostPort(s.HTTP.Listen)
@@ -102,7 +110,7 @@ func interrupted(c *cobra.Command, id string, err error) error {
 		return err
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "The job continues. Follow it: adgateway job watch %s\n"+
-		"End it: adgateway job cancel %s\n", id, id)
+		"Cancel it: adgateway job cancel %s\n", id, id)
 	return codeInterrupted
 }
 
@@ -177,51 +185,54 @@ func (f *jobFlags) settle(c *cobra.Command, client *jobclient.Client, job *jobcl
 	return f.finish(c, followed)
 }
 
-// stopFlags select when a job stops.
-type stopFlags struct {
-	after     int
-	onUnknown string
-}
-
-func (f *stopFlags) add(c *cobra.Command) {
-	c.Flags().IntVar(&f.after, "stop-after", 20, "stop after `N` items have failed; 0 means never")
-	c.Flags().StringVar(&f.onUnknown, "on-unknown", "",
+// addStop declares the flags that say when a job stops.
+func addStop(flags *pflag.FlagSet) {
+	flags.Int("stop-after", 20, "stop after `N` items have failed; 0 means never")
+	flags.String("on-unknown", "",
 		"`WHAT` to do when the outcome of an item is unknown: stop (default) or continue")
 }
 
-// query returns the flags as parameters of a call.
-func (f *stopFlags) query() url.Values {
-	query := url.Values{"StopAfter": {strconv.Itoa(f.after)}}
-	if f.onUnknown != "" {
-		query.Set("OnUnknown", f.onUnknown)
-	}
+// flagParameters maps flags to the parameters of calls that submit a job or act on one.
+var flagParameters = map[string]string{
+	"stop-after": "StopAfter", "on-unknown": "OnUnknown", "state": "State", "fields": "Fields",
+	"operation": "Operation", "name": "Name", "not-before": "NotBefore", "skip-invalid": "SkipInvalid",
+}
+
+// flagQuery returns the flags of a command as parameters. Empty and false ones are left out.
+func flagQuery(c *cobra.Command) url.Values {
+	query := url.Values{}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		name, value := flagParameters[f.Name], f.Value.String()
+		if name != "" && value != "" && value != "false" {
+			query.Set(name, value)
+		}
+	})
 	return query
 }
 
-// watchFlag adds the flag --watch.
-func watchFlag(c *cobra.Command, into *bool) {
-	c.Flags().BoolVar(into, "watch", false, "show the progress until the job ends")
+// addWatch declares --watch, which [watches] reads.
+func addWatch(flags *pflag.FlagSet) {
+	flags.Bool("watch", false, "show the progress until the job ends")
+}
+
+func watches(c *cobra.Command) bool {
+	set, err := c.Flags().GetBool("watch")
+	return set && err == nil
 }
 
 func jobListCommand(f *jobFlags) *cobra.Command {
 	var state string
 	limit := 0
 	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List jobs, the newest first",
-		Example: "  adgateway job list\n  adgateway job list --state running",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			client, err := f.client()
-			if err != nil {
-				return err
-			}
+		Use:  "list",
+		Args: cobra.NoArgs,
+		RunE: f.calling(func(c *cobra.Command, client *jobclient.Client, _ []string) error {
 			jobs, more, err := client.List(c.Context(), state, limit)
 			if err != nil {
 				return err
 			}
 			return show(c, jobs, func(w io.Writer) error { return output.Jobs(w, jobs, more) })
-		},
+		}),
 	}
 	c.Flags().StringVar(&state, "state", "", "only jobs in this `STATE`, such as running or paused")
 	c.Flags().IntVar(&limit, "limit", 50, "maximum number of jobs, up to 1000")
@@ -231,21 +242,15 @@ func jobListCommand(f *jobFlags) *cobra.Command {
 
 func jobShowCommand(f *jobFlags) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "show ID",
-		Short:   "Show a job, its progress, and what to do next",
-		Example: "  adgateway job show jb_019ab3f0-0000-7000-8000-000000000000",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := f.client()
-			if err != nil {
-				return err
-			}
+		Use:  "show ID",
+		Args: cobra.ExactArgs(1),
+		RunE: f.calling(func(c *cobra.Command, client *jobclient.Client, args []string) error {
 			job, err := client.Get(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			return showJob(c, job)
-		},
+		}),
 	}
 	jsonFlag(c)
 	return c
@@ -253,128 +258,55 @@ func jobShowCommand(f *jobFlags) *cobra.Command {
 
 func jobWatchCommand(f *jobFlags) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "watch ID",
-		Short: "Show the progress of a job until it ends",
-		Long: "Shows the progress of a job until it ends or waits for 'adgateway job start': a bar in a\n" +
-			"terminal, otherwise a line every five seconds. It continues after a restart of the\n" +
-			"gateway. Ctrl-C does not affect the job.",
-		Example: "  adgateway job watch jb_019ab3f0-0000-7000-8000-000000000000",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			client, err := f.client()
-			if err != nil {
-				return err
-			}
+		Use:  "watch ID",
+		Args: cobra.ExactArgs(1),
+		RunE: f.calling(func(c *cobra.Command, client *jobclient.Client, args []string) error {
 			job, err := f.follow(c, client, args[0])
 			if err != nil {
 				return err
 			}
 			return f.finish(c, job)
-		},
+		}),
 	}
 	jsonFlag(c)
 	return c
 }
 
-// jobActCommand returns a command that performs an action on a job.
-func jobActCommand(f *jobFlags, name, short string, action jobclient.Action) *cobra.Command {
+// jobActCommand returns a command that performs an action on a job. flags declares the flags of the action. It
+// is nil if the action has none.
+func jobActCommand(
+	f *jobFlags, name string, action jobclient.Action, flags func(*pflag.FlagSet),
+) *cobra.Command {
 	c := &cobra.Command{
-		Use: name + " ID", Short: short, Args: cobra.ExactArgs(1),
-		Example: "  adgateway job " + name + " jb_019ab3f0-0000-7000-8000-000000000000",
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.act(c, args[0], action, nil, false)
-		},
-	}
-	jsonFlag(c)
-	return c
-}
-
-// act performs an action on a job. With watch it then follows the job.
-func (f *jobFlags) act(
-	c *cobra.Command, id string, action jobclient.Action, query url.Values, watch bool,
-) error {
-	client, err := f.client()
-	if err != nil {
-		return err
-	}
-	job, err := client.Do(c.Context(), id, action, query)
-	if err != nil {
-		return err
-	}
-	return f.settle(c, client, job, watch)
-}
-
-func jobStartCommand(f *jobFlags) *cobra.Command {
-	watch := false
-	c := &cobra.Command{
-		Use:   "start ID",
-		Short: "Run the items of a job that was validated or run dry",
-		Long: "Runs the items of a job that was submitted with --validate or --dry-run. After a dry\n" +
-			"run, each item does what it showed, or fails with 'drifted' if the object has changed in\n" +
-			"the meantime.",
-		Example: "  adgateway job start jb_019ab3f0-0000-7000-8000-000000000000 --watch",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.act(c, args[0], jobclient.Start, nil, watch)
-		},
-	}
-	watchFlag(c, &watch)
-	jsonFlag(c)
-	return c
-}
-
-func jobRetryCommand(f *jobFlags) *cobra.Command {
-	var stop stopFlags
-	watch, states := false, ""
-	c := &cobra.Command{
-		Use:   "retry ID",
-		Short: "Retry the items of a job that were not done, as a new job",
-		Long: "Retries items of a job as a new job: those that failed and those that were not run, or\n" +
-			"those in the states of --state. Each item keeps its key, so nothing is done twice. With\n" +
-			"--state unknown, the outcome is determined first.",
-		Example: "  adgateway job retry jb_019ab3f0-0000-7000-8000-000000000000 --state unknown --watch",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			query := stop.query()
-			if states != "" {
-				query.Set("State", states)
-			}
-			return f.act(c, args[0], jobclient.Retry, query, watch)
-		},
-	}
-	c.Flags().StringVar(&states, "state", "",
-		"`STATES` of the items: failed, unknown, not_run (default failed,not_run)")
-	stop.add(c)
-	watchFlag(c, &watch)
-	jsonFlag(c)
-	return c
-}
-
-func jobUndoCommand(f *jobFlags) *cobra.Command {
-	var stop stopFlags
-	watch, dryRun, fields := false, false, ""
-	c := &cobra.Command{
-		Use:   "undo ID",
-		Short: "Undo the changes of a job, as a new job",
-		Long: "Undoes the changes of a job as a new job, the last change first. A change that cannot be\n" +
-			"undone is skipped, and the result gives the reason.",
-		Example: "  adgateway job undo jb_019ab3f0-0000-7000-8000-000000000000 --dry-run --watch",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			query := stop.query()
-			if dryRun {
+		Use: name + " ID", Args: cobra.ExactArgs(1),
+		RunE: f.calling(func(c *cobra.Command, client *jobclient.Client, args []string) error {
+			query := flagQuery(c)
+			if dry, err := c.Flags().GetBool("dry-run"); dry && err == nil {
 				query.Set("DryRun", "true")
 			}
-			if fields != "" {
-				query.Set("Fields", fields)
+			job, err := client.Do(c.Context(), args[0], action, query)
+			if err != nil {
+				return err
 			}
-			return f.act(c, args[0], jobclient.Undo, query, watch)
-		},
+			return f.settle(c, client, job, watches(c))
+		}),
 	}
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "only show what each undo would do")
-	c.Flags().StringVar(&fields, "fields", "", "undo only these `FIELDS`, such as department,jobTitle")
-	stop.add(c)
-	watchFlag(c, &watch)
+	if flags != nil {
+		flags(c.Flags())
+	}
 	jsonFlag(c)
 	return c
+}
+
+func retryFlags(flags *pflag.FlagSet) {
+	flags.String("state", "", "`STATES` of the items: failed, unknown, not_run (default failed,not_run)")
+	addStop(flags)
+	addWatch(flags)
+}
+
+func undoFlags(flags *pflag.FlagSet) {
+	flags.Bool("dry-run", false, "only show what each undo would do")
+	flags.String("fields", "", "undo only these `FIELDS`, such as department,jobTitle")
+	addStop(flags)
+	addWatch(flags)
 }

@@ -28,41 +28,32 @@ import (
 // submitFlags are the flags of a submission.
 type submitFlags struct {
 	*jobFlags
-	stop                                          stopFlags
-	operation, name, format, notBefore, passwords string
-	dryRun, validate, watch, skipInvalid          bool
+	format, passwords string
+	dryRun, validate  bool
 }
 
 func jobSubmitCommand(common *jobFlags) *cobra.Command {
 	f := &submitFlags{jobFlags: common}
 	c := &cobra.Command{
-		Use:   "submit FILE",
-		Short: "Submit a list of changes as a job",
-		Long: "Submits a list of changes as a job. The format is CSV as spreadsheets save it (CSV\n" +
-			"UTF-8), with the names of the parameters in the first row; NDJSON; or JSON, {\"items\":\n" +
-			"[...]}. The extension of FILE determines the format; - reads the list from standard\n" +
-			"input. The whole list is checked first. If it contains a mistake, nothing is run, and\n" +
-			"all mistakes are shown with line and column.",
-		Example: "  adgateway job submit people.csv --operation user.create --dry-run --watch\n" +
-			"  adgateway job submit people.csv --operation user.create --passwords-to passwords.csv",
+		Use:  "submit FILE",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.operation, "operation", "",
+	flags.String("operation", "",
 		"`OPERATION` of items that name none, such as user.update")
-	flags.StringVar(&f.name, "name", "", "`NAME` of the job (default: the name of FILE)")
+	flags.String("name", "", "`NAME` of the job (default: the name of FILE)")
 	flags.StringVar(&f.format, "format", "",
 		"`FORMAT` of the list: csv, ndjson or json (default: by the extension)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "dry run each item; then run them with 'adgateway job start'")
 	flags.BoolVar(&f.validate, "validate", false, "only check the list; then run it with 'adgateway job start'")
-	f.stop.add(c)
-	flags.StringVar(&f.notBefore, "not-before", "", "start at this `TIME`, such as 2027-01-31T22:00:00Z")
-	flags.BoolVar(&f.skipInvalid, "skip-invalid", false,
+	addStop(flags)
+	flags.String("not-before", "", "start at this `TIME`, such as 2027-01-31T22:00:00Z")
+	flags.Bool("skip-invalid", false,
 		"leave out items with mistakes instead of rejecting the list")
 	flags.StringVar(&f.passwords, "passwords-to", "",
 		"new `FILE` for the result with the generated passwords, which only you can read; waits for the job")
-	watchFlag(c, &f.watch)
+	addWatch(flags)
 	jsonFlag(c)
 	return c
 }
@@ -129,21 +120,10 @@ func readList(c *cobra.Command, file string) ([]byte, error) {
 }
 
 // query returns the parameters of the submission.
-func (f *submitFlags) query(file string) url.Values {
-	query := f.stop.query()
-	set := func(name, value string) {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	if f.name == "" && file != "-" {
-		f.name = filepath.Base(file)
-	}
-	set("Operation", f.operation)
-	set("Name", f.name)
-	set("NotBefore", f.notBefore)
-	if f.skipInvalid {
-		query.Set("SkipInvalid", "true")
+func (f *submitFlags) query(c *cobra.Command, file string) url.Values {
+	query := flagQuery(c)
+	if !query.Has("Name") && file != "-" {
+		query.Set("Name", filepath.Base(file))
 	}
 	switch {
 	case f.dryRun:
@@ -170,7 +150,9 @@ func (f *submitFlags) run(c *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	s := jobclient.Submission{Media: mediaTypes[format], List: list, Key: uuid.NewString(), Query: f.query(file)}
+	s := jobclient.Submission{
+		Media: mediaTypes[format], List: list, Key: uuid.NewString(), Query: f.query(c, file),
+	}
 	if f.passwords != "" {
 		key, err := newPasswordFile(f.passwords)
 		if err != nil {
@@ -192,7 +174,7 @@ func (f *submitFlags) run(c *cobra.Command, file string) error {
 		return err
 	}
 	if f.passwords == "" || job.State == "rejected" {
-		return f.settle(c, client, job, f.watch)
+		return f.settle(c, client, job, watches(c))
 	}
 	return f.fetchWhenEnded(c, client, job)
 }
@@ -304,13 +286,8 @@ func openResult(
 func jobResultCommand(f *jobFlags) *cobra.Command {
 	var format, out, passwords string
 	c := &cobra.Command{
-		Use:   "result ID",
-		Short: "Download the list with the outcome of each item",
-		Long: "Downloads the list with the outcome of each item: the submitted columns, without\n" +
-			"secrets, and State, Code, Message, ChangeId and Guid. With --passwords-to, it also\n" +
-			"contains the generated passwords, once, if the job was submitted with the same FILE.",
-		Example: "  adgateway job result jb_019ab3f0-0000-7000-8000-000000000000 --out result.csv",
-		Args:    cobra.ExactArgs(1),
+		Use:  "result ID",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if passwords != "" && (out != "" || format != "") {
 				return errors.New("--passwords-to cannot be used with --out or --format: the result is written to " +

@@ -135,6 +135,38 @@ func eventsTable() string {
 	return b.String()
 }
 
+// ofOne returns the limit for one caller, as text for people.
+func ofOne(r *bounds.Row) string {
+	switch {
+	case r.Each != "":
+		return r.Each
+	case r.Own > 0:
+		return number(r.Own)
+	}
+	return "a quarter of that"
+}
+
+// ofAll returns the limit for all callers together, as text for people.
+func ofAll(r *bounds.Row) string {
+	switch {
+	case r.All != "":
+		return r.All
+	case r.Total > 0:
+		return number(r.Total)
+	case len(r.Settings) > 0 && r.Settings[0] != "":
+		return "`" + r.Settings[0] + "`"
+	}
+	return "that of each caller"
+}
+
+// number formats a number with thousands separators.
+func number(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", number(n/1000), n%1000)
+}
+
 func boundsTable() string {
 	var b strings.Builder
 	b.WriteString("| what | of one caller | in all | settings | beyond that | to make room |\n" +
@@ -146,8 +178,8 @@ func boundsTable() string {
 				settings = append(settings, "`"+name+"`")
 			}
 		}
-		fmt.Fprintf(&b, "| **%s**<br>%s | %s | %s | %s | %s | %s |\n", row.Name, cell(row.What), cell(row.OfOne()),
-			cell(row.OfAll()), strings.Join(settings, ", "), cell(row.Answer), cell(row.Remove))
+		fmt.Fprintf(&b, "| **%s**<br>%s | %s | %s | %s | %s | %s |\n", row.Name, cell(row.What), cell(ofOne(row)),
+			cell(ofAll(row)), strings.Join(settings, ", "), cell(row.Answer), cell(row.Remove))
 	}
 	return b.String()
 }

@@ -15,15 +15,7 @@ func rightsCommand() *cobra.Command {
 	var target grantTarget
 	script := false
 	c := &cobra.Command{
-		Use:   "rights",
-		Short: "Print the rights that scopes need in the domain, for review or as a script",
-		Long: "Prints the rights to grant to the service account, or to a group that contains it: one\n" +
-			"line for each change of permissions, and how to revoke it. Nothing is read or changed.\n" +
-			"With --script, it prints a PowerShell script that does the same step by step. The script\n" +
-			"asks before each change, shows all changes with -WhatIf, and revokes its grants with\n" +
-			"-Revoke.",
-		Example: "  adgateway rights --scope user:read,user:password --ou 'OU=Staff,DC=corp,DC=example'\n" +
-			"  adgateway rights --script | Set-Content -Path Set-AdgatewayAccess.ps1",
+		Use:  "rights",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if script {

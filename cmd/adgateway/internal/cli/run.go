@@ -10,14 +10,22 @@ package cli
 
 import (
 	"context"
+	_ "embed" // commands.txt
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/visible"
 )
+
+// commandTexts are the texts of the commands, see [program.Describe].
+//
+//go:embed commands.txt
+var commandTexts string
 
 // Run runs one command and returns its exit code, see [exitTable]. All output of commands goes through
 // [visible.Writer], except the content of files that they pass on and the messages between their processes.
@@ -49,7 +57,6 @@ func rootCommand() (root *cobra.Command, started *bool) {
 	started = new(bool)
 	root = &cobra.Command{
 		Use:           "adgateway",
-		Short:         "Manage Active Directory, Windows DNS and computers over HTTP",
 		Args:          knownCommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		SilenceUsage:  true,
@@ -66,6 +73,7 @@ func rootCommand() (root *cobra.Command, started *bool) {
 		userCommand(), acmeCommand(), tlsCommand(), changesCommand(), clusterCommand(),
 		auditCommand(), doctorCommand(), benchCommand(), jobCommand(), eventsCommand(), rightsCommand(),
 		backupCommand(), restoreCommand(), versionCommand(), engineCommand())
+	program.Describe(root, strings.ReplaceAll(commandTexts, "{settings}", program.DefaultFile()))
 	addUsage(root)
 	addExits(root)
 	addHelp(root)
@@ -74,9 +82,8 @@ func rootCommand() (root *cobra.Command, started *bool) {
 
 func versionCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Use:  "version",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return show(c, map[string]string{"version": buildVersion()}, func(w io.Writer) error {
 				_, err := fmt.Fprintln(w, "adgateway", buildVersion())

@@ -20,14 +20,8 @@ func serveCommand() *cobra.Command {
 	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
 	var child *bool
 	c := &cobra.Command{
-		Use:   "serve",
-		Short: "Serve the API with the PowerShell of this computer",
-		Long: "Serves the API with the PowerShell of this computer and its modules\n" +
-			"ActiveDirectory and DnsServer. Settings are read from --config, by default\n" + f.Fallback + ".\n" +
-			"If this host has a node of the cluster, the gateway also runs the node, in a separate\n" +
-			"process.",
-		Example: "  adgateway serve\n  adgateway serve --config adgateway.yaml --log-level debug",
-		Args:    cobra.NoArgs,
+		Use:  "serve",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if *child {
 				return serveChild(c, &f)
@@ -51,12 +45,7 @@ func sandboxCommand() *cobra.Command {
 	var more sandboxFlags
 	f := program.Flags{Sandbox: true, Amend: more.addTo}
 	c := &cobra.Command{
-		Use:   "sandbox",
-		Short: "Serve the whole API over a simulated domain",
-		Long: "Serves the whole API over a simulated domain and DNS server, with the same\n" +
-			"scripts as in production. Nothing outside this process is read or changed.",
-		Example: "  adgateway sandbox\n" +
-			"  adgateway sandbox --listen 127.0.0.1:9000 --token reader=user:read,group:read --users 10000",
+		Use:  "sandbox",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			prepare := func(ctx context.Context) (*app.Sandbox, error) {

@@ -11,16 +11,7 @@ import (
 )
 
 func serviceCommand() *cobra.Command {
-	commands := program.ServiceCommands(program.ServiceOptions{
-		Service: winsvc.Gateway,
-		Check: func(file, account string) error {
-			_, _, _, err := (&program.Flags{Fallback: file, Account: account}).Read()
-			return err
-		},
-		Init: "adgateway config init", Ending: "running requests are finished first",
-		Data: "credentials, audit log and logs",
-	})
-	return group("service", "Install and control the Windows service", append(commands, serviceRunCommand())...)
+	return group("service", append(program.ServiceCommands(), serviceRunCommand())...)
 }
 
 func serviceRunCommand() *cobra.Command {
@@ -28,9 +19,8 @@ func serviceRunCommand() *cobra.Command {
 	f := program.Flags{Fallback: program.DefaultFile(), Beside: true, LogBeside: runtime.GOOS == "windows"}
 	var child *bool
 	c := &cobra.Command{
-		Use:   "run",
-		Short: "Run as the service; called by the service manager",
-		Args:  cobra.NoArgs,
+		Use:  "run",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if *child {
 				return serveChild(c, &f)

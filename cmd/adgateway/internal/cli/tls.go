@@ -13,7 +13,7 @@ import (
 )
 
 func tlsCommand() *cobra.Command {
-	return group("tls", "Get, renew and show the certificate of the gateway", tlsSelfSignedCommand(),
+	return group("tls", tlsSelfSignedCommand(),
 		tlsRequestCommand(), tlsImportCommand(), tlsShowCommand())
 }
 
@@ -82,13 +82,8 @@ func tlsSelfSignedCommand() *cobra.Command {
 	var f tlsFlags
 	days := 0
 	c := &cobra.Command{
-		Use:   "selfsigned",
-		Short: "Create a self-signed certificate and its key",
-		Long: "Writes gw.pem and gw.key. Clients do not trust such a certificate automatically: give\n" +
-			"them gw.pem, or its SHA-256. A certificate of an authority that they trust is better:\n" +
-			"'adgateway tls request'.",
-		Example: "  adgateway tls selfsigned --name gw.corp.example",
-		Args:    cobra.NoArgs,
+		Use:  "selfsigned",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			folder, err := f.folder(c)
 			if err != nil {
@@ -111,12 +106,8 @@ func tlsRequestCommand() *cobra.Command {
 	var f tlsFlags
 	template := ""
 	c := &cobra.Command{
-		Use:   "request",
-		Short: "Create a certificate request and its key",
-		Long: "Writes gw.csr and a new key. The key of a certificate in use stays until 'adgateway tls import' " +
-			"imports the answer.",
-		Example: "  adgateway tls request --template WebServer --name gw.corp.example",
-		Args:    cobra.NoArgs,
+		Use:  "request",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			folder, err := f.folder(c)
 			if err != nil {
@@ -144,12 +135,8 @@ func tlsImportCommand() *cobra.Command {
 	var f tlsFlags
 	var chain []string
 	c := &cobra.Command{
-		Use:   "import FILE",
-		Short: "Import the certificate that an authority sent",
-		Long: "Reads PEM, DER or PKCS #7 (.p7b), finds the certificate of the key, puts the others in\n" +
-			"order, and checks purpose, dates and names. Only then, it replaces gw.pem.",
-		Example: "  adgateway tls import gw.cer --chain issuing-ca.cer",
-		Args:    cobra.ExactArgs(1),
+		Use:  "import FILE",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			folder, err := f.folder(c)
 			if err != nil {
@@ -172,11 +159,7 @@ func tlsImportCommand() *cobra.Command {
 func tlsShowCommand() *cobra.Command {
 	f := program.Flags{Fallback: program.DefaultFile()}
 	c := &cobra.Command{
-		Use:   "show",
-		Short: "Show the certificate in the settings and the one that is served",
-		Long: "Reads the certificate and uses its key, under the account that runs this command. Asks\n" +
-			"the gateway at http.listen which certificate it serves. 'adgateway doctor' tries the key\n" +
-			"under the service account.",
+		Use:  "show",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			live, err := f.Load()

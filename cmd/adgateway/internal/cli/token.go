@@ -14,13 +14,9 @@ import (
 
 func tokenCommand() *cobra.Command {
 	at := location()
-	c := group("token", "Manage the tokens that may call the API",
-		tokenCreateCommand(at), listCommand(at, tokenKind), showCommand(at, tokenKind), setCommand(at, tokenKind),
-		tokenRotateCommand(at),
-		removeCommand(at, tokenKind, "revoke", "Revoke tokens permanently; they are rejected within a second",
-			"is revoked"),
+	c := group("token", tokenCreateCommand(at), listCommand(at, tokenKind), showCommand(at, tokenKind),
+		setCommand(at, tokenKind), tokenRotateCommand(at), removeCommand(at, tokenKind, "revoke", "is revoked"),
 		tokenMoveCommand(at))
-	c.Long = "Manages the tokens that may call the API. A running gateway applies every\nchange within a second."
 	at.AddTo(c.PersistentFlags())
 	return c
 }
@@ -30,14 +26,7 @@ func tokenCreateCommand(at *storeLocation) *cobra.Command {
 	var certificate certificateName
 	var issued issuedFlags
 	c := &cobra.Command{
-		Use:   "create NAME --scope SCOPE,...",
-		Short: "Create a token and print it once",
-		Long: "Creates a token and prints it on standard output. It cannot be shown again: only its\n" +
-			"digest is stored. With --certificate-subject, no token is created: a caller with a\n" +
-			"verified client certificate with that subject has the rights.",
-		Example: "  adgateway token create monitor --scope ops:read --out monitor.token\n" +
-			"  adgateway token create portal --scope user:read,user:write --expires 90d \\\n" +
-			"      --network 10.20.0.0/16 --ou 'OU=Sales,DC=corp,DC=example' --max-deletions 20",
+		Use:  "create NAME --scope SCOPE,...",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			now := time.Now()
@@ -72,12 +61,8 @@ func tokenRotateCommand(at *storeLocation) *cobra.Command {
 	var grace, expires string
 	var issued issuedFlags
 	c := &cobra.Command{
-		Use:   "rotate NAME",
-		Short: "Replace a token with a new one that has the same rights, and print it",
-		Long: "Replaces a token with a new one that has the same rights and counters, and prints the\n" +
-			"new one once. The old token becomes invalid immediately, or after --grace.",
-		Example: "  adgateway token rotate portal --grace 24h --expires 90d",
-		Args:    cobra.ExactArgs(1),
+		Use:  "rotate NAME",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			now := time.Now()
 			r := rotation{SetExpiry: expires != ""}
@@ -116,14 +101,8 @@ func tokenRotateCommand(at *storeLocation) *cobra.Command {
 func tokenMoveCommand(at *storeLocation) *cobra.Command {
 	to := ""
 	c := &cobra.Command{
-		Use:   "move --to cluster",
-		Short: "Move the tokens and users of the credential file to the store of the cluster",
-		Long: "Adds the tokens and users of the credential file to those that the gateways of the\n" +
-			"cluster share. If the cluster has others with the same names, nothing is moved. The file\n" +
-			"is not changed, and a cluster does not use it. What was already moved is skipped, so you\n" +
-			"can repeat the command.",
-		Example: "  adgateway token move --to cluster",
-		Args:    cobra.NoArgs,
+		Use:  "move --to cluster",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if to != "cluster" {
 				return fmt.Errorf("--to takes cluster, not %q", to)

@@ -13,13 +13,9 @@ import (
 
 func userCommand() *cobra.Command {
 	at := location()
-	c := group("user", "Manage the users that may call the API with name and password",
-		userAddCommand(at), userPasswdCommand(at), setCommand(at, userKind),
-		removeCommand(at, userKind, "remove", "Remove users; they are rejected within a second", "is removed"),
+	c := group("user", userAddCommand(at), userPasswdCommand(at), setCommand(at, userKind),
+		removeCommand(at, userKind, "remove", "is removed"),
 		listCommand(at, userKind), showCommand(at, userKind))
-	c.Long = "Manages the users that may call the API with name and password (Basic). The command\n" +
-		"prompts for the password, or reads it from standard input with --password-stdin. It is\n" +
-		"never an argument, which other users of the computer could see. Prefer tokens."
 	at.AddTo(c.PersistentFlags())
 	return c
 }
@@ -28,12 +24,8 @@ func userAddCommand(at *storeLocation) *cobra.Command {
 	var flags rightsFlags
 	fromStdin := false
 	c := &cobra.Command{
-		Use:   "add NAME --scope SCOPE,...",
-		Short: "Add a user",
-		Long: "Adds a user who sends name and password (Basic). The command prompts for the password,\n" +
-			"or reads it from standard input with --password-stdin.",
-		Example: "  adgateway user add anna --scope user:read --network 10.20.0.0/16",
-		Args:    cobra.ExactArgs(1),
+		Use:  "add NAME --scope SCOPE,...",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			now := time.Now()
 			rights, invalid := flags.Parse(now)
@@ -67,9 +59,8 @@ func userAddCommand(at *storeLocation) *cobra.Command {
 func userPasswdCommand(at *storeLocation) *cobra.Command {
 	fromStdin := false
 	c := &cobra.Command{
-		Use:   "passwd NAME",
-		Short: "Set a user's password",
-		Args:  cobra.ExactArgs(1),
+		Use:  "passwd NAME",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			password, err := newPassword(c, args[0], fromStdin)
 			if err != nil {
@@ -97,10 +88,10 @@ func stdinFlag(c *cobra.Command, into *bool) {
 // newPassword prompts for a new password twice, or reads it from standard input,
 // and checks it.
 func newPassword(c *cobra.Command, name string, fromStdin bool) (string, error) {
-	password, err := readPassword(c, "'"+name+"'", fromStdin)
+	password, err := program.ReadPassword(c, "'"+name+"'", fromStdin)
 	if err == nil && !fromStdin {
 		var again string
-		if again, err = readPassword(c, "'"+name+"' again", false); err == nil && again != password {
+		if again, err = program.ReadPassword(c, "'"+name+"' again", false); err == nil && again != password {
 			err = errors.New("the two passwords differ; nothing was changed")
 		}
 	}
@@ -108,13 +99,4 @@ func newPassword(c *cobra.Command, name string, fromStdin bool) (string, error) 
 		return "", err
 	}
 	return password, authn.CheckPassword(password)
-}
-
-// readPassword prompts for the password of an account, or reads it from standard
-// input.
-func readPassword(c *cobra.Command, account string, fromStdin bool) (string, error) {
-	if fromStdin {
-		return program.PipedPassword(c.InOrStdin())
-	}
-	return program.Password(c.InOrStdin(), c.ErrOrStderr(), account)
 }

@@ -25,7 +25,8 @@ var (
 
 // Checks returns all checks of a gateway in the order in which they run.
 func Checks() []Check {
-	return readChecks(strings.ReplaceAll(gatewayTable, "{afterRewind}", store.AfterRewind), nil, map[string]probe{
+	table := strings.ReplaceAll(gatewayTable, "{afterRewind}", store.AfterRewind)
+	return readChecks(table, nil, map[string]probe{
 		"settings": probeSettings, "windows": probeSystem, "account": probeAccount, "service": probeService,
 		"sleep": probeSleep, "as-service": probeSelf,
 		"powershell": probePowerShell, "language-mode": probeLanguageMode, "execution-policy": probePolicy,

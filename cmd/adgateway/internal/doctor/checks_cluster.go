@@ -14,7 +14,7 @@ func probeCluster(ctx context.Context, x *exam) verdict {
 		return v
 	}
 	if found.Gateway == "" {
-		return skipped("the gateway is alone: it has joined no cluster")
+		return skipped("the gateway is not in a cluster")
 	}
 	v := verdict{found: fmt.Sprintf("%s of %s, leader: %s", found.Gateway, found.Name, orNone(found.Leader))}
 	heard := false
@@ -32,7 +32,7 @@ func probeCluster(ctx context.Context, x *exam) verdict {
 		v.hit("no-node", "error", strings.Join(found.NoNode, "; "))
 	}
 	if heard && found.Leader == "" {
-		v.hit("no-leader", "error", "none of the gateways that answer knows one")
+		v.hit("no-leader", "error", "no gateway that answers knows a leader")
 	}
 	return v
 }

@@ -62,7 +62,7 @@ func probePort(ctx context.Context, x *exam) verdict {
 	case errors.Is(err, ErrPortTaken):
 		holder := x.PortHolder(ctx, address)
 		if strings.Contains(holder, "(adgateway") || holder == "" && x.service.Running {
-			v.found = address + " is in use by the gateway itself, which is running"
+			v.found = address + " is in use by the running gateway"
 			return v
 		}
 		v.found = ""
@@ -147,7 +147,7 @@ func mebibytes(n uint64) string { return fmt.Sprintf("%d MiB", n>>20) }
 func probeStore(_ context.Context, x *exam) verdict {
 	file := x.settings.Store.File
 	if file == "" || file == config.AuditOff {
-		return skipped("there is none")
+		return skipped("no store is set")
 	}
 	v := verdict{found: file}
 	if err := x.Rewound(file); err != nil {
@@ -159,7 +159,7 @@ func probeStore(_ context.Context, x *exam) verdict {
 func probeWebhooks(ctx context.Context, x *exam) verdict {
 	all := x.settings.Events.Webhooks
 	if len(all) == 0 {
-		return skipped("there are none")
+		return skipped("no webhooks are set")
 	}
 	v := verdict{found: fmt.Sprintf("%d checked", len(all))}
 	for _, w := range all {

@@ -99,7 +99,7 @@ func probeWriteCache(_ context.Context, x *exam) verdict {
 	case !cache.Flushes:
 		v.hit("lost")
 	default:
-		v.found = "on, and emptied with every write of the node"
+		v.found = "on, and flushed with every write of the node"
 	}
 	return v
 }
@@ -110,7 +110,7 @@ func probeScanner(_ context.Context, x *exam) verdict {
 	var v verdict
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return skipped("Microsoft Defender is not installed; what another scanner leaves out cannot be read")
+		return skipped("Microsoft Defender is not installed; the exclusions of other scanners cannot be read")
 	case err != nil:
 		v.hit("not-known", "error", oneLine(err))
 	case !host.Covers(excluded, folder):
@@ -125,7 +125,7 @@ func probeIndexing(_ context.Context, x *exam) verdict {
 	folder := x.settings.Engine.Store
 	indexed, err := x.Node.Indexed(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return skipped("%s is not there yet", folder)
+		return skipped("%s does not exist yet", folder)
 	}
 	if err != nil {
 		return failed(err)
@@ -149,7 +149,7 @@ func probeBackup(_ context.Context, x *exam) verdict {
 		v.hit("copied", "folder", folder)
 		return v
 	}
-	return verdict{found: folder + " is left out"}
+	return verdict{found: folder + " is excluded"}
 }
 
 // here returns the address at which this computer reaches a listener.
@@ -191,7 +191,7 @@ func (x *exam) reach(ctx context.Context, address string) error {
 
 func probePeers(ctx context.Context, x *exam) verdict {
 	if len(x.peers) == 0 {
-		return skipped("the node is alone")
+		return skipped("there are no other nodes")
 	}
 	var v verdict
 	var found []string

@@ -18,7 +18,7 @@ func probeSelf(ctx context.Context, x *exam) verdict {
 	var v verdict
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return skipped("a gateway with these settings has no folder of its own to leave how it sees its sessions")
+		return skipped("a gateway with these settings has no folder of its own for its report")
 	case errors.Is(err, ErrNotRunning) && !seen:
 		return skipped("no gateway with these settings is running or has run; the checks below start sessions "+
 			"as %s, without a console window", x.accountName())
@@ -49,14 +49,14 @@ func beforeLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 
 func orNever(seen bool, at string) string {
 	if !seen {
-		return "no time before"
+		return "never"
 	}
 	return at
 }
 
 // describeSelf adds the findings of a view to the verdict.
 func (x *exam) describeSelf(view SelfView, at string, v *verdict) {
-	found := []string{fmt.Sprintf("as the service sees it, account %s, %s", view.Account, at)}
+	found := []string{fmt.Sprintf("report of the service, account %s, %s", view.Account, at)}
 	if view.Self != "" && !strings.EqualFold(view.Self, view.Account) {
 		found = append(found, "in PowerShell "+view.Self)
 	}

@@ -12,7 +12,7 @@ import (
 	"adgateway/winsvc/host"
 )
 
-const noTickets = "nobody signs in with a ticket (signIn.mode)"
+const noTickets = "sign-in with tickets is off (signIn.mode)"
 
 func probeKeytab(_ context.Context, x *exam) verdict {
 	switch {

@@ -64,7 +64,7 @@ const (
 // common are the faults that every check may find.
 var common = []Fault{
 	{hangs, Failure, "The check did not finish within {limit}.",
-		"Run the doctor again; if it hangs again, examine what the check uses: {how}."},
+		"Run the doctor again. If it hangs again, examine what the check does: {how}."},
 	{unknown, Failure, "The check could not be completed: {error}", "Fix what the error names, then run the doctor again."},
 }
 
@@ -185,7 +185,7 @@ func (c Check) ask(ctx context.Context, x *exam) verdict {
 	case ctx.Err() != nil:
 		return skipped("the examination was stopped")
 	case c.Windows && !x.system.Windows:
-		return skipped("it is about Windows, and this is %s", orUnknown(x.system.Name))
+		return skipped("it applies only to Windows, and this is %s", orUnknown(x.system.Name))
 	}
 	for _, need := range c.Needs {
 		if before := x.ended[need]; before == Failure || before == Skipped {

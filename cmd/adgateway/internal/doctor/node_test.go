@@ -90,7 +90,7 @@ var brokenNodes = []struct {
 	code     int
 }{
 	{"nothing", func(*nodeHost) {}, "", "", 0},
-	{"no node in the settings", func(h *nodeHost) { h.errs["settings"] = errors.New("the settings have no node") }, "settings/faulty", "run this again", 2},
+	{"no node in the settings", func(h *nodeHost) { h.errs["settings"] = errors.New("the settings have no node") }, "settings/faulty", "run the doctor again", 2},
 	{"client", func(h *nodeHost) { h.system.Server = false }, "system/client", "Windows Server", 1},
 	{"system unreadable", func(h *nodeHost) { h.errs["system"] = fs.ErrPermission }, "system/unknown", "doctor", 2},
 	{"stopped", func(h *nodeHost) { h.closed = []string{"localhost:4222", "10.0.0.1:6222"} },

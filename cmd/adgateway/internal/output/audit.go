@@ -96,12 +96,12 @@ func end(r *audit.Report) string { return fmt.Sprintf("%d:%s", r.Head.Seq, r.Hea
 func limits(r *audit.Report) []string {
 	var all []string
 	if !r.Keyed {
-		all = append(all, "without a key (audit.keyFile), whoever can write the files can write a whole chain "+
-			"anew, or cut its end off and make the head record fit")
+		all = append(all, "without a key (audit.keyFile), an account that can write the files can write a new "+
+			"chain, or cut off its end and change the head record to match")
 	}
 	if !r.Anchored && !r.Noted {
-		all = append(all, "neither an anchor (audit.anchorFile) nor an end from elsewhere (--last) was "+
-			"compared: files that were all removed, or replaced with an older copy, look whole")
+		all = append(all, "neither an anchor (audit.anchorFile) nor an end from elsewhere (--last) was compared: "+
+			"if all files were removed or replaced with an older copy, the log looks complete")
 	} else if !r.Noted {
 		all = append(all, "lines after the last entry of the anchor, and an older copy of log and anchor "+
 			"together: compare an end from the event log or the service's log (--last)")

@@ -37,8 +37,8 @@ func Job(w io.Writer, job *jobclient.Job) error {
 
 // nextSteps returns the commands that make sense for a job in its state.
 func nextSteps(job *jobclient.Job) []string {
-	step := func(why, command string) string {
-		return why + ": adgateway job " + strings.Replace(command, "ID", job.ID, 1)
+	step := func(purpose, command string) string {
+		return purpose + ": adgateway job " + strings.Replace(command, "ID", job.ID, 1)
 	}
 	var steps []string
 	switch {
@@ -48,23 +48,23 @@ func nextSteps(job *jobclient.Job) []string {
 	case job.State == "ready":
 		steps = append(steps, step("Run the items", "start ID --watch"))
 		if job.Mode == "dryRun" {
-			steps = append(steps, step("What each would do", "result ID"))
+			steps = append(steps, step("Show what each would do", "result ID"))
 		}
 		return steps
 	case job.State == "paused":
-		return []string{step("Let it go on", "resume ID"), step("End it", "cancel ID")}
+		return []string{step("Resume it", "resume ID"), step("Cancel it", "cancel ID")}
 	case !job.Ended():
-		return []string{step("Follow it", "watch ID"), step("Stop it", "pause ID")}
+		return []string{step("Follow it", "watch ID"), step("Pause it", "pause ID")}
 	}
-	steps = append(steps, step("What became of each item", "result ID"))
+	steps = append(steps, step("Outcome of each item", "result ID"))
 	if job.Failed+job.NotRun > 0 {
-		steps = append(steps, step("Try what was not done again", "retry ID --watch"))
+		steps = append(steps, step("Retry what was not done", "retry ID --watch"))
 	}
 	if job.Unknown > 0 {
-		steps = append(steps, step("Find out about the unknown ones", "retry ID --state unknown --watch"))
+		steps = append(steps, step("Determine the unknown outcomes", "retry ID --state unknown --watch"))
 	}
 	if job.Done > 0 && job.Mode == "run" {
-		steps = append(steps, step("Take back what was changed", "undo ID --dry-run --watch"))
+		steps = append(steps, step("Undo the changes", "undo ID --dry-run --watch"))
 	}
 	return steps
 }
@@ -81,6 +81,6 @@ func Jobs(w io.Writer, jobs []jobclient.Job, more bool) error {
 	if err := table.Flush(); err != nil || !more {
 		return err
 	}
-	_, err := fmt.Fprintln(w, "There are more: --limit, --state")
+	_, err := fmt.Fprintln(w, "There are more jobs: use --limit or --state.")
 	return err
 }

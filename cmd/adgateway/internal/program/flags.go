@@ -90,8 +90,8 @@ func (f *Flags) source() func() (config.Sources, error) {
 		}
 		files := host.Files{Service: cmp.Or(f.Service, winsvc.Gateway.Name), Account: f.Account}
 		if _, exposed := files.Exposed(src.Name); exposed != nil && !errors.Is(exposed, fs.ErrNotExist) {
-			return src, fmt.Errorf("the settings in %s are not trusted, because they decide what runs and who is "+
-				"let in: %w", src.Name, exposed)
+			return src, fmt.Errorf("the settings in %s are not trusted, because they decide what runs and who has "+
+				"access: %w", src.Name, exposed)
 		}
 		if doubt := files.Doubt(); doubt != nil && f.Account == "" && !warned {
 			warned = true

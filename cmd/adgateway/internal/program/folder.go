@@ -27,32 +27,28 @@ var Files = host.Files{Service: winsvc.Gateway.Name}
 // FileName is the name of the settings file.
 const FileName = "adgateway.yaml"
 
-// DataDir returns the data folder of a gateway.
-func DataDir() string { return Folder(winsvc.Gateway) }
-
-// Folder returns the folder in which an installation keeps its settings and its data: on Windows
-// below ProgramData, elsewhere below /etc for root and in the configuration directory for other
-// users. Each service has its own folder, which the accounts of other services cannot access.
-func Folder(of winsvc.Service) string {
+// DataDir returns the folder with the settings and the data of an installation. It is below ProgramData on
+// Windows. Elsewhere it is below /etc for root, and in the configuration directory for other users.
+func DataDir() string {
+	name := winsvc.Gateway.Name
 	if runtime.GOOS == "windows" {
 		root := os.Getenv("ProgramData")
 		if root == "" {
 			root = `C:\ProgramData`
 		}
-		return filepath.Join(root, of.Name)
+		return filepath.Join(root, name)
 	}
 	if os.Geteuid() != 0 {
 		if dir, err := os.UserConfigDir(); err == nil {
-			return filepath.Join(dir, of.Name)
+			return filepath.Join(dir, name)
 		}
 	}
-	return "/etc/" + of.Name
+	return "/etc/" + name
 }
 
-// IsFolder reports whether an absolute path is the [Folder] of a service.
-func IsFolder(of winsvc.Service, dir string) bool {
-	folder := Folder(of)
-	return dir == folder || runtime.GOOS == "windows" && strings.EqualFold(dir, folder)
+// isDataDir reports whether an absolute path is the [DataDir].
+func isDataDir(dir string) bool {
+	return dir == DataDir() || runtime.GOOS == "windows" && strings.EqualFold(dir, DataDir())
 }
 
 // DefaultFile returns the path of the settings file in [DataDir].
@@ -82,7 +78,7 @@ func WriteTemplate(file string, force bool) error {
 	}
 	f, err := os.OpenFile(file, mode, 0o600) // settings can contain passwords
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists already; --force overwrites it", file)
+		return fmt.Errorf("%s already exists; --force overwrites it", file)
 	}
 	if err != nil {
 		return filefault.Explain("--config", err)
@@ -91,10 +87,10 @@ func WriteTemplate(file string, force bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// CreateFolder creates a folder if it does not exist. A [Folder] is restricted from the start, because by
+// CreateFolder creates a folder if it does not exist. The [DataDir] is restricted from the start, because by
 // default every user may read folders in ProgramData and add files to them.
 func CreateFolder(dir string) error {
-	if IsFolder(winsvc.Gateway, dir) {
+	if isDataDir(dir) {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 			return Files.RestrictFolder(dir)
 		}

@@ -18,87 +18,70 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// ServiceOptions describe the service to install and control.
-type ServiceOptions struct {
-	Service winsvc.Service
-
-	// Check returns the mistakes in a settings file of a service. account is the account that the service is
-	// about to get, or "" if it keeps its account.
-	Check func(file, account string) error
-
-	Init   string // command that creates the settings file
-	Ending string // what happens to work in progress at a stop
-	Data   string // content of the data folder, apart from settings
+// serviceFiles protects the files of the service. account is the account that the service is about to get. It
+// is "" if the service keeps its account.
+func serviceFiles(account string) host.Files {
+	return host.Files{Service: winsvc.Gateway.Name, Account: account}
 }
 
-// files protects the files of the service. account is the account that the service is about to get, or "" if
-// it keeps its account.
-func (o ServiceOptions) files(account string) host.Files {
-	return host.Files{Service: o.Service.Name, Account: account}
-}
-
-// folder returns the data folder of the service.
-func (o ServiceOptions) folder() string { return Folder(o.Service) }
-
-// ServiceCommands returns the commands below "service", except the one that runs as the service.
-func ServiceCommands(o ServiceOptions) []*cobra.Command {
+// ServiceCommands returns the commands below "service", except the one that runs as the service. [Describe]
+// sets their texts.
+func ServiceCommands() []*cobra.Command {
 	return []*cobra.Command{
-		o.installCommand(), o.uninstallCommand(),
-		o.keepCommand(), o.restoreCommand(), o.resumeCommand(),
-		o.controlCommand("start", "Start the service", "is running", (*winsvc.Manager).Start),
-		o.controlCommand("stop", "Stop the service; "+o.Ending, "is stopped", (*winsvc.Manager).Stop),
-		o.controlCommand("restart", "Stop the service and start it again", "is running", (*winsvc.Manager).Restart),
-		o.statusCommand(),
+		installCommand(), uninstallCommand(),
+		installerCommand("keep", keepService), installerCommand("restore", restoreService),
+		installerCommand("resume", resumeService),
+		controlCommand("start", "is running", (*winsvc.Manager).Start),
+		controlCommand("stop", "is stopped", (*winsvc.Manager).Stop),
+		controlCommand("restart", "is running", (*winsvc.Manager).Restart),
+		statusCommand(),
 	}
 }
 
-func (o ServiceOptions) controlCommand(
-	name, short, result string, do func(*winsvc.Manager, context.Context) error,
-) *cobra.Command {
+// managed returns a command that uses the service manager.
+func managed(use string, do func(*cobra.Command, *winsvc.Manager) error) *cobra.Command {
 	return &cobra.Command{
-		Use: name, Short: short, Args: cobra.NoArgs,
+		Use: use, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			m, err := winsvc.NewManager(o.Service)
+			m, err := winsvc.NewManager(winsvc.Gateway)
 			if err != nil {
 				return err
 			}
-			if err := do(m, c.Context()); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "service %s %s\n", o.Service.Name, result)
-			return err
+			return do(c, m)
 		},
 	}
 }
 
-func (o ServiceOptions) installCommand() *cobra.Command {
+func controlCommand(name, result string, do func(*winsvc.Manager, context.Context) error) *cobra.Command {
+	return managed(name, func(c *cobra.Command, m *winsvc.Manager) error {
+		if err := do(m, c.Context()); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(c.OutOrStdout(), "service %s %s\n", winsvc.Gateway.Name, result)
+		return err
+	})
+}
+
+func installCommand() *cobra.Command {
 	r := winsvc.Registration{}
 	file, fromStdin, fromMSI := "", false, false
 	c := &cobra.Command{
-		Use:   "install",
-		Short: "Install the service, or update the one that is installed",
-		Long: "Installs this executable as a service that starts with Windows, or updates the\n" +
-			"one that is installed. It runs as --account:\n" +
-			fmt.Sprintf("  %-24sa virtual account without a password (default)\n", o.Service.Account()) +
-			"  DOMAIN\\name$           a group managed service account, no password\n" +
-			"  DOMAIN\\user            a user; the password is prompted for, or read from\n" +
-			"                         standard input with --password-stdin",
-		Example: "  " + o.Service.Name + " service install --account 'CORP\\adgateway$'",
-		Args:    cobra.NoArgs,
+		Use:  "install",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			account, kind, err := o.Service.ParseAccount(r.Account)
+			account, kind, err := winsvc.Gateway.ParseAccount(r.Account)
 			if err != nil {
 				return err
 			}
 			if r.Account == "" {
 				account = "" // an update keeps the account
 			}
-			m, err := winsvc.NewManager(o.Service)
+			m, err := winsvc.NewManager(winsvc.Gateway)
 			if err != nil {
 				return err
 			}
 			if kind == winsvc.UserAccount || fromStdin {
-				if r.Password, err = readPassword(c, r.Account, fromStdin); err != nil {
+				if r.Password, err = ReadPassword(c, r.Account, fromStdin); err != nil {
 					return err
 				}
 			}
@@ -112,28 +95,28 @@ func (o ServiceOptions) installCommand() *cobra.Command {
 			if file, err = filepath.Abs(file); err != nil {
 				return err
 			}
-			if err := CheckProgram(o.files(account)); err != nil {
+			if err := CheckProgram(serviceFiles(account)); err != nil {
 				return err
 			}
-			if err := o.checkSettings(file, account); err != nil {
+			if err := checkSettings(file, account); err != nil {
 				return err
 			}
 			r.Arguments = []string{"service", "run", "--config", file}
 			if fromMSI {
-				if err := keep(o.keptFile(), m, true, true); err != nil {
+				if err := keep(keptFile(), m, true, true); err != nil {
 					return err
 				}
 			}
-			if r.Kept, err = keptService(o.keptFile(), o.files(account)); err != nil {
+			if r.Kept, err = keptService(keptFile(), serviceFiles(account)); err != nil {
 				return err
 			}
-			if err := o.install(c.OutOrStdout(), m, r, file); err != nil {
+			if err := install(c.OutOrStdout(), m, r, file); err != nil {
 				return err
 			}
 			if fromMSI {
 				return nil // keep the file: 'service resume' reads it later
 			}
-			return forgetService(o.keptFile())
+			return forgetService(keptFile())
 		},
 	}
 	c.Flags().StringVar(&r.Account, "account", "", "`ACCOUNT` to run as")
@@ -144,13 +127,13 @@ func (o ServiceOptions) installCommand() *cobra.Command {
 		"install even on a domain controller")
 	c.Flags().BoolVar(&fromMSI, "from-msi", false, "called by the installer")
 	_ = c.Flags().MarkHidden("from-msi") // fails only for unknown flags
-	c.Flags().StringVar(&file, "config", filepath.Join(o.folder(), FileName),
+	c.Flags().StringVar(&file, "config", filepath.Join(DataDir(), FileName),
 		"settings `FILE` of the service; an update keeps the previous one by default")
 	return c
 }
 
 // install registers the service, prints the steps taken, and performs the remaining ones.
-func (o ServiceOptions) install(out io.Writer, m *winsvc.Manager, r winsvc.Registration, file string) error {
+func install(out io.Writer, m *winsvc.Manager, r winsvc.Registration, file string) error {
 	done, err := m.Install(r)
 	for _, line := range done {
 		fmt.Fprintln(out, line)
@@ -158,16 +141,16 @@ func (o ServiceOptions) install(out io.Writer, m *winsvc.Manager, r winsvc.Regis
 	if err != nil {
 		return err
 	}
-	return o.afterwards(out, file)
+	return afterwards(out, file)
 }
 
 // afterwards performs the steps that follow the registration of the service.
-func (o ServiceOptions) afterwards(out io.Writer, file string) error {
-	if err := o.restrictData(out, filepath.Dir(file)); err != nil {
+func afterwards(out io.Writer, file string) error {
+	if err := restrictData(out, filepath.Dir(file)); err != nil {
 		return err
 	}
 	if _, missing := os.Stat(file); missing != nil {
-		_, err := fmt.Fprintf(out, "there are no settings yet: create %s with '%s'\n", file, o.Init)
+		_, err := fmt.Fprintf(out, "there are no settings yet: create %s with 'adgateway config init'\n", file)
 		return err
 	}
 	return nil
@@ -175,13 +158,13 @@ func (o ServiceOptions) afterwards(out io.Writer, file string) error {
 
 // checkSettings reports mistakes in the settings file of a service to be installed. A
 // missing file is not a mistake, because it may be created later.
-func (o ServiceOptions) checkSettings(file, account string) error {
+func checkSettings(file, account string) error {
 	if _, err := os.Stat(file); err != nil {
 		return nil
 	}
-	if err := o.Check(file, account); err != nil {
+	if _, _, _, err := (&Flags{Fallback: file, Account: account}).Read(); err != nil {
 		return fmt.Errorf("the service would not start with %s, and nothing was changed; correct it and check "+
-			"it with '%s': %w", file, o.Service.Check, err)
+			"it with '%s': %w", file, winsvc.Gateway.Check, err)
 	}
 	return nil
 }
@@ -197,53 +180,45 @@ func settingsFileOf(arguments []string, fallback string) string {
 
 // restrictData restricts the folder of the settings and data to the service's account and the administrators.
 // It does so only for the service's default folder, because any other folder may contain unrelated files.
-func (o ServiceOptions) restrictData(out io.Writer, dir string) error {
-	if !IsFolder(o.Service, dir) {
+func restrictData(out io.Writer, dir string) error {
+	if !isDataDir(dir) {
 		fmt.Fprintf(out, "make sure that the service's account can write in %s, and that nobody else can read "+
 			"there\n", dir)
 		return nil
 	}
-	if err := o.files("").RestrictFolder(dir); err != nil {
+	if err := Files.RestrictFolder(dir); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%s is restricted to the service's account and the administrators\n", dir)
 	return nil
 }
 
-func (o ServiceOptions) uninstallCommand() *cobra.Command {
+func uninstallCommand() *cobra.Command {
 	purge, fromMSI := false, false
-	c := &cobra.Command{
-		Use:   "uninstall",
-		Short: "Remove the service; settings and data remain",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			m, err := winsvc.NewManager(o.Service)
-			if err != nil {
-				return err
-			}
-			if err := keep(o.keptFile(), m, fromMSI, fromMSI); err != nil {
-				return err
-			}
-			remove := func() error { return m.Uninstall(c.Context()) }
-			return o.uninstall(c.OutOrStdout(), purge, o.folder(), remove)
-		},
-	}
+	c := managed("uninstall", func(c *cobra.Command, m *winsvc.Manager) error {
+		if err := keep(keptFile(), m, fromMSI, fromMSI); err != nil {
+			return err
+		}
+		remove := func() error { return m.Uninstall(c.Context()) }
+		return uninstall(c.OutOrStdout(), purge, DataDir(), remove)
+	})
 	c.Flags().BoolVar(&fromMSI, "from-msi", false, "called by the installer")
 	_ = c.Flags().MarkHidden("from-msi") // fails only for unknown flags
-	c.Flags().BoolVar(&purge, "purge", false, "remove settings, "+o.Data+" in "+o.folder()+" as well")
+	c.Flags().BoolVar(&purge, "purge", false,
+		"remove settings, credentials, audit log and logs in "+DataDir()+" as well")
 	return c
 }
 
 // uninstall removes the service and, if purge is set, the folder with its settings and data.
 // The folder can also be purged after the service has been removed.
-func (o ServiceOptions) uninstall(out io.Writer, purge bool, dir string, remove func() error) error {
+func uninstall(out io.Writer, purge bool, dir string, remove func() error) error {
 	switch err := remove(); {
 	case purge && errors.Is(err, winsvc.ErrNotInstalled):
-		fmt.Fprintf(out, "service %s is not installed\n", o.Service.Name)
+		fmt.Fprintf(out, "service %s is not installed\n", winsvc.Gateway.Name)
 	case err != nil:
 		return err
 	default:
-		fmt.Fprintf(out, "service %s is uninstalled\n", o.Service.Name)
+		fmt.Fprintf(out, "service %s is uninstalled\n", winsvc.Gateway.Name)
 	}
 	if !purge {
 		fmt.Fprintf(out, "settings and data remain in %s; --purge removes them\n", dir)
@@ -256,29 +231,20 @@ func (o ServiceOptions) uninstall(out io.Writer, purge bool, dir string, remove 
 	return nil
 }
 
-func (o ServiceOptions) statusCommand() *cobra.Command {
+func statusCommand() *cobra.Command {
 	asJSON := false
-	c := &cobra.Command{
-		Use:   "status",
-		Short: "Show whether the service is installed and running",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			m, err := winsvc.NewManager(o.Service)
-			if err != nil {
-				return err
-			}
-			state, problems, err := m.Status()
-			if err != nil {
-				return err
-			}
-			status := output.ServiceStatus{Name: o.Service.Name, State: string(state),
-				Problems: append([]string{}, problems...)}
-			if asJSON {
-				return output.JSON(c.OutOrStdout(), status)
-			}
-			return status.Text(c.OutOrStdout())
-		},
-	}
+	c := managed("status", func(c *cobra.Command, m *winsvc.Manager) error {
+		state, problems, err := m.Status()
+		if err != nil {
+			return err
+		}
+		status := output.ServiceStatus{Name: winsvc.Gateway.Name, State: string(state),
+			Problems: append([]string{}, problems...)}
+		if asJSON {
+			return output.JSON(c.OutOrStdout(), status)
+		}
+		return status.Text(c.OutOrStdout())
+	})
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
@@ -298,8 +264,8 @@ func RecordCrashes(logFile string) error {
 	return errors.Join(debug.SetCrashOutput(file, debug.CrashOptions{}), file.Close())
 }
 
-// readPassword reads the password of an account from the terminal, or from standard input.
-func readPassword(c *cobra.Command, account string, fromStdin bool) (string, error) {
+// ReadPassword reads the password of an account from the terminal, or from standard input.
+func ReadPassword(c *cobra.Command, account string, fromStdin bool) (string, error) {
 	if fromStdin {
 		return PipedPassword(c.InOrStdin())
 	}

@@ -18,7 +18,7 @@ import (
 
 // keptFile returns the path of the file that stores the state of a removed service. 'service
 // install' restores that state.
-func (o ServiceOptions) keptFile() string { return filepath.Join(o.folder(), "service.json") }
+func keptFile() string { return filepath.Join(DataDir(), "service.json") }
 
 // keeper returns the state of the installed service, or nil if there is none. [winsvc.Manager] implements it.
 type keeper interface {
@@ -67,53 +67,34 @@ func forgetService(path string) error {
 	return nil
 }
 
-func (o ServiceOptions) installerCommand(
-	name, short string, do func(c *cobra.Command, m *winsvc.Manager) error,
-) *cobra.Command {
-	return &cobra.Command{
-		Use: name, Short: short, Args: cobra.NoArgs, Hidden: true,
-		RunE: func(c *cobra.Command, _ []string) error {
-			m, err := winsvc.NewManager(o.Service)
-			if err != nil {
-				return err
-			}
-			return do(c, m)
-		},
+// installerCommand returns a hidden command that only the installer calls.
+func installerCommand(name string, do func(*cobra.Command, *winsvc.Manager) error) *cobra.Command {
+	c := managed(name, do)
+	c.Hidden = true
+	return c
+}
+
+func keepService(_ *cobra.Command, m *winsvc.Manager) error { return keep(keptFile(), m, false, true) }
+
+func restoreService(c *cobra.Command, m *winsvc.Manager) error {
+	before, err := keptService(keptFile(), Files)
+	if err != nil {
+		return err
 	}
+	done, err := m.Restore(c.Context(), before)
+	if !done {
+		return err // the next installation uses the stored state
+	}
+	return errors.Join(err, forgetService(keptFile()))
 }
 
-func (o ServiceOptions) keepCommand() *cobra.Command {
-	return o.installerCommand("keep", "Write down account, start type and state of the service",
-		func(_ *cobra.Command, m *winsvc.Manager) error {
-			return keep(o.keptFile(), m, false, true)
-		})
-}
-
-func (o ServiceOptions) restoreCommand() *cobra.Command {
-	return o.installerCommand("restore", "Undo what a failed installation did to the service",
-		func(c *cobra.Command, m *winsvc.Manager) error {
-			before, err := keptService(o.keptFile(), o.files(""))
-			if err != nil {
-				return err
-			}
-			done, err := m.Restore(c.Context(), before)
-			if !done {
-				return err // the next installation uses the stored state
-			}
-			return errors.Join(err, forgetService(o.keptFile()))
-		})
-}
-
-func (o ServiceOptions) resumeCommand() *cobra.Command {
-	return o.installerCommand("resume", "Start the service if it ran before the installation",
-		func(c *cobra.Command, m *winsvc.Manager) error {
-			before, err := keptService(o.keptFile(), o.files(""))
-			if err != nil {
-				return err
-			}
-			if err := forgetService(o.keptFile()); err != nil || before == nil || !before.Running {
-				return err
-			}
-			return m.Start(c.Context())
-		})
+func resumeService(c *cobra.Command, m *winsvc.Manager) error {
+	before, err := keptService(keptFile(), Files)
+	if err != nil {
+		return err
+	}
+	if err := forgetService(keptFile()); err != nil || before == nil || !before.Running {
+		return err
+	}
+	return m.Start(c.Context())
 }

@@ -14,12 +14,6 @@ import (
 	"adgateway/winsvc"
 )
 
-// gateway are the options of the gateway's service.
-var gateway = ServiceOptions{Service: winsvc.Gateway, Check: func(file, account string) error {
-	_, _, _, err := (&Flags{Fallback: file, Account: account}).Read()
-	return err
-}}
-
 func TestInstallationRestrictsTheDataFolder(t *testing.T) {
 	t.Setenv("ProgramData", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -27,7 +21,7 @@ func TestInstallationRestrictsTheDataFolder(t *testing.T) {
 		t.Log("root's data folder belongs to the machine: only another folder is tested")
 	} else {
 		var out bytes.Buffer
-		require.NoError(t, gateway.restrictData(&out, DataDir()))
+		require.NoError(t, restrictData(&out, DataDir()))
 		assert.Contains(t, out.String(), DataDir()+" is restricted to the service's account")
 		assert.DirExists(t, DataDir())
 	}
@@ -38,7 +32,7 @@ func TestInstallationRestrictsTheDataFolder(t *testing.T) {
 	before, err := os.Stat(file)
 	require.NoError(t, err)
 	var out bytes.Buffer
-	require.NoError(t, gateway.restrictData(&out, elsewhere))
+	require.NoError(t, restrictData(&out, elsewhere))
 	assert.Contains(t, out.String(), "can write in "+elsewhere)
 	after, err := os.Stat(file)
 	require.NoError(t, err)
@@ -73,11 +67,11 @@ func TestUpgradeKeepsTheSettingsFile(t *testing.T) {
 
 func TestAServiceIsNotInstalledWithBrokenSettings(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "adgateway.yaml")
-	require.NoError(t, gateway.checkSettings(file, ""), "they may be created later")
+	require.NoError(t, checkSettings(file, ""), "they may be created later")
 	require.NoError(t, os.WriteFile(file, []byte("http:\n  listen: 127.0.0.1:8080\n"), 0o600))
-	require.NoError(t, gateway.checkSettings(file, ""))
+	require.NoError(t, checkSettings(file, ""))
 	require.NoError(t, os.WriteFile(file, []byte("http:\n  lisen: 127.0.0.1:8080\n"), 0o600))
-	err := gateway.checkSettings(file, "")
+	err := checkSettings(file, "")
 	assert.ErrorContains(t, err, "nothing was changed")
 	assert.ErrorContains(t, err, "lisen")
 }
@@ -107,15 +101,15 @@ func TestWhatARemovedServiceHasLeftIsPurged(t *testing.T) {
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	gone := func() error { return winsvc.ErrNotInstalled }
 	var out bytes.Buffer
-	assert.ErrorIs(t, gateway.uninstall(&out, false, dir, gone), winsvc.ErrNotInstalled)
-	require.NoError(t, gateway.uninstall(&out, false, dir, func() error { return nil }))
+	assert.ErrorIs(t, uninstall(&out, false, dir, gone), winsvc.ErrNotInstalled)
+	require.NoError(t, uninstall(&out, false, dir, func() error { return nil }))
 	assert.Contains(t, out.String(), "--purge removes them")
 	assert.DirExists(t, dir)
 	refused := errors.New("refused")
-	assert.ErrorIs(t, gateway.uninstall(&out, true, dir, func() error { return refused }), refused)
+	assert.ErrorIs(t, uninstall(&out, true, dir, func() error { return refused }), refused)
 	assert.DirExists(t, dir)
 	for range 2 { // it can be repeated
-		require.NoError(t, gateway.uninstall(&out, true, dir, gone))
+		require.NoError(t, uninstall(&out, true, dir, gone))
 		assert.NoDirExists(t, dir)
 	}
 }

@@ -42,7 +42,7 @@ func with(c systemtest.Call, token string, headers ...string) systemtest.Call {
 }
 
 const (
-	update = http.MethodPut
+	put    = http.MethodPut
 	remove = http.MethodDelete
 	create = http.MethodPost
 	read   = http.MethodGet
@@ -51,9 +51,9 @@ const (
 // Refusals contains the errors that a single caller can cause with one or two calls, in the order of the
 // codes.
 var Refusals = []Refusal{
-	{Code: schema.InvalidRequest, Call: call(update, "/ADUser/lweber", "JobTitel", "Buyer")},
+	{Code: schema.InvalidRequest, Call: call(put, "/ADUser/lweber", "JobTitel", "Buyer")},
 	{Code: schema.Unauthenticated, Call: with(call(read, "/ADUser/lweber/Details"), "none")},
-	{Code: schema.Forbidden, Call: with(call(update, "/ADUser/lweber/Disable"), systemtest.ReadToken)},
+	{Code: schema.Forbidden, Call: with(call(put, "/ADUser/lweber/Disable"), systemtest.ReadToken)},
 	{Code: schema.Limit, Call: with(call(create, "/ADUser/nnew", "FirstName", "New", "LastName", "User", "Password", "Corr3ct-Horse",
 		"OUPath", "OU=Former Staff,OU=Corp,DC=corp,DC=example"), systemtest.LimitedToken)},
 	{Code: schema.NotFound, Call: call(read, "/ADUser/nobody/Details")},
@@ -62,26 +62,26 @@ var Refusals = []Refusal{
 	{Code: schema.NotSupported, Call: with(call(read, "/ADUser/lweber/Details"), "", ops.KeyHeader, "order-4711")},
 	{Code: schema.TokenMismatch, Next: true, Before: []systemtest.Call{call(read, "/ADUser/ListUsers/All", "Limit", "2")},
 		Call: call(read, "/ADUser/ListUsers/All", "Limit", "2", "Text", "weber")},
-	{Code: schema.KeyReused, Before: []systemtest.Call{with(call(update, "/ADUser/lweber", "JobTitle", "Buyer"), "", ops.KeyHeader, "order-4712")},
-		Call: with(call(update, "/ADUser/lweber", "JobTitle", "Seller"), "", ops.KeyHeader, "order-4712")},
-	{Code: schema.Drifted, Plan: true, Before: []systemtest.Call{call(update, "/ADUser/lweber", "JobTitle", "Head", "DryRun", "true"),
-		call(update, "/ADUser/lweber", "JobTitle", "Manager")}, Call: call(update, "/ADUser/lweber", "JobTitle", "Head")},
-	{Code: schema.PreconditionFailed, Call: with(call(update, "/ADUser/lweber", "JobTitle", "Buyer"), "", "If-Match", `"u1-AAAAAAAAAAAAAAAAAAAAAA"`)},
-	{Code: schema.PreconditionRequired, Call: call(update, "/ADGroups/VPN%20Users", "GroupDescription", "VPN")},
-	{Code: schema.PlanUsed, Plan: true, Before: []systemtest.Call{call(update, "/ADUser/lweber/Disable", "DryRun", "true"),
-		call(update, "/ADUser/lweber/Disable", "PlanId", "plan")}, Call: call(update, "/ADUser/lweber/Disable")},
-	{Code: schema.PlanMismatch, Plan: true, Before: []systemtest.Call{call(update, "/ADUser/lweber/Enable", "DryRun", "true")},
-		Call: call(update, "/ADUser/lweber/Disable")},
-	{Code: schema.NotUndoable, Change: true, Before: []systemtest.Call{call(update, "/ADUser/aschmidt/ResetPassword")}},
-	{Code: schema.UnsupportedMediaType, Call: with(systemtest.Call{Method: update, Path: "/api/ADUser/lweber", Raw: strings.NewReader("JobTitle=Buyer")}, "",
+	{Code: schema.KeyReused, Before: []systemtest.Call{with(call(put, "/ADUser/lweber", "JobTitle", "Buyer"), "", ops.KeyHeader, "order-4712")},
+		Call: with(call(put, "/ADUser/lweber", "JobTitle", "Seller"), "", ops.KeyHeader, "order-4712")},
+	{Code: schema.Drifted, Plan: true, Before: []systemtest.Call{call(put, "/ADUser/lweber", "JobTitle", "Head", "DryRun", "true"),
+		call(put, "/ADUser/lweber", "JobTitle", "Manager")}, Call: call(put, "/ADUser/lweber", "JobTitle", "Head")},
+	{Code: schema.PreconditionFailed, Call: with(call(put, "/ADUser/lweber", "JobTitle", "Buyer"), "", "If-Match", `"u1-AAAAAAAAAAAAAAAAAAAAAA"`)},
+	{Code: schema.PreconditionRequired, Call: call(put, "/ADGroups/VPN%20Users", "GroupDescription", "VPN")},
+	{Code: schema.PlanUsed, Plan: true, Before: []systemtest.Call{call(put, "/ADUser/lweber/Disable", "DryRun", "true"),
+		call(put, "/ADUser/lweber/Disable", "PlanId", "plan")}, Call: call(put, "/ADUser/lweber/Disable")},
+	{Code: schema.PlanMismatch, Plan: true, Before: []systemtest.Call{call(put, "/ADUser/lweber/Enable", "DryRun", "true")},
+		Call: call(put, "/ADUser/lweber/Disable")},
+	{Code: schema.NotUndoable, Change: true, Before: []systemtest.Call{call(put, "/ADUser/aschmidt/ResetPassword")}},
+	{Code: schema.UnsupportedMediaType, Call: with(systemtest.Call{Method: put, Path: "/api/ADUser/lweber", Raw: strings.NewReader("JobTitle=Buyer")}, "",
 		"Content-Type", "text/plain")},
-	{Code: schema.Conflict, Call: call(update, "/ADUser/lweber/Rename/aschmidt")},
-	{Code: schema.Protected, Before: []systemtest.Call{call(update, "/Computers/OLD-PC1/Protection", "IsProtected", "true")},
+	{Code: schema.Conflict, Call: call(put, "/ADUser/lweber/Rename/aschmidt")},
+	{Code: schema.Protected, Before: []systemtest.Call{call(put, "/Computers/OLD-PC1/Protection", "IsProtected", "true")},
 		Call: call(remove, "/Computers/OLD-PC1/Remove")},
 	{Code: schema.NotEmpty, Call: call(remove, "/OU/Path/Remove", "OUPath", "OU=Retired,OU=Devices,OU=Corp,DC=corp,DC=example", "Force", "true")},
 	{Code: schema.TooMany, Call: call(remove, "/Computers/Remove", "WildCard", "*", "Recursive", "true", "OUPath", "OU=Devices,OU=Corp,DC=corp,DC=example")},
-	{Code: schema.Policy, Call: call(update, "/ADUser/lweber/ResetPassword", "NewPassword", "abc")},
-	{Code: schema.Unprocessable, Call: call(update, "/ADUser/lweber", "Manager", "nobody")},
+	{Code: schema.Policy, Call: call(put, "/ADUser/lweber/ResetPassword", "NewPassword", "abc")},
+	{Code: schema.Unprocessable, Call: call(put, "/ADUser/lweber", "Manager", "nobody")},
 }
 
 // Provoke makes the calls of a refusal and returns the last answer.
