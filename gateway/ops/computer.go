@@ -7,7 +7,6 @@ import (
 	"adgateway/gateway/filter"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
-	"adgateway/ps"
 )
 
 const (
@@ -100,30 +99,10 @@ var computerRows = []*Operation{
 		Unchanged: "The {subject} already has these values; nothing was changed.",
 		Sample:    Given{"ADComputerName": "FS1", "ComputerDescription": "changed"},
 	},
-	{
-		ID: "computer.protect", Summary: "Protects a computer from accidental deletion, or removes the protection.",
-		Path: "/api/Computers/{ADComputerName}/Protection", Scope: identity.ComputerWrite, Effect: Update,
-		Params:    []Param{existingComputer(computerName), protection},
-		Script:    protectionScript,
-		Fixed:     ps.Args{"Class": ps.Text("computer")},
-		Fails:     []schema.Code{schema.NotFound},
-		Undo:      protectedBack("computer.protect", computerName),
-		Success:   protectionSet,
-		Unchanged: protectionSame,
-	},
-	{
-		ID: "computer.primaryGroup", Summary: "Sets the primary group of a computer.",
-		Path:  "/api/Computers/{ADComputerName}/PrimaryGroup",
-		Scope: identity.MemberWrite, Effect: Update, Disrupts: true,
-		Params:    []Param{existingComputer(computerName), primaryGroup},
-		Script:    "Set-GatewayPrimaryGroup",
-		Fixed:     ps.Args{"Class": ps.Text("computer")},
-		Fails:     []schema.Code{schema.NotFound, schema.Unprocessable},
-		Undo:      primaryBack("computer.primaryGroup", computerName),
-		Success:   "The {subject} now has the primary group '{GroupName}'.",
-		Unchanged: "The {subject} already has the primary group '{GroupName}'; nothing was changed.",
-		Needs:     Step{"membership.addMembers", Given{"GroupName": "VPN Users", "Members": "FS1$"}},
-	},
+	protecting("computer", "/api/Computers/{ADComputerName}/Protection", identity.ComputerWrite,
+		existingComputer(computerName)),
+	settingPrimary("computer", "/api/Computers/{ADComputerName}/PrimaryGroup", "FS1$",
+		existingComputer(computerName)),
 	{
 		ID: "computer.delete", Summary: "Removes a computer with its connection points and print queues.",
 		Path: "/api/Computers/{ADComputerName}/Remove", Scope: identity.ComputerDelete, Effect: Delete,

@@ -112,17 +112,7 @@ var groupRows = []*Operation{
 		Unchanged: "The {subject} already has this name; nothing was changed.",
 		Sample:    Given{"GroupName": "VPN Users", "NewGroupName": "Dial In"},
 	},
-	{
-		ID: "group.protect", Summary: "Protects a group from accidental deletion, or removes the protection.",
-		Path: "/api/ADGroups/{GroupName}/Protection", Scope: identity.GroupWrite, Effect: Update,
-		Params:    []Param{protectedTarget(existingGroup), protection},
-		Script:    protectionScript,
-		Fixed:     ps.Args{"Class": ps.Text("group")},
-		Fails:     []schema.Code{schema.NotFound},
-		Undo:      protectedBack("group.protect", existingGroup.Name),
-		Success:   protectionSet,
-		Unchanged: protectionSame,
-	},
+	protecting("group", "/api/ADGroups/{GroupName}/Protection", identity.GroupWrite, existingGroup),
 	{
 		ID: "group.delete", Summary: "Removes a group.",
 		Path: "/api/ADGroups/{GroupName}/Remove", Scope: identity.GroupDelete, Effect: Delete,
