@@ -16,20 +16,13 @@ const (
 )
 
 var computerRows = []*Operation{
-	{
+	listing("Get-GatewayComputerList", schema.Computer, Operation{
 		ID: "computer.list", Summary: "Lists the computers below an OU, a container, or the domain.",
-		Path: "/api/Computers", Scope: identity.ComputerRead, Effect: Read,
-		Params: searched(filter.Computers,
-			Param{Name: "OUPath", Kind: schema.DN, Doc: "OU or container to search. If absent, the whole domain is searched."},
-			Param{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Whether to search below the OU, too."},
-		),
-		Rules:   []Rule{afterLimit},
-		Script:  "Get-GatewayComputerList",
-		Reply:   Reply{schema.Computer, List},
-		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
+		Path: "/api/Computers", Scope: identity.ComputerRead,
+		Params:  searched(filter.Computers, searchedOU, belowOU),
 		Subject: "OU '{OUPath}'",
 		Sample:  Given{"OUPath": "OU=Devices,OU=Corp,DC=corp,DC=example"},
-	},
+	}),
 	{
 		ID: "computer.get", Summary: "Shows a computer.",
 		Path: "/api/Computers/{ADComputersName}", Scope: identity.ComputerRead, Effect: Read,
@@ -46,16 +39,12 @@ var computerRows = []*Operation{
 		Fails:  []schema.Code{schema.Ambiguous},
 		Sample: Given{"ADComputerName": "FS1$"},
 	},
-	{
+	listing("Get-GatewayComputerList", schema.Computer, Operation{
 		ID: "computer.listAll", Summary: "Lists all computers.",
-		Path: "/api/Computers/All", Scope: identity.ComputerRead, Effect: Read,
+		Path: "/api/Computers/All", Scope: identity.ComputerRead,
 		Params:  searched(filter.Computers),
-		Rules:   []Rule{afterLimit},
-		Script:  "Get-GatewayComputerList",
-		Reply:   Reply{schema.Computer, List},
-		Fails:   []schema.Code{schema.TokenMismatch, schema.Unprocessable},
 		Subject: "computers",
-	},
+	}),
 	{
 		ID: "computer.register", Summary: "Creates an account for a computer that joins the domain later.",
 		Path: "/api/Computers/{ADComputerName}/Register", Scope: identity.ComputerWrite, Effect: Create,

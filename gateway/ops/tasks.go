@@ -19,7 +19,7 @@ var taskRows = []*Operation{
 		Params: []Param{
 			{Name: TextName, Kind: schema.AnyText, Required: true, Audited: true, Doc: "Text to search for."},
 			{Name: TypeName, Kind: schema.WordList("One or more of user, group, computer, separated by commas.", schema.HitTypes...), Unsent: true, Audited: true, Doc: "Types of objects to find. If absent, all types that the credential can read are searched."},
-			{Name: "OUPath", Kind: schema.DN, Doc: "OU or container to search. If absent, the whole domain is searched."},
+			searchedOU,
 			{Name: LimitName, Kind: schema.Number(1, 50), Default: "20", Doc: "Maximum number of objects to return."},
 			{Name: "Anywhere", Kind: schema.Bool, Default: "false", Doc: "Whether to find the text within words and phone numbers even if something begins with it. The directory then reads every object."},
 		},
