@@ -7,7 +7,6 @@ import (
 	"adgateway/gateway/filter"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
-	"adgateway/ps"
 )
 
 const (
@@ -17,20 +16,13 @@ const (
 )
 
 var computerRows = []*Operation{
-	{
+	listing("Get-GatewayComputerList", schema.Computer, Operation{
 		ID: "computer.list", Summary: "Lists the computers below an OU, a container, or the domain.",
-		Path: "/api/Computers", Scope: identity.ComputerRead, Effect: Read,
-		Params: searched(filter.Computers,
-			Param{Name: "OUPath", Kind: schema.DN, Doc: "OU or container to search. If absent, the whole domain is searched."},
-			Param{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Whether to search below the OU, too."},
-		),
-		Rules:   []Rule{afterLimit},
-		Script:  "Get-GatewayComputerList",
-		Reply:   Reply{schema.Computer, List},
-		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
+		Path: "/api/Computers", Scope: identity.ComputerRead,
+		Params:  searched(filter.Computers, searchedOU, belowOU),
 		Subject: "OU '{OUPath}'",
 		Sample:  Given{"OUPath": "OU=Devices,OU=Corp,DC=corp,DC=example"},
-	},
+	}),
 	{
 		ID: "computer.get", Summary: "Shows a computer.",
 		Path: "/api/Computers/{ADComputersName}", Scope: identity.ComputerRead, Effect: Read,
@@ -47,16 +39,12 @@ var computerRows = []*Operation{
 		Fails:  []schema.Code{schema.Ambiguous},
 		Sample: Given{"ADComputerName": "FS1$"},
 	},
-	{
+	listing("Get-GatewayComputerList", schema.Computer, Operation{
 		ID: "computer.listAll", Summary: "Lists all computers.",
-		Path: "/api/Computers/All", Scope: identity.ComputerRead, Effect: Read,
+		Path: "/api/Computers/All", Scope: identity.ComputerRead,
 		Params:  searched(filter.Computers),
-		Rules:   []Rule{afterLimit},
-		Script:  "Get-GatewayComputerList",
-		Reply:   Reply{schema.Computer, List},
-		Fails:   []schema.Code{schema.TokenMismatch, schema.Unprocessable},
 		Subject: "computers",
-	},
+	}),
 	{
 		ID: "computer.register", Summary: "Creates an account for a computer that joins the domain later.",
 		Path: "/api/Computers/{ADComputerName}/Register", Scope: identity.ComputerWrite, Effect: Create,
@@ -100,30 +88,10 @@ var computerRows = []*Operation{
 		Unchanged: "The {subject} already has these values; nothing was changed.",
 		Sample:    Given{"ADComputerName": "FS1", "ComputerDescription": "changed"},
 	},
-	{
-		ID: "computer.protect", Summary: "Protects a computer from accidental deletion, or removes the protection.",
-		Path: "/api/Computers/{ADComputerName}/Protection", Scope: identity.ComputerWrite, Effect: Update,
-		Params:    []Param{existingComputer(computerName), protection},
-		Script:    protectionScript,
-		Fixed:     ps.Args{"Class": ps.Text("computer")},
-		Fails:     []schema.Code{schema.NotFound},
-		Undo:      protectedBack("computer.protect", computerName),
-		Success:   protectionSet,
-		Unchanged: protectionSame,
-	},
-	{
-		ID: "computer.primaryGroup", Summary: "Sets the primary group of a computer.",
-		Path:  "/api/Computers/{ADComputerName}/PrimaryGroup",
-		Scope: identity.MemberWrite, Effect: Update, Disrupts: true,
-		Params:    []Param{existingComputer(computerName), primaryGroup},
-		Script:    "Set-GatewayPrimaryGroup",
-		Fixed:     ps.Args{"Class": ps.Text("computer")},
-		Fails:     []schema.Code{schema.NotFound, schema.Unprocessable},
-		Undo:      primaryBack("computer.primaryGroup", computerName),
-		Success:   "The {subject} now has the primary group '{GroupName}'.",
-		Unchanged: "The {subject} already has the primary group '{GroupName}'; nothing was changed.",
-		Needs:     Step{"membership.addMembers", Given{"GroupName": "VPN Users", "Members": "FS1$"}},
-	},
+	protecting("computer", "/api/Computers/{ADComputerName}/Protection", identity.ComputerWrite,
+		existingComputer(computerName)),
+	settingPrimary("computer", "/api/Computers/{ADComputerName}/PrimaryGroup", "FS1$",
+		existingComputer(computerName)),
 	{
 		ID: "computer.delete", Summary: "Removes a computer with its connection points and print queues.",
 		Path: "/api/Computers/{ADComputerName}/Remove", Scope: identity.ComputerDelete, Effect: Delete,

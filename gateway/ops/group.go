@@ -10,17 +10,13 @@ import (
 const groupSubject = "group '{GroupName}'"
 
 var groupRows = []*Operation{
-	{
+	listing("Get-GatewayGroupList", schema.Group, Operation{
 		ID: "group.list", Summary: "Lists the groups below an OU, a container, or the domain.",
-		Path: "/api/ADGroups", Scope: identity.GroupRead, Effect: Read,
+		Path: "/api/ADGroups", Scope: identity.GroupRead,
 		Params:  groupSearch,
-		Rules:   []Rule{afterLimit},
-		Script:  "Get-GatewayGroupList",
-		Reply:   Reply{schema.Group, List},
-		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
 		Subject: "OU '{OUPath}'",
 		Sample:  Given{"OUPath": "OU=Groups,OU=Corp,DC=corp,DC=example"},
-	},
+	}),
 	{
 		ID: "group.get", Summary: "Shows a group.",
 		Path: "/api/ADGroups/{GroupName}", Scope: identity.GroupRead, Effect: Read,
@@ -36,39 +32,27 @@ var groupRows = []*Operation{
 		Reply:  Reply{schema.Existence, Exists},
 		Fails:  []schema.Code{schema.Ambiguous},
 	},
-	{
+	listing("Get-GatewayGroupList", schema.Group, Operation{
 		ID: "group.listAll", Summary: "Lists all groups.",
-		Path: "/api/ADGroups/All", Scope: identity.GroupRead, Effect: Read,
+		Path: "/api/ADGroups/All", Scope: identity.GroupRead,
 		Params:  searched(filter.Groups),
-		Rules:   []Rule{afterLimit},
-		Script:  "Get-GatewayGroupList",
-		Reply:   Reply{schema.Group, List},
-		Fails:   []schema.Code{schema.TokenMismatch, schema.Unprocessable},
 		Subject: "groups",
-	},
-	{
+	}),
+	listing("Get-GatewayGroupList", schema.Group, Operation{
 		ID: "group.listDistribution", Summary: "Lists the distribution groups below an OU, a container, or the domain.",
-		Path: "/api/ADGroups/Distribution/All", Scope: identity.GroupRead, Effect: Read,
+		Path: "/api/ADGroups/Distribution/All", Scope: identity.GroupRead,
 		Params:  groupSearch,
-		Rules:   []Rule{afterLimit},
-		Script:  "Get-GatewayGroupList",
 		Fixed:   distribution,
-		Reply:   Reply{schema.Group, List},
-		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
 		Subject: "OU '{OUPath}'",
-	},
-	{
+	}),
+	listing("Get-GatewayGroupList", schema.Group, Operation{
 		ID: "group.listSecurity", Summary: "Lists the security groups below an OU, a container, or the domain.",
-		Path: "/api/ADGroups/Security/All", Scope: identity.GroupRead, Effect: Read,
+		Path: "/api/ADGroups/Security/All", Scope: identity.GroupRead,
 		Params:  groupSearch,
-		Rules:   []Rule{afterLimit},
-		Script:  "Get-GatewayGroupList",
 		Fixed:   security,
-		Reply:   Reply{schema.Group, List},
-		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
 		Subject: "OU '{OUPath}'",
 		Sample:  Given{"OUPath": "CN=Users,DC=corp,DC=example", "Recursive": false},
-	},
+	}),
 	{
 		ID: "group.createDistribution", Summary: "Creates a distribution group.",
 		Path: "/api/ADGroups/{GroupName}/Distribution", Scope: identity.GroupWrite, Effect: Create,
@@ -112,17 +96,7 @@ var groupRows = []*Operation{
 		Unchanged: "The {subject} already has this name; nothing was changed.",
 		Sample:    Given{"GroupName": "VPN Users", "NewGroupName": "Dial In"},
 	},
-	{
-		ID: "group.protect", Summary: "Protects a group from accidental deletion, or removes the protection.",
-		Path: "/api/ADGroups/{GroupName}/Protection", Scope: identity.GroupWrite, Effect: Update,
-		Params:    []Param{protectedTarget(existingGroup), protection},
-		Script:    protectionScript,
-		Fixed:     ps.Args{"Class": ps.Text("group")},
-		Fails:     []schema.Code{schema.NotFound},
-		Undo:      protectedBack("group.protect", existingGroup.Name),
-		Success:   protectionSet,
-		Unchanged: protectionSame,
-	},
+	protecting("group", "/api/ADGroups/{GroupName}/Protection", identity.GroupWrite, existingGroup),
 	{
 		ID: "group.delete", Summary: "Removes a group.",
 		Path: "/api/ADGroups/{GroupName}/Remove", Scope: identity.GroupDelete, Effect: Delete,
@@ -153,11 +127,7 @@ var existingGroup = Param{
 }
 
 // groupSearch are the parameters of group lists.
-var groupSearch = searched(filter.Groups,
-	Param{Name: "OUPath", Kind: schema.DN, Doc: "OU or container to search. If absent, the whole domain is " +
-		"searched."},
-	Param{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Whether to search below the OU, too."},
-)
+var groupSearch = searched(filter.Groups, searchedOU, belowOU)
 
 // groupInputs are the inputs of a new group.
 var groupInputs = []Param{

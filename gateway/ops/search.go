@@ -29,11 +29,33 @@ func searched(class *filter.Class, params ...Param) []Param {
 	}, paged)
 }
 
+// searchedOU is the OU whose objects a row lists, and belowOU whether it lists those further below, too.
+var (
+	searchedOU = Param{
+		Name: "OUPath", Kind: schema.DN,
+		Doc: "OU or container to search. If absent, the whole domain is searched.",
+	}
+	belowOU = Param{
+		Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Whether to search below the OU, too.",
+	}
+)
+
 // paged are the parameters that split a list into pages.
 var paged = []Param{
 	{Name: LimitName, Kind: schema.Number(1, 1000), Doc: "Maximum number of records in a page; pages are ordered by GUID. If absent, the answer is the whole list, ordered by name."},
 	{Name: AfterName, Kind: schema.Cursor, Doc: "Cursor of the page to return. If absent, the first page is returned."},
 	{Name: CountName, Kind: schema.Bool, Default: "false", Doc: "Whether to return the total number of records, which requires a complete search."},
+}
+
+// listing completes a row that lists objects and splits the list into pages.
+func listing(script string, of *schema.Shape, op Operation) *Operation {
+	op.Effect, op.Script, op.Reply = Read, script, Reply{of, List}
+	op.Rules = []Rule{afterLimit}
+	op.Fails = []schema.Code{schema.TokenMismatch, schema.Unprocessable}
+	if op.Param("OUPath") != nil {
+		op.Fails = []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable}
+	}
+	return &op
 }
 
 // afterLimit refuses a page without a size.
@@ -92,7 +114,7 @@ const (
 // StaleRule are the parameters that determine which accounts count as unused.
 var StaleRule = []Param{
 	{Name: daysParam, Kind: schema.StaleDays, Required: true, Unsent: true, Example: "60", Doc: "Number of days without a logon. For an account that has never logged on, the days since its creation count."},
-	{Name: "OUPath", Kind: schema.DN, Doc: "OU or container to search. If absent, the whole domain is searched."},
+	searchedOU,
 	{Name: ExcludeOU, Kind: schema.MemberList, Example: "OU=Servers,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "OUs and containers to leave out, with all objects below them."},
 	{Name: "ExcludeGroup", Kind: schema.MemberList, Example: "VPN Users", Doc: "Groups whose direct and nested members are left out."},
 	{Name: "ExcludeName", Kind: schema.MemberList, Example: "SRV*", Doc: "Names of accounts to leave out; * matches any characters."},

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"adgateway/gateway/identity"
@@ -18,7 +19,7 @@ var taskRows = []*Operation{
 		Params: []Param{
 			{Name: TextName, Kind: schema.AnyText, Required: true, Audited: true, Doc: "Text to search for."},
 			{Name: TypeName, Kind: schema.WordList("One or more of user, group, computer, separated by commas.", schema.HitTypes...), Unsent: true, Audited: true, Doc: "Types of objects to find. If absent, all types that the credential can read are searched."},
-			{Name: "OUPath", Kind: schema.DN, Doc: "OU or container to search. If absent, the whole domain is searched."},
+			searchedOU,
 			{Name: LimitName, Kind: schema.Number(1, 50), Default: "20", Doc: "Maximum number of objects to return."},
 			{Name: "Anywhere", Kind: schema.Bool, Default: "false", Doc: "Whether to find the text within words and phone numbers even if something begins with it. The directory then reads every object."},
 		},
@@ -247,12 +248,6 @@ func wholeTree(scope identity.Scope) Param {
 // protectionName is the parameter that sets and lifts a protection.
 const protectionName = "IsProtected"
 
-const (
-	protectionScript = "Set-GatewayAccountProtection"
-	protectionSet    = "The protection of the {subject} from accidental deletion was changed."
-	protectionSame   = "The protection of the {subject} is as wanted already; nothing was changed."
-)
-
 var protection = Param{
 	Name: protectionName, Kind: schema.Bool, Required: true, Audited: true, Example: "true",
 	Doc: "Whether the object is protected from accidental deletion.",
@@ -264,10 +259,42 @@ var primaryGroup = Param{
 	Doc: "Global or universal security group of which the account is a direct member.",
 }
 
-// protectedTarget is the target of another row, as passed to the script that protects.
-func protectedTarget(p Param) Param {
-	p.Arg = "Identity"
-	return p
+// protecting returns the row that protects accounts of a class, or removes the protection. more are further
+// parameters.
+func protecting(class, path string, scope identity.Scope, target Param, more ...Param) *Operation {
+	id := class + ".protect"
+	target.Arg = "Identity"
+	return &Operation{
+		ID: id, Summary: "Protects a " + class + " from accidental deletion, or removes the protection.",
+		Path: path, Scope: scope, Effect: Update,
+		Params:    append([]Param{target, protection}, more...),
+		Script:    "Set-GatewayAccountProtection",
+		Fixed:     ps.Args{"Class": ps.Text(class)},
+		Fails:     []schema.Code{schema.NotFound},
+		Undo:      protectedBack(id, target.Name),
+		Success:   "The protection of the {subject} from accidental deletion was changed.",
+		Unchanged: "The protection of the {subject} is as wanted already; nothing was changed.",
+	}
+}
+
+// settingPrimary returns the row that sets the primary group of accounts of a class. sample names an account
+// whose group can be set in the sandbox.
+func settingPrimary(class, path, sample string, target Param, more ...Param) *Operation {
+	id := class + ".primaryGroup"
+	target.Arg = "Identity"
+	return &Operation{
+		ID: id, Summary: "Sets the primary group of a " + class + ".",
+		Path: path, Scope: identity.MemberWrite, Effect: Update, Disrupts: true,
+		Params:    append([]Param{target, primaryGroup}, more...),
+		Script:    "Set-GatewayPrimaryGroup",
+		Fixed:     ps.Args{"Class": ps.Text(class)},
+		Fails:     []schema.Code{schema.NotFound, schema.Unprocessable},
+		Undo:      primaryBack(id, target.Name),
+		Success:   "The {subject} now has the primary group '{GroupName}'.",
+		Unchanged: "The {subject} already has the primary group '{GroupName}'; nothing was changed.",
+		Needs:     Step{"membership.addMembers", Given{"GroupName": "VPN Users", "Members": sample}},
+		Sample:    Given{target.Name: strings.TrimSuffix(sample, "$"), "GroupName": "VPN Users"},
+	}
 }
 
 // lockoutRows are the rows that find where accounts were locked out.

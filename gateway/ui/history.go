@@ -31,13 +31,10 @@ type sideRow struct {
 
 // showChange shows one change.
 func showChange(c *frame.Visit) {
-	a := c.Get("change.get", "ChangeId", c.R.PathValue("id"), "Compare", "true")
-	found := frame.Records[say.Record](a)
-	if !a.Ok() || len(found) != 1 {
-		c.Failed(a)
+	r := c.One(c.Get("change.get", "ChangeId", c.R.PathValue("id"), "Compare", "true"))
+	if r == nil {
 		return
 	}
-	r := found[0]
 	body := changePage{ID: r.Text("id")}
 	for _, o := range say.ObjectsIn(r) {
 		name, link := say.NameOfDN(o.Text("distinguishedName")), ""

@@ -115,12 +115,10 @@ func showOU(c *frame.Visit) {
 		})
 	}
 	frame.SideBySide(reads...)
-	found := frame.Records[say.Record](one)
-	if !one.Ok() || len(found) != 1 {
-		c.Failed(one)
+	r := c.One(one)
+	if r == nil {
 		return
 	}
-	r := found[0]
 	body := treePage{
 		Tree: treeOf(frame.Records[say.Record](all), dn), Name: r.Text("name"), Facts: say.FactsOf(r, ouFacts),
 	}
@@ -203,14 +201,13 @@ func showZone(c *frame.Visit) {
 			found, _ = table.ReadListing(c, table.Asked{List: recordsOf(name)})
 		},
 	)
-	all := frame.Records[say.Record](zone)
-	if !zone.Ok() || len(all) != 1 {
-		c.Failed(zone)
+	r := c.One(zone)
+	if r == nil {
 		return
 	}
-	body := zonePage{Facts: say.FactsOf(all[0], zoneFacts)}
-	body.acts = actsOn(c, frame.KindAt("zones"), name, all[0], guard)
-	shown := frame.Page{Title: texts.Raw(all[0].Text("zoneName")), Section: "zones"}
+	body := zonePage{Facts: say.FactsOf(r, zoneFacts)}
+	body.acts = actsOn(c, frame.KindAt("zones"), name, r, guard)
+	shown := frame.Page{Title: texts.Raw(r.Text("zoneName")), Section: "zones"}
 	status := http.StatusOK
 	if shown.Alert = frame.AlertOf(found); shown.Alert != nil {
 		status = found.Status
@@ -218,7 +215,7 @@ func showZone(c *frame.Visit) {
 		body.Records = partOf(recordsOf(name), frame.Records[say.Record](found))
 	}
 	shown.Body = body
-	lookedAt(c, frame.KindAt("zones"), all[0].Text("zoneName"), all[0].Text("zoneName"))
+	lookedAt(c, frame.KindAt("zones"), r.Text("zoneName"), r.Text("zoneName"))
 	c.Page(status, "zone", shown)
 }
 

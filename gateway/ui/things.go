@@ -54,13 +54,10 @@ type valueRow struct {
 // showDeleted shows a deleted object.
 func showDeleted(c *frame.Visit) {
 	guid := c.R.PathValue("guid")
-	a := c.Get("bin.get", "Guid", guid)
-	found := frame.Records[say.Record](a)
-	if !a.Ok() || len(found) != 1 {
-		c.Failed(a)
+	r := c.One(c.Get("bin.get", "Guid", guid))
+	if r == nil {
 		return
 	}
-	r := found[0]
 	body := thingPage{
 		Crumbs: []frame.Link{{Path: say.Address("bin"), Text: texts.Of("page.bin")}},
 		Facts:  say.FactsOf(r, deletedFacts),
@@ -136,11 +133,11 @@ const newValue = "New"
 func showRecordSet(c *frame.Visit) {
 	zone, name, kind := c.R.PathValue("zone"), c.R.PathValue("name"), c.R.PathValue("type")
 	of := schema.RecordTypeNamed(strings.ToUpper(kind))
-	var in, found, made *frame.Answer
+	var zones, found, made *frame.Answer
 	var guard guarding
 	fqdn := strings.TrimPrefix(name+"."+zone, "@.")
 	frame.SideBySide(
-		func() { in = c.Get("zone.get", "ZoneName", zone) },
+		func() { zones = c.Get("zone.get", "ZoneName", zone) },
 		func() {
 			found = c.Listed(frame.List{Operation: "record.listZone", Before: byRecord, Values: call.Values{
 				"ZoneName": zone, "DNS_HostName": name, "Type": kind,
@@ -155,13 +152,12 @@ func showRecordSet(c *frame.Visit) {
 			}
 		},
 	)
-	zones := frame.Records[say.Record](in)
 	if !found.Ok() {
 		c.Failed(found)
 		return
 	}
-	if len(zones) != 1 {
-		c.Failed(in)
+	in := c.One(zones)
+	if in == nil {
 		return
 	}
 	page := recordSetAt(zone, name, kind)
@@ -172,7 +168,7 @@ func showRecordSet(c *frame.Visit) {
 	row := strings.ToLower(kind)
 	add, edit, remove := form.Of(row+".create"), form.Of(row+".change"), form.Of(row+".delete")
 	may := func(f *form.Form) bool {
-		return f != nil && writable(zones[0]) && work.MayDo(c, f.Op) && !body.guards(c, whyChanged, f.Op)
+		return f != nil && writable(in) && work.MayDo(c, f.Op) && !body.guards(c, whyChanged, f.Op)
 	}
 	for _, r := range frame.Records[say.Record](found) {
 		shown := valueRow{Data: r.Text("data"), Stamped: r.Text("timestamp")}

@@ -11,29 +11,22 @@ import (
 
 // shownJob is a job as shown in answers.
 type shownJob struct {
-	ID           string         `json:"id"`
-	Kind         string         `json:"kind"`
-	Name         *string        `json:"name"`
-	Operation    *string        `json:"operation"`
-	Mode         jobstate.Mode  `json:"mode"`
-	Caller       string         `json:"caller"`
-	CallerKind   string         `json:"callerKind"`
-	CallerID     *string        `json:"callerId"`
-	State        jobstate.Job   `json:"state"`
-	Why          *string        `json:"why"`
-	Created      string         `json:"created"`
-	Started      *string        `json:"started"`
-	Ended        *string        `json:"ended"`
-	Expires      string         `json:"expires"`
-	Total        int            `json:"total"`
-	Waiting      int            `json:"waiting"`
-	Running      int            `json:"running"`
-	Done         int            `json:"done"`
-	Noop         int            `json:"noop"`
-	Failed       int            `json:"failed"`
-	Unknown      int            `json:"unknown"`
-	Skipped      int            `json:"skipped"`
-	NotRun       int            `json:"notRun"`
+	ID         string        `json:"id"`
+	Kind       string        `json:"kind"`
+	Name       *string       `json:"name"`
+	Operation  *string       `json:"operation"`
+	Mode       jobstate.Mode `json:"mode"`
+	Caller     string        `json:"caller"`
+	CallerKind string        `json:"callerKind"`
+	CallerID   *string       `json:"callerId"`
+	State      jobstate.Job  `json:"state"`
+	Why        *string       `json:"why"`
+	Created    string        `json:"created"`
+	Started    *string       `json:"started"`
+	Ended      *string       `json:"ended"`
+	Expires    string        `json:"expires"`
+	Total      int           `json:"total"`
+	jobs.Counts
 	Percent      int            `json:"percent"`
 	Rate         *float64       `json:"rate"`
 	Remaining    *int           `json:"remaining"`
@@ -52,14 +45,12 @@ func show(p *jobs.Progress) shownJob {
 		text := t.Format(time.RFC3339Nano)
 		return &text
 	}
-	c := p.Counts
 	shown := shownJob{
 		ID: p.ID, Kind: "list", Name: schema.OrNull(p.Name), Operation: schema.OrNull(p.Operation),
 		Mode: p.Mode, Caller: p.Caller.Name, CallerKind: p.Caller.Kind, CallerID: schema.OrNull(p.Caller.ID),
 		State: p.State, Why: schema.OrNull(string(p.Why)),
 		Created: *stamp(p.Created), Started: stamp(p.Started), Ended: stamp(p.Ended), Expires: *stamp(p.Expires),
-		Total: p.Total, Waiting: c.Waiting, Running: c.Going, Done: c.Made, Noop: c.Noop,
-		Failed: c.Refused, Unknown: c.Unknown, Skipped: c.Skipped, NotRun: c.NotRun,
+		Total: p.Total, Counts: p.Counts,
 		Percent: p.Percent(), Separator: schema.OrNull(p.List.Separator),
 		Retries: schema.OrNull(p.Retries), Undoes: schema.OrNull(p.Undoes),
 		Problems: append([]jobs.Problem{}, p.Problems...), MoreProblems: p.MoreProblems,

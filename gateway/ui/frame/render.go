@@ -345,6 +345,17 @@ func (c *Visit) Failed(a *Answer) {
 	c.Page(a.Status, "message", Page{Title: title, Alert: AlertOf(a)})
 }
 
+// One returns the only record of an answer. If there is not exactly one, it explains why the page cannot be
+// shown, and returns nil.
+func (c *Visit) One(a *Answer) say.Record {
+	found := Records[say.Record](a)
+	if !a.Ok() || len(found) != 1 {
+		c.Failed(a)
+		return nil
+	}
+	return found[0]
+}
+
 // Choice is one of the possible values of an input.
 type Choice struct {
 	ID     string

@@ -140,8 +140,8 @@ func keepSheet(c *frame.Visit, kept keptSheet, document []byte) (page string, er
 	if kept.Text, err = signin.SealSecret(c.Cookie(c.R), packed.String()); err != nil {
 		return "", err
 	}
-	id := signin.NewID()
-	return say.Address(sheetPath, id), c.Session.Keep(c.R.Context(), id, 0, kept)
+	id, err := c.KeepNew(kept)
+	return say.Address(sheetPath, id), err
 }
 
 var errNoSheet = errors.New("the list is no longer kept")

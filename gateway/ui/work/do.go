@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -92,17 +91,26 @@ func DoForm(c *frame.Visit) {
 	if f == nil {
 		return
 	}
-	var kept Draft
-	if id := c.R.URL.Query().Get(draftName); id != "" {
-		if at, err := c.Session.Kept(c.R.Context(), id, &kept); err == nil && at != 0 && kept.Operation == f.Op.ID {
-			ShowForm(c, f, kept)
-			return
-		}
-		kept = Draft{Failed: &frame.Failure{Message: c.Say("do.forgotten")}, Status: http.StatusGone}
+	d, kept := draftAt(c, f.Op.ID)
+	if !kept {
+		prefill(c, f, d.Typed)
 	}
-	kept.Typed = c.R.URL.Query()
-	prefill(c, f, kept.Typed)
-	ShowForm(c, f, kept)
+	ShowForm(c, f, d)
+}
+
+// draftAt returns the draft that the address names, and whether it was kept. If it was not, the draft has the
+// values in the address.
+func draftAt(c *frame.Visit, operation string) (d Draft, kept bool) {
+	given := c.R.URL.Query()
+	id := given.Get(draftName)
+	if id == "" {
+		return Draft{Typed: given}, false
+	}
+	if at, err := c.Session.Kept(c.R.Context(), id, &d); err == nil && at != 0 && d.Operation == operation {
+		return d, true
+	}
+	gone := &frame.Failure{Message: c.Say("do.forgotten")}
+	return Draft{Typed: given, Failed: gone, Status: http.StatusGone}, false
 }
 
 // readers maps kinds of objects to the operation that reads such an object, and the parameter that names it.
@@ -237,7 +245,7 @@ type fixedView struct {
 }
 
 func ShowForm(c *frame.Visit, f *form.Form, d Draft) {
-	body := FormPage{Action: say.Address(say.DoPath, f.Op.ID), Back: backOf(c, f, d.Typed)}
+	body := formPage(say.Address(say.DoPath, f.Op.ID), backOf(c, f, d.Typed), d)
 	names := map[string]string{}
 	target := f.Target()
 	for i := range f.Fields {
@@ -262,24 +270,35 @@ func ShowForm(c *frame.Visit, f *form.Form, d Draft) {
 			body.Problems = append(body.Problems, v)
 		}
 	}
+	title := texts.Each(f.Label)
+	if target != nil && names[target.Name] != "" {
+		title = texts.Of("do.title", "action", title, "object", names[target.Name])
+	}
+	showFormPage(c, d, frame.Page{Title: title, Section: sectionOf(f), Body: body})
+}
+
+// formPage returns the page of a form without its fields.
+func formPage(action, back string, d Draft) FormPage {
+	body := FormPage{
+		Action: action, Back: back,
+		Wrong: len(d.Problems) > 0, Count: texts.Count("do.problems", len(d.Problems)),
+	}
 	for _, p := range d.Problems {
 		if p.Field == "" {
 			body.General = append(body.General, texts.Each(p.Text))
 		}
 	}
-	body.Wrong = len(d.Problems) > 0
-	body.Count = texts.Count("do.problems", len(d.Problems))
+	return body
+}
+
+// showFormPage sends the page of a form, with the failure of its draft.
+func showFormPage(c *frame.Visit, d Draft, shown frame.Page) {
 	status := cmp.Or(d.Status, http.StatusOK)
 	if len(d.Problems) > 0 {
 		status = http.StatusUnprocessableEntity
 	}
-	title := texts.Each(f.Label)
-	if target != nil && names[target.Name] != "" {
-		title = texts.Of("do.title", "action", title, "object", names[target.Name])
-	}
-	c.Page(
-		status, "do", frame.Page{Title: title, Section: sectionOf(f), Alert: frame.AlertOf(d.answer()), Body: body},
-	)
+	shown.Alert = frame.AlertOf(d.answer())
+	c.Page(status, "do", shown)
 }
 
 // isFixed reports whether the value of a field is fixed by the page's address. That is the case for an
@@ -437,12 +456,11 @@ func refusedDraft(c *frame.Visit, f *form.Form, typed url.Values, failed *frame.
 // leaveForm stores an incomplete form without its secrets, and redirects to its own address.
 func leaveForm(c *frame.Visit, f *form.Form, d Draft) {
 	d.Operation, d.Typed = f.Op.ID, frame.WithoutSecrets(f, d.Typed)
-	id := signin.NewID()
-	if err := c.Session.Keep(c.R.Context(), id, 0, d); err != nil {
-		ShowForm(c, f, d) // this response at least keeps what was typed
+	if id, err := c.KeepNew(d); err == nil {
+		c.GoTo(DoAddress(f.Op.ID, draftName, id))
 		return
 	}
-	c.GoTo(DoAddress(f.Op.ID, draftName, id))
+	ShowForm(c, f, d) // this response at least keeps what was typed
 }
 
 // readImage adds the image of a form to the typed values, scaled down to the size that the directory stores.

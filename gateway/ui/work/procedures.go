@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 
-	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -107,24 +106,12 @@ func ShowProcedure(c *frame.Visit) {
 	if p == nil {
 		return
 	}
-	var kept Draft
-	if id := c.R.URL.Query().Get(draftName); id != "" {
-		at, err := c.Session.Kept(c.R.Context(), id, &kept)
-		if err != nil || at == 0 || kept.Operation != procedurePath+p.Name {
-			kept = Draft{Failed: &frame.Failure{Message: c.Say("do.forgotten")}, Status: http.StatusGone}
-		}
-	}
-	if kept.Typed == nil {
-		kept.Typed = c.R.URL.Query()
-	}
-	showProcedure(c, p, kept)
+	d, _ := draftAt(c, procedurePath+p.Name)
+	showProcedure(c, p, d)
 }
 
 func showProcedure(c *frame.Visit, p *procedure.Procedure, d Draft) {
-	body := FormPage{
-		Action: say.Address(procedurePath, p.Name), Back: say.Address(procedurePath),
-		Wrong: len(d.Problems) > 0, Count: texts.Count("do.problems", len(d.Problems)),
-	}
+	body := formPage(say.Address(procedurePath, p.Name), say.Address(procedurePath), d)
 	fields := fieldsOfProcedure(c, p)
 	for i := range fields {
 		v := viewOfField(c, &fields[i], d)
@@ -133,21 +120,7 @@ func showProcedure(c *frame.Visit, p *procedure.Procedure, d Draft) {
 			body.Problems = append(body.Problems, v)
 		}
 	}
-	for _, problem := range d.Problems {
-		if problem.Field == "" {
-			body.General = append(body.General, texts.Each(problem.Text))
-		}
-	}
-	status := http.StatusOK
-	switch {
-	case body.Wrong:
-		status = http.StatusUnprocessableEntity
-	case d.Status != 0:
-		status = d.Status
-	}
-	c.Page(status, "do", frame.Page{
-		Title: texts.Each(p.Title), Section: procedurePath, Alert: frame.AlertOf(d.answer()), Body: body,
-	})
+	showFormPage(c, d, frame.Page{Title: texts.Each(p.Title), Section: procedurePath, Body: body})
 }
 
 // fieldsOfProcedure returns the fields of a procedure. It adds a field for the reason if a step requires one
@@ -336,10 +309,9 @@ func leaveProcedure(
 	if failed != nil {
 		d.Failed, d.Status = failed.Error, failed.Status
 	}
-	id := signin.NewID()
-	if err := c.Session.Keep(c.R.Context(), id, 0, d); err != nil {
-		showProcedure(c, p, d) // this response at least keeps what was typed
+	if id, err := c.KeepNew(d); err == nil {
+		c.GoTo(say.Asking(say.Address(procedurePath, p.Name), draftName, id))
 		return
 	}
-	c.GoTo(say.Asking(say.Address(procedurePath, p.Name), draftName, id))
+	showProcedure(c, p, d) // this response at least keeps what was typed
 }
