@@ -52,7 +52,10 @@ func (r *request) replay(earlier *idempotency.Answer) (answer *Answer, err error
 		return nil, nil
 	}
 	if r.Item == nil {
-		if earlier, err = earlier.Shown(r.ctx, r.Op, change.SightOf(r.Principal), r.service.made); err != nil {
+		made := func(ctx context.Context, id string) (change.Made, bool) {
+			return Made(ctx, r.service.History, r.service.Rows, id)
+		}
+		if earlier, err = earlier.Shown(r.ctx, r.Op, change.SightOf(r.Principal), made); err != nil {
 			return nil, err
 		}
 	}
@@ -61,23 +64,6 @@ func (r *request) replay(earlier *idempotency.Answer) (answer *Answer, err error
 		Replayed: earlier.RequestID, Server: earlier.Server, Tag: earlier.Tag, ChangeID: earlier.Change,
 		Warnings: earlier.Warnings, Kept: &Kept{Status: earlier.Status, Body: earlier.Body},
 	}, nil
-}
-
-// made returns the change with the given id from the history, or false if there is none.
-func (s *Service) made(ctx context.Context, id string) (change.Made, bool) {
-	if s.History == nil {
-		return change.Made{}, false
-	}
-	c, err := s.History.Get(ctx, id)
-	if err != nil {
-		return change.Made{}, false
-	}
-	op := ops.Find(s.Rows, c.Operation)
-	done := ops.Done{Op: op, Texts: c.Parameters, Secret: c.Secret, Intent: &c.Intent}
-	if op == nil {
-		return change.Made{}, false
-	}
-	return change.MadeBy(s.Rows, done, c.Zone), true
 }
 
 // keyOf returns the key of a request, or nil if it has none.
@@ -205,7 +191,7 @@ func (r *request) report(records *Collector, begun idempotency.Progress,
 		Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: begun.Intent, Server: begun.Server,
 	}
 	found, unread := r.service.Settler(r.policy).Report(r.ctx, settle.Change{
-		Operation: r.Op, Bound: r.Bound, Request: r.runRequest(records),
+		Operation: r.Op, Bound: r.Bound, Request: r.service.Request(records, r.policy, r.spending),
 		StartedAt: begun.StartedAt, Cut: cut,
 	}, settle.Outcome{
 		Outcome: begun.Verdict.Outcome, Idle: begun.Verdict.Idle, Failed: begun.Verdict.Failed,

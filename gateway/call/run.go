@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"adgateway/gateway/change"
@@ -32,7 +33,7 @@ func (s *Service) Request(c *Collector, p *Policy, left *quota.Spending) ps.Requ
 	if arg := a.Op.FieldsArg(); arg != "" && a.Fields != a.Bound.Fields {
 		req.Args[arg] = a.Fields.Read()
 	}
-	about := circumstances{s, a, p, left}
+	about := circumstances{s, a, p, left, sync.OnceValue(func() privileged.Set { return s.guards(p) })}
 	for _, param := range s.Scripts[req.Script].Params {
 		if value, is := about.supply(param.Name); is {
 			req.Args[param.Name] = value
@@ -57,6 +58,7 @@ type circumstances struct {
 	call   Accepted
 	policy *Policy
 	left   *quota.Spending
+	guards func() privileged.Set // objects that only privileged callers may change
 }
 
 // contextArgs are the arguments that describe the caller, for the scripts that declare them.
@@ -101,11 +103,15 @@ func (of circumstances) supply(name string) (ps.Value, bool) {
 
 // guarded returns the argument that lists the objects that only privileged callers may change.
 func (of circumstances) guarded(arg string) ps.Value {
-	all := of.policy.Guarded
-	if of.Guarded != nil {
-		all = all.With(of.Guarded())
+	return listOrNull(of.guards().Argument(arg, of.call.Principal.Limits))
+}
+
+// guards returns the objects that only privileged callers may change under a policy.
+func (s *Service) guards(p *Policy) privileged.Set {
+	if s.Guarded == nil {
+		return p.Guarded
 	}
-	return listOrNull(all.Argument(arg, of.call.Principal.Limits))
+	return p.Guarded.With(s.Guarded())
 }
 
 // Answer returns the answer to a call whose script succeeded, at least in part. If To has taken

@@ -106,7 +106,7 @@ func (r *request) runScript(c *Collector) (result *ps.Result, err error) {
 	}
 	var made write.Made
 	for try := 1; ; try++ {
-		made, err = r.run.Do(r.ctx, r.runRequest(c))
+		made, err = r.run.Do(r.ctx, r.service.Request(c, r.policy, r.spending))
 		if try == mostPasswords || !r.refusedPassword(err) || !r.Bound.Regenerate() {
 			break
 		}
@@ -126,11 +126,6 @@ func (r *request) refusedPassword(err error) bool {
 		return false
 	}
 	return problem.Of(Failure(r.Op, r.Bound, err)).Code == schema.Policy
-}
-
-// runRequest returns the request to the runner.
-func (r *request) runRequest(c *Collector) ps.Request {
-	return r.service.Request(c, r.policy, r.spending)
 }
 
 // answer returns the answer to a change whose script has ended, or the error of the call.

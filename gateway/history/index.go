@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/hex"
-	"hash/fnv"
 	"maps"
 	"math"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"unicode"
+	"unicode/utf8"
 
 	"adgateway/gateway/store"
 )
@@ -85,28 +85,40 @@ func newIndex() *index {
 	return &index{due: make(chan struct{}, 1), known: map[string]known{}, dirty: map[place]*block{}}
 }
 
-// sums returns the sums of texts, without regard to case. They are the same in every process.
-func sums(texts []string) []uint32 {
-	all := make([]uint32, 0, len(texts))
-	for _, text := range texts {
-		sum := fnv.New64a()
-		_, _ = sum.Write([]byte(fold(text))) // never fails
-		mixed := sum.Sum64() * 0x9e3779b97f4a7c15
-		all = append(all, uint32(mixed>>(64-sumBits)))
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
+// compacted sorts sums and removes duplicates.
+func compacted(sums []uint32) []uint32 {
+	slices.Sort(sums)
+	return slices.Compact(sums)
 }
 
-// fold returns the same text for all texts that are equal under [strings.EqualFold].
-func fold(text string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-			least = min(least, next)
+// Parameters of the hash FNV-1a.
+const (
+	hashOffset = 0xcbf29ce484222325
+	hashPrime  = 0x100000001b3
+)
+
+// sumOf returns the sum of a term, without regard to case. It is the same in every process, and for all texts
+// that are equal under [strings.EqualFold].
+func sumOf(prefix, text string) uint32 {
+	hash := uint64(hashOffset)
+	var room [utf8.UTFMax]byte
+	for _, part := range [...]string{prefix, text} {
+		for _, r := range part {
+			for _, octet := range utf8.AppendRune(room[:0], folded(r)) {
+				hash = (hash ^ uint64(octet)) * hashPrime
+			}
 		}
-		return least
-	}, text)
+	}
+	return uint32(hash * 0x9e3779b97f4a7c15 >> (64 - sumBits))
+}
+
+// folded returns the same letter for all letters that differ only in case.
+func folded(r rune) rune {
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return least
 }
 
 // idPrefix is the beginning of all ids of changes.

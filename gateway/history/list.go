@@ -258,7 +258,7 @@ const (
 // termsOf returns the terms by which a change can be found.
 func (s *Service) termsOf(c *changes.Record) terms {
 	who := c.Who()
-	texts := []string{callerTerm + who.Name, callerTerm + who.Identity().ID}
+	sums := []uint32{sumOf(callerTerm, who.Name), sumOf(callerTerm, who.Identity().ID)}
 	if p, known := s.pastOf(c); known { // other changes are never found
 		names := p.names() // mostly each name twice, because a change keeps most names
 		slices.Sort(names)
@@ -266,16 +266,16 @@ func (s *Service) termsOf(c *changes.Record) terms {
 			if name == "" {
 				continue
 			}
-			texts = append(texts, objectTerm+name)
+			sums = append(sums, sumOf(objectTerm, name))
 			if account, isComputer := strings.CutSuffix(name, "$"); isComputer {
-				texts = append(texts, objectTerm+account)
+				sums = append(sums, sumOf(objectTerm, account))
 			}
 			if path, ok := schema.ParsePath(name); ok {
-				texts = append(texts, pathTerm+strings.Join(path, "\x00"))
+				sums = append(sums, sumOf(pathTerm, strings.Join(path, "\x00")))
 			}
 		}
 	}
-	return terms{c.ID, placeOf(c.ID), sums(texts), !c.Running}
+	return terms{c.ID, placeOf(c.ID), compacted(sums), !c.Running}
 }
 
 // wanted returns the terms for those filters of a call that the index supports. They match every change that
@@ -283,19 +283,19 @@ func (s *Service) termsOf(c *changes.Record) terms {
 func (s *Service) wanted(b *ops.Bound) (w wanted) {
 	if name := b.Text("Object"); name != "" {
 		name = strings.Trim(name, "{}")
-		texts := []string{objectTerm + name, objectTerm + strings.TrimSuffix(name, ".")}
+		sums := []uint32{sumOf(objectTerm, name), sumOf(objectTerm, strings.TrimSuffix(name, "."))}
 		for _, text := range []string{name, strings.TrimSuffix(name, ".")} {
 			if path, ok := schema.ParsePath(text); ok {
-				texts = append(texts, pathTerm+strings.Join(path, "\x00"))
+				sums = append(sums, sumOf(pathTerm, strings.Join(path, "\x00")))
 			}
 		}
-		w = append(w, sums(texts))
+		w = append(w, compacted(sums))
 	}
 	if caller := b.Text(ops.CallerName); caller != "" {
 		if i := strings.LastIndex(caller, ":"); i >= 0 { // names and ids have no colons
 			caller = caller[i+1:]
 		}
-		w = append(w, sums([]string{callerTerm + caller}))
+		w = append(w, []uint32{sumOf(callerTerm, caller)})
 	}
 	return w
 }

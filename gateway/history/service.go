@@ -86,35 +86,13 @@ type past struct {
 
 // pastOf returns a recorded change with its row, or false if the row no longer exists.
 func (s *Service) pastOf(c *changes.Record) (*past, bool) {
-	op := ops.Find(s.Operations, c.Operation)
-	if op == nil || op.Reply.Shape == nil && op.Protocol == nil {
-		return nil, false
-	}
-	if c.Rebuilt {
-		const why = "it was read back from the audit log, which has no image of what was there before"
-		known := *op
-		known.Undo = ops.Undo{Never: why}
-		op = &known
-	}
-	done := ops.Done{Op: op, Texts: c.Parameters, Secret: c.Secret, Intent: &c.Intent}
-	return &past{c, change.MadeBy(s.Operations, done, c.Zone)}, true
+	made, known := call.MadeOf(s.Operations, c)
+	return &past{c, made}, known
 }
 
-// Made returns the change with the given id from the history. It returns false if there is none, it cannot
-// be read, or its row no longer exists.
+// Made is [call.Made] for the history and the operations of the service.
 func (s *Service) Made(ctx context.Context, id string) (change.Made, bool) {
-	if s.History == nil {
-		return change.Made{}, false
-	}
-	record, err := s.History.Get(ctx, id)
-	if err != nil {
-		return change.Made{}, false
-	}
-	p, known := s.pastOf(record)
-	if !known {
-		return change.Made{}, false
-	}
-	return p.made, true
+	return call.Made(ctx, s.History, s.Operations, id)
 }
 
 // undoable returns the extent to which a change can be undone, except for the parts that have

@@ -351,14 +351,10 @@ func (x *exchange) write(body []byte) error {
 
 // limitSend gives the client sendTimeout from now. The server removes the limit after each request.
 // It has no effect on connections without deadlines.
-func (x *exchange) limitSend() { x.setWriteDeadline(time.Now().Add(x.sendTimeout)) }
+func (x *exchange) limitSend() { _ = x.control.SetWriteDeadline(time.Now().Add(x.sendTimeout)) }
 
 // unlimitSend removes the limit while there is nothing to send.
-func (x *exchange) unlimitSend() { x.setWriteDeadline(time.Time{}) }
-
-func (x *exchange) setWriteDeadline(deadline time.Time) {
-	_ = x.control.SetWriteDeadline(deadline)
-}
+func (x *exchange) unlimitSend() { _ = x.control.SetWriteDeadline(time.Time{}) }
 
 // setHeader sets a header of the answer, unless value is empty. name must be in canonical form.
 func (x *exchange) setHeader(name, value string) {
@@ -426,7 +422,7 @@ func (l *listStream) finish(answer call.Answer) error {
 // the memory of the body.
 func (x *exchange) release() {
 	if x.stream != nil {
-		x.stream.to.Stop(func() { x.setWriteDeadline(time.Now()) })
+		x.stream.to.Stop(func() { _ = x.control.SetWriteDeadline(time.Now()) })
 	}
 	if x.turn != nil {
 		x.turn()
