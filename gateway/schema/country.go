@@ -32,8 +32,8 @@ var (
 	regionFile string
 )
 
-// namesIn returns the country names of a file by alpha-2 code. If a list starts with =, its first name is used
-// in answers.
+// namesIn returns the country names of a file by alpha-2 code. If a list starts with =, its first name is the
+// one in answers.
 func namesIn(file string) map[string][]string {
 	names := map[string][]string{}
 	for line := range strings.Lines(file) {

@@ -11,7 +11,8 @@ import (
 
 // TestTheNamesOfUnicode: regions.txt has the countries of ISO 3166-1 as package display names them.
 func TestTheNamesOfUnicode(t *testing.T) {
-	// The libraries have these codes although ISO 3166-1 does not. Two are withdrawn, and one is for private use.
+	// The libraries have these codes although ISO 3166-1 does not. Two are withdrawn, and one is for private
+	// use.
 	notAssigned := map[string]bool{"AN": true, "YU": true, "XK": true}
 	want, unicodeNames := map[string][]string{}, display.English.Regions()
 	for _, code := range countries.All() {
