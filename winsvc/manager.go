@@ -143,9 +143,8 @@ func (m *Manager) Install(r Registration) ([]string, error) {
 	case !m.exists(r.Executable):
 		return nil, fmt.Errorf("%s does not exist", r.Executable)
 	case !r.OnDomainController && m.native.DomainController():
-		return nil, errors.New("this computer is a domain controller, where the service's account would have " +
-			"the rights of one: " +
-			"install on a member server, or repeat with --on-domain-controller")
+		return nil, errors.New("this computer is a domain controller, so the service's account would have the " +
+			"rights of a domain controller: install on a member server, or repeat with --on-domain-controller")
 	}
 	keep := r.Account == ""
 	r.Account = account

@@ -41,7 +41,8 @@ func readMember(s *config.Settings) (*member, error) {
 	}
 	if !m.list.Members().HasNode(m.id.Gateway) {
 		return nil, fmt.Errorf("the host of gateway %s has no node: the nodes of the cluster %s are on the "+
-			"hosts of %v, and this gateway needs no node of its own", m.id.Gateway, m.id.Cluster, m.list.Members().Nodes)
+			"hosts of %v, and this gateway needs no node of its own",
+			m.id.Gateway, m.id.Cluster, m.list.Members().Nodes)
 	}
 	return m, nil
 }

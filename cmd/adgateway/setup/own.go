@@ -184,8 +184,8 @@ func (n own) make(ctx context.Context, folder trust.Folder, origin store.Hash) (
 	}
 	found, err := n.examine(ctx)
 	if found.Replicas < replicas {
-		all.Warning = fmt.Sprintf("the log has %d replicas: if that server fails, no gateway makes changes, and if "+
-			"its disk fails, the log is lost. Three replicas need three servers", found.Replicas)
+		all.Warning = fmt.Sprintf("the log has %d replicas: if that server fails, no gateway makes changes, and "+
+			"if its disk fails, the log is lost. Three replicas need three servers", found.Replicas)
 	}
 	return all, err
 }

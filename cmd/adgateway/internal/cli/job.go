@@ -272,8 +272,8 @@ func jobWatchCommand(f *jobFlags) *cobra.Command {
 	return c
 }
 
-// jobActCommand returns a command that performs an action on a job. flags declares the flags of the action. It
-// is nil if the action has none.
+// jobActCommand returns a command that performs an action on a job. flags declares the flags of the action.
+// It is nil if the action has none.
 func jobActCommand(
 	f *jobFlags, name string, action jobclient.Action, flags func(*pflag.FlagSet),
 ) *cobra.Command {

@@ -7,8 +7,8 @@ import (
 )
 
 // Describe sets the texts of commands. A section of texts begins with "= " and the path of a command. Its
-// short text follows, then a long text, and then examples, which begin with two spaces and the name of root. A
-// long text that a command already has is appended. Describe panics if there is no such command.
+// short text follows, then a long text, and then examples, which begin with two spaces and the name of root.
+// A long text that a command already has is appended. Describe panics if there is no such command.
 func Describe(root *cobra.Command, texts string) {
 	for _, section := range strings.Split(texts, "\n= ")[1:] {
 		path, text, _ := strings.Cut(section, "\n")
