@@ -8,9 +8,11 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// Made returns the change with the given id from a history, with its row. It returns false if there is no such
-// change, it cannot be read, or no operation is its row any more. h may be nil.
-func Made(ctx context.Context, h *changes.History, operations []*ops.Operation, id string) (change.Made, bool) {
+// Made returns the change with the given id from a history, with its row. It returns false if there is no
+// such change, it cannot be read, or its row no longer exists. h may be nil.
+func Made(
+	ctx context.Context, h *changes.History, operations []*ops.Operation, id string,
+) (change.Made, bool) {
 	if h == nil {
 		return change.Made{}, false
 	}
@@ -21,7 +23,7 @@ func Made(ctx context.Context, h *changes.History, operations []*ops.Operation, 
 	return MadeOf(operations, c)
 }
 
-// MadeOf returns a recorded change with its row, or false if no operation is its row any more.
+// MadeOf returns a recorded change with its row, or false if the row no longer exists.
 func MadeOf(operations []*ops.Operation, c *changes.Record) (change.Made, bool) {
 	op := ops.Find(operations, c.Operation)
 	if op == nil {

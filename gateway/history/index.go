@@ -289,8 +289,8 @@ func (x *index) pass(at place) bool {
 	return true
 }
 
-// add adds the terms of a saved change, which may differ from its earlier terms. If no block covers the change
-// and the terms are final, they are remembered until its block is built.
+// add adds the terms of a saved change, which may differ from its earlier terms. If no block covers the
+// change and the terms are final, they are remembered until its block is built.
 func (x *index) add(t terms) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

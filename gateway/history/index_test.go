@@ -262,5 +262,6 @@ func TestFoldAgreesWithEqualFold(t *testing.T) {
 
 // TestSumsAreTheSameInEveryProcess: the store keeps sums, so they must not change between versions.
 func TestSumsAreTheSameInEveryProcess(t *testing.T) {
-	assert.Equal(t, []uint32{0x9166, 0x3c0752}, []uint32{sumOf(objectTerm, "Kern"), sumOf(pathTerm, "cn=Straße\xff")})
+	assert.EqualValues(t, 0x9166, sumOf(objectTerm, "Kern"))
+	assert.EqualValues(t, 0x3c0752, sumOf(pathTerm, "cn=Straße\xff"))
 }

@@ -94,8 +94,8 @@ func TestTheIndexOutlivesTheProcess(t *testing.T) {
 	i.check(t, third)
 }
 
-// TestAChangeIsReadOnceForTheIndex: the terms of a change that ends are remembered until a block covers it, so
-// that the change is not decoded for them, and it is not read again for its end. One that was still running is.
+// TestAChangeIsReadOnceForTheIndex: the terms of a change that ends are remembered until a block covers it,
+// so the change is not decoded for them, and it is not read again for its end. One that was still running is.
 func TestAChangeIsReadOnceForTheIndex(t *testing.T) {
 	i, x := newIndexed(t)
 	i.add(t, changesOfBlock)

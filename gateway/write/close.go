@@ -225,8 +225,8 @@ func (r *Run) closedByAnother(outcome ps.Outcome) error {
 		return ErrClosed
 	}
 	r.raced = true
-	r.change.Log().WithField("change", c.ID).Error("a change was made after another gateway had taken the call " +
-		"over, as this host stood still: it may have been made twice")
+	r.change.Log().WithField("change", c.ID).Error("a change was made after another gateway had taken the " +
+		"call over, as this host stood still: it may have been made twice")
 	return nil
 }
 

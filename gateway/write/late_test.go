@@ -20,11 +20,11 @@ func TestAnEndThatIsNeverStoredHoldsUpNoOther(t *testing.T) {
 	db, err := store.Seal(store.NewMemory(time.Now), key)
 	require.NoError(t, err)
 	defer db.Close()
-	w := &Writer{Options: Options{Store: db}}
 	log := logrus.New()
 	log.SetOutput(t.Output())
+	w := &Writer{Options: Options{Store: db, Log: log}}
 	end := func(keys ...string) *lateEnd {
-		return &lateEnd{log: func() *logrus.Entry { return logrus.NewEntry(log) }, parts: []EndPart{{Put: func(tx *store.Tx) error {
+		return &lateEnd{log: entryOf(w), parts: []EndPart{{Put: func(tx *store.Tx) error {
 			for _, key := range keys {
 				tx.Put("k", key, []byte("x"), time.Time{})
 			}
