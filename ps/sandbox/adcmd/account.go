@@ -197,7 +197,7 @@ func (c *call) change(o *directory.Object, ch *changes) error {
 }
 
 // confirmed asks for confirmation, writes to an object, and returns it for -PassThru.
-func (c *call) confirmed(o *directory.Object, write func(ref string) error) error {
+func confirmed(c *call, o *directory.Object, write func(ref string) error) error {
 	c.target = o.DN
 	if ok, err := c.ShouldProcess(o.DN); err != nil || !ok {
 		return err
@@ -242,7 +242,7 @@ func setPassword(c *call) error {
 	if !hasNew || !hasOld && !reset {
 		return c.prompt()
 	}
-	return c.confirmed(o, func(ref string) error {
+	return confirmed(c, o, func(ref string) error {
 		if reset {
 			return c.dc.ResetPassword(c.ctx(), ref, fresh)
 		}

@@ -20,7 +20,7 @@ func restoreObject(c *call) error {
 			return err
 		}
 	}
-	return c.confirmed(o, func(ref string) error { return c.dc.Restore(c.ctx(), ref, opts) })
+	return confirmed(c, o, func(ref string) error { return c.dc.Restore(c.ctx(), ref, opts) })
 }
 
 // The Recycle Bin as an optional feature (facts R1).

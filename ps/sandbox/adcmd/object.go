@@ -52,7 +52,7 @@ func removeObject(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.confirmed(o, func(ref string) error {
+	return confirmed(c, o, func(ref string) error {
 		if c.Bool("Recursive") {
 			return c.dc.DeleteTree(c.ctx(), ref)
 		}
@@ -82,7 +82,7 @@ func moveObject(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.confirmed(o, func(ref string) error { return c.dc.Move(c.ctx(), ref, path) })
+	return confirmed(c, o, func(ref string) error { return c.dc.Move(c.ctx(), ref, path) })
 }
 
 // renameObject changes the name, and with it the DN, but nothing else (facts E12).
@@ -91,5 +91,5 @@ func renameObject(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.confirmed(o, func(ref string) error { return c.dc.Rename(c.ctx(), ref, c.String("NewName")) })
+	return confirmed(c, o, func(ref string) error { return c.dc.Rename(c.ctx(), ref, c.String("NewName")) })
 }
