@@ -196,6 +196,18 @@ func (c *call) change(o *directory.Object, ch *changes) error {
 	return c.passThru(o.GUID)
 }
 
+// confirmed asks for confirmation, writes to an object, and returns it for -PassThru.
+func confirmed(c *call, o *directory.Object, write func(ref string) error) error {
+	c.target = o.DN
+	if ok, err := c.ShouldProcess(o.DN); err != nil || !ok {
+		return err
+	}
+	if err := write(o.GUID.Ref()); err != nil {
+		return c.fail(err)
+	}
+	return c.passThru(o.GUID)
+}
+
 // passThru writes the current object with the default properties of its class,
 // if -PassThru is given (facts E5).
 func (c *call) passThru(g directory.GUID) error {
@@ -230,17 +242,10 @@ func setPassword(c *call) error {
 	if !hasNew || !hasOld && !reset {
 		return c.prompt()
 	}
-	ok, err := c.ShouldProcess(o.DN)
-	if err != nil || !ok {
-		return err
-	}
-	if reset {
-		err = c.dc.ResetPassword(c.ctx(), o.GUID.Ref(), fresh)
-	} else {
-		err = c.dc.ChangePassword(c.ctx(), o.GUID.Ref(), old, fresh)
-	}
-	if err != nil {
-		return c.fail(err)
-	}
-	return c.passThru(o.GUID)
+	return confirmed(c, o, func(ref string) error {
+		if reset {
+			return c.dc.ResetPassword(c.ctx(), ref, fresh)
+		}
+		return c.dc.ChangePassword(c.ctx(), ref, old, fresh)
+	})
 }

@@ -20,14 +20,7 @@ func restoreObject(c *call) error {
 			return err
 		}
 	}
-	ok, err := c.ShouldProcess(o.DN)
-	if err != nil || !ok {
-		return err
-	}
-	if err := c.dc.Restore(c.ctx(), o.GUID.Ref(), opts); err != nil {
-		return c.fail(err)
-	}
-	return c.passThru(o.GUID)
+	return confirmed(c, o, func(ref string) error { return c.dc.Restore(c.ctx(), ref, opts) })
 }
 
 // The Recycle Bin as an optional feature (facts R1).

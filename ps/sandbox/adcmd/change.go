@@ -1,6 +1,7 @@
 package adcmd
 
 import (
+	"slices"
 	"strings"
 
 	"adgateway/ps/cmdlets"
@@ -180,13 +181,19 @@ func (ch *changes) table(param string, op directory.ChangeOp, table *dotnet.Hash
 		if err != nil {
 			return err
 		}
+		// Several tables may change the same attribute, for example to add one value and remove
+		// another. A named parameter must not also change it.
+		if param == "OtherAttributes" {
+			err = ch.claim(attr, param)
+		}
+		if err != nil {
+			return err
+		}
+		ch.by[fold(attr)] = param
 		values, err := ch.c.values(param, value)
 		if err != nil {
 			return err
 		}
-		// Several tables may change the same attribute, for example to add one value and remove
-		// another. A named parameter must not also change it.
-		ch.by[fold(attr)] = param
 		ch.add(op, attr, values...)
 	}
 	return nil
@@ -250,24 +257,9 @@ func (c *call) value(v any) (out any, ok bool) {
 
 // otherAttributes adds -OtherAttributes of the New cmdlets.
 func (ch *changes) otherAttributes() error {
-	table, ok := ch.c.bound("OtherAttributes").(*dotnet.Hashtable)
-	if !ok {
-		return nil
-	}
-	for i := 0; i < table.Len(); i++ {
-		key, value := table.At(i)
-		attr, err := ch.attribute(dotnet.ToText(key))
-		if err != nil {
-			return err
-		}
-		if err := ch.claim(attr, "OtherAttributes"); err != nil {
-			return err
-		}
-		values, err := ch.c.values("OtherAttributes", value)
-		if err != nil {
-			return err
-		}
-		ch.add(directory.OpReplace, attr, values...)
+	const param = "OtherAttributes"
+	if table, ok := ch.c.bound(param).(*dotnet.Hashtable); ok {
+		return ch.table(param, directory.OpReplace, table)
 	}
 	return nil
 }
@@ -286,12 +278,9 @@ func (ch *changes) initial() []directory.Values {
 
 // has reports whether an attribute is changed.
 func (ch *changes) has(attr string) bool {
-	for _, change := range ch.list {
-		if strings.EqualFold(change.Name, attr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ch.list, func(change directory.Change) bool {
+		return strings.EqualFold(change.Name, attr)
+	})
 }
 
 // fallback sets an attribute that no parameter sets.

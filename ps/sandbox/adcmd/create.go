@@ -40,7 +40,7 @@ var (
 		container:   (*directory.Domain).RootDN,
 		finish:      finishOU,
 	}
-	newObject = creation{container: (*directory.Domain).RootDN, finish: finishObject}
+	newObject = creation{container: (*directory.Domain).RootDN, finish: (*call).accessLists}
 )
 
 // run is the body of a New cmdlet.
@@ -266,5 +266,3 @@ func finishOU(c *call, o *directory.Object) error {
 	}
 	return nil
 }
-
-func finishObject(c *call, o *directory.Object) error { return c.accessLists(o) }

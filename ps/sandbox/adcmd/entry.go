@@ -255,16 +255,14 @@ func (e *entry) thrown(err error) error {
 	if failed.Kind == directory.KindServerDown {
 		code = codeServerDown
 	}
-	message := directory.Message(code, e.Culture)
+	message, number := directory.Message(code, e.Culture), hresultWin32|uint32(code)
 	if code == directory.CodeAccessDenied {
 		denied := dotnet.ExceptionNamed("System.UnauthorizedAccessException", "%s", message)
-		denied.HResult = hresult(code)
+		denied.HResult = int32(number)
 		return denied
 	}
-	return comException(message, hresultWin32|uint32(code))
+	return comException(message, number)
 }
-
-func hresult(code int) int32 { return int32(hresultWin32 | uint32(code)) }
 
 func comException(message string, number uint32) error {
 	thrown := dotnet.ExceptionNamed("System.Runtime.InteropServices.COMException", "%s", message)

@@ -52,20 +52,12 @@ func removeObject(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.target = o.DN
-	ok, err := c.ShouldProcess(o.DN)
-	if err != nil || !ok {
-		return err
-	}
-	if c.Bool("Recursive") {
-		err = c.dc.DeleteTree(c.ctx(), o.GUID.Ref())
-	} else {
-		err = c.dc.Delete(c.ctx(), o.GUID.Ref())
-	}
-	if err != nil {
-		return c.fail(err)
-	}
-	return nil
+	return confirmed(c, o, func(ref string) error {
+		if c.Bool("Recursive") {
+			return c.dc.DeleteTree(c.ctx(), ref)
+		}
+		return c.dc.Delete(c.ctx(), ref)
+	})
 }
 
 // targetPath returns -TargetPath as a reference.
@@ -90,14 +82,7 @@ func moveObject(c *call) error {
 	if err != nil {
 		return err
 	}
-	ok, err := c.ShouldProcess(o.DN)
-	if err != nil || !ok {
-		return err
-	}
-	if err := c.dc.Move(c.ctx(), o.GUID.Ref(), path); err != nil {
-		return c.fail(err)
-	}
-	return c.passThru(o.GUID)
+	return confirmed(c, o, func(ref string) error { return c.dc.Move(c.ctx(), ref, path) })
 }
 
 // renameObject changes the name, and with it the DN, but nothing else (facts E12).
@@ -106,13 +91,5 @@ func renameObject(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.target = o.DN
-	ok, err := c.ShouldProcess(o.DN)
-	if err != nil || !ok {
-		return err
-	}
-	if err := c.dc.Rename(c.ctx(), o.GUID.Ref(), c.String("NewName")); err != nil {
-		return c.fail(err)
-	}
-	return c.passThru(o.GUID)
+	return confirmed(c, o, func(ref string) error { return c.dc.Rename(c.ctx(), ref, c.String("NewName")) })
 }

@@ -52,20 +52,16 @@ var (
 // ChangePasswordRight is the control access right User-Change-Password.
 var ChangePasswordRight = mustGUID("ab721a53-1e2f-11d0-9819-00aa0040529b")
 
-func mustSID(s string) SID {
-	sid, ok := ParseSID(s)
-	if !ok {
-		panic("directory: bad SID " + s)
-	}
-	return sid
-}
+func mustSID(s string) SID   { return must(ParseSID, s) }
+func mustGUID(s string) GUID { return must(ParseGUID, s) }
 
-func mustGUID(s string) GUID {
-	g, ok := ParseGUID(s)
+// must parses a constant.
+func must[T any](parse func(string) (T, bool), s string) T {
+	v, ok := parse(s)
 	if !ok {
-		panic("directory: bad GUID " + s)
+		panic("directory: malformed constant " + s)
 	}
-	return g
+	return v
 }
 
 // denied reports whether an ACE of the node, its own or inherited, denies a right to the caller.
@@ -94,12 +90,9 @@ func (n *node) tellsSecrets() bool { return !n.denied(RightReadProperty | RightC
 func (n *node) writable() bool { return !n.denied(RightWriteProperty) }
 
 func hasACE(acl []ACE, want ACE) bool {
-	for _, a := range acl {
-		if a.Trustee == want.Trustee && a.Rights&want.Rights == want.Rights && a.ObjectType == want.ObjectType {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(acl, func(a ACE) bool {
+		return a.Trustee == want.Trustee && a.Rights&want.Rights == want.Rights && a.ObjectType == want.ObjectType
+	})
 }
 
 // withACE returns a copy of acl with an ACE added, or merged with an ACE for the same trustee and type.

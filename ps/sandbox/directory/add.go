@@ -231,12 +231,9 @@ func (t *tx) fill(n *node, attrs []Values) *Error {
 }
 
 func given(attrs []Values, name string) bool {
-	for _, a := range attrs {
-		if strings.EqualFold(a.Name, name) && len(a.Values) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(attrs, func(a Values) bool {
+		return strings.EqualFold(a.Name, name) && len(a.Values) > 0
+	})
 }
 
 func (t *tx) accountDefaults(n *node, attrs []Values) *Error {

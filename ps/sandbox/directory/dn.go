@@ -347,6 +347,15 @@ func (d DN) RDN() RDN {
 	return d.rdns[0]
 }
 
+// dnsName returns the DNS name of a DN that consists of DC names.
+func (d DN) dnsName() string {
+	labels := make([]string, len(d.rdns))
+	for i, r := range d.rdns {
+		labels[i] = strings.ToLower(r.Value)
+	}
+	return strings.Join(labels, ".")
+}
+
 // Parent returns the DN without its first RDN. The parent of the empty DN is the
 // empty DN.
 func (d DN) Parent() DN {

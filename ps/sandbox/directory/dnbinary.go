@@ -2,6 +2,7 @@ package directory
 
 import (
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -75,12 +76,10 @@ func (r *replica) refTarget(raw string) (octets string, n *node) {
 
 // wellKnown reports whether the domain's root refers to the object as a well-known object.
 func (r *replica) wellKnown(n *node) bool {
-	for _, s := range r.root.get(r.sch.wellKnown) {
-		if _, target := r.refTarget(s.val); target == n {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.root.get(r.sch.wellKnown), func(s stored) bool {
+		_, target := r.refTarget(s.val)
+		return target == n
+	})
 }
 
 // holdRefs replaces the names in the values of a loaded object by references to the objects.

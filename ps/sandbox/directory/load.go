@@ -78,14 +78,7 @@ func (e *entry) get(name string) []string {
 	return nil
 }
 
-func (e *entry) is(class string) bool {
-	for _, v := range e.get("objectClass") {
-		if strings.EqualFold(v, class) {
-			return true
-		}
-	}
-	return false
-}
+func (e *entry) is(class string) bool { return hasName(e.get("objectClass"), class) }
 
 type loader struct {
 	d        *Domain
@@ -116,13 +109,15 @@ type pendingRef struct {
 }
 
 func (l *loader) fault(e *entry, format string, args ...any) {
-	l.faults = append(l.faults, ldif.Fault{File: e.rec.File, Line: e.rec.Line, DN: e.rec.DN,
-		Message: fmt.Sprintf(format, args...)})
+	l.faults = append(l.faults, faultAt(e, e.rec.Line, fmt.Sprintf(format, args...)))
 }
 
 func (l *loader) warn(e *entry, format string, args ...any) {
-	l.warnings = append(l.warnings,
-		ldif.Fault{File: e.rec.File, Line: e.rec.Line, DN: e.rec.DN, Message: fmt.Sprintf(format, args...)})
+	l.warnings = append(l.warnings, faultAt(e, e.rec.Line, fmt.Sprintf(format, args...)))
+}
+
+func faultAt(e *entry, line int, message string) ldif.Fault {
+	return ldif.Fault{File: e.rec.File, Line: line, DN: e.rec.DN, Message: message}
 }
 
 // skip skips an entry.
@@ -247,16 +242,12 @@ func (l *loader) firstFile() string {
 func (l *loader) domain(root *entry) {
 	d := l.d
 	d.rootDN, d.rootText = root.dn, root.dn.String()
-	labels := make([]string, len(root.dn.rdns))
-	for i, r := range root.dn.rdns {
-		labels[i] = r.Value
-	}
-	d.dnsName = strings.ToLower(strings.Join(labels, "."))
+	d.dnsName = root.dn.dnsName()
 	d.configNC = "CN=Configuration," + d.rootText
 	d.schemaKey = "," + d.rootDN.Child("CN", "Configuration").Child("CN", "Schema").Key()
 	d.netBIOS = l.netBIOS()
 	if d.netBIOS == "" {
-		d.netBIOS = strings.ToUpper(labels[0])
+		d.netBIOS = strings.ToUpper(root.dn.RDN().Value)
 		if len(d.netBIOS) > 15 {
 			d.netBIOS = d.netBIOS[:15]
 		}
@@ -475,7 +466,8 @@ func (l *loader) sid(e *entry, n *node) {
 	if len(vals) == 0 {
 		return
 	}
-	raw, ok := l.d.schema.must("objectsid").octetsFromText(l.ownSID(vals[0]))
+	raw, ok := l.d.schema.must("objectsid").octetsFromText(
+		strings.Replace(vals[0], "{SID}", l.d.sid.String(), 1)) // as the standard entries contain it
 	if !ok || len(vals) > 1 {
 		l.skip(e, "objectSid %q is malformed", short(vals[0]))
 		return
@@ -484,11 +476,6 @@ func (l *loader) sid(e *entry, n *node) {
 	if other, ok := l.sids[n.sid]; ok {
 		l.skip(e, "the same objectSid as %s", other.rec.DN)
 	}
-}
-
-// ownSID replaces {SID}, which the standard entries contain, with the SID of the domain.
-func (l *loader) ownSID(v string) string {
-	return strings.Replace(v, "{SID}", l.d.sid.String(), 1)
 }
 
 // attributes stores the plain values of an entry and collects its references.

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sort"
@@ -23,8 +24,7 @@ func (l *loader) skipAt(e *entry, line int, format string, args ...any) {
 	}
 	e.bad = fmt.Sprintf(format, args...)
 	l.d.loaded.Skipped++
-	l.warnings = append(l.warnings,
-		ldif.Fault{File: e.rec.File, Line: line, DN: e.rec.DN, Message: "skipped: " + e.bad})
+	l.warnings = append(l.warnings, faultAt(e, line, "skipped: "+e.bad))
 }
 
 // skipValue skips an entry because of a value.
@@ -138,12 +138,17 @@ func (l *loader) addEntry(dn DN, e *entry) *entry {
 	case "DC":
 		class = "domainDNS"
 	}
-	rec := &ldif.Record{File: e.rec.File, Line: e.rec.Line, DN: dn.String(),
-		Attributes: []ldif.Attribute{{Name: "objectClass", Values: []string{"top", class}}}}
-	added := &entry{rec: rec, layers: []*ldif.Record{rec}, layer: e.layer, dn: dn}
+	l.d.loaded.Added++
+	return l.addClass(dn, class, e)
+}
+
+// addClass adds an entry of a class that is in no file. Faults in it are reported at the entry by.
+func (l *loader) addClass(dn DN, class string, by *entry, attributes ...ldif.Attribute) *entry {
+	rec := &ldif.Record{File: by.rec.File, Line: by.rec.Line, DN: dn.String(),
+		Attributes: append([]ldif.Attribute{{Name: "objectClass", Values: []string{"top", class}}}, attributes...)}
+	added := &entry{rec: rec, layers: []*ldif.Record{rec}, layer: by.layer, dn: dn}
 	l.byDN[dn.Key()] = added
 	l.entries = append(l.entries, added)
-	l.d.loaded.Added++
 	return added
 }
 
@@ -195,11 +200,7 @@ func (l *loader) summarize() {
 	if len(l.kept) == 0 {
 		return
 	}
-	names := make([]string, 0, len(l.kept))
-	for name := range l.kept {
-		names = append(names, name)
-	}
-	sort.Strings(names)
+	names := slices.Sorted(maps.Keys(l.kept))
 	parts := make([]string, len(names))
 	for i, name := range names {
 		k := l.kept[name]
@@ -244,12 +245,7 @@ func addForest(l *loader, root *entry) {
 	}
 	sort.Slice(roots, func(i, j int) bool { return roots[i].dn.Key() < roots[j].dn.Key() })
 	for _, e := range roots {
-		labels := make([]string, len(e.dn.rdns))
-		for i, rdn := range e.dn.rdns {
-			labels[i] = rdn.Value
-		}
-		c := Child{DN: e.dn.String(), DNSName: strings.ToLower(strings.Join(labels, "."))}
-		c.NetBIOS = strings.ToUpper(labels[0])
+		c := Child{DN: e.dn.String(), DNSName: e.dn.dnsName(), NetBIOS: strings.ToUpper(e.dn.RDN().Value)}
 		if name := e.get("nETBIOSName"); len(name) > 0 {
 			c.NetBIOS = strings.ToUpper(name[0])
 		}
@@ -278,24 +274,17 @@ func addCrossRef(l *loader, by *entry, dn, dnsName, netBIOS string) {
 	}
 	configuration := l.d.rootDN.Child("CN", "Configuration")
 	partitions := configuration.Child("CN", "Partitions")
-	addClass(l, configuration, "configuration", by)
-	addClass(l, partitions, "crossRefContainer", by)
-	addClass(l, partitions.Child("CN", netBIOS), "crossRef", by,
+	add := func(dn DN, class string, attributes ...ldif.Attribute) {
+		if l.byDN[dn.Key()] == nil {
+			l.addClass(dn, class, by, attributes...)
+		}
+	}
+	add(configuration, "configuration")
+	add(partitions, "crossRefContainer")
+	add(partitions.Child("CN", netBIOS), "crossRef",
 		ldif.Attribute{Name: "nCName", Values: []string{dn}},
 		ldif.Attribute{Name: "dnsRoot", Values: []string{dnsName}},
 		ldif.Attribute{Name: "nETBIOSName", Values: []string{netBIOS}})
-}
-
-// addClass adds an entry that is in no file.
-func addClass(l *loader, dn DN, class string, by *entry, attributes ...ldif.Attribute) {
-	if l.byDN[dn.Key()] != nil {
-		return
-	}
-	rec := &ldif.Record{File: by.rec.File, Line: by.rec.Line, DN: dn.String(),
-		Attributes: append([]ldif.Attribute{{Name: "objectClass", Values: []string{"top", class}}}, attributes...)}
-	e := &entry{rec: rec, layers: []*ldif.Record{rec}, layer: by.layer, dn: dn}
-	l.byDN[dn.Key()] = e
-	l.entries = append(l.entries, e)
 }
 
 // domainOf returns the key of the domain that an entry belongs to. Account names are unique within a domain.

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -261,12 +262,9 @@ func (m *modifier) applyRefs(def *Attribute, c Change) *Error {
 }
 
 func containsLink(list []linkVal, v linkVal) bool {
-	for _, l := range list {
-		if l.n == v.n && (v.n != nil || fold(l.text) == fold(v.text)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(l linkVal) bool {
+		return l.n == v.n && (v.n != nil || fold(l.text) == fold(v.text))
+	})
 }
 
 // reference resolves a value. References to the schema and configuration are kept

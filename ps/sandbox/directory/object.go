@@ -148,14 +148,7 @@ func (o *Object) Time(name string) (t time.Time, ok bool) {
 }
 
 // Is reports whether the object has the class or one derived from it.
-func (o *Object) Is(class string) bool {
-	for _, c := range o.Classes {
-		if strings.EqualFold(c, class) {
-			return true
-		}
-	}
-	return false
-}
+func (o *Object) Is(class string) bool { return hasName(o.Classes, class) }
 
 // Selection is a list of requested attributes, looked up once for repeated reads. It
 // is safe for concurrent use. It does not include attributes that are added to the

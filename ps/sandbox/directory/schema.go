@@ -102,9 +102,12 @@ func (c *Class) Allows(a *Attribute) bool {
 // name. The slice must not be changed.
 func (c *Class) Allowed() []*Attribute { return c.allowed() }
 
-func (c *Class) is(key string) bool {
-	for _, n := range c.chain {
-		if strings.EqualFold(n, key) {
+func (c *Class) is(name string) bool { return hasName(c.chain, name) }
+
+// hasName reports whether a list contains a name, ignoring case.
+func hasName(names []string, name string) bool {
+	for _, n := range names {
+		if strings.EqualFold(n, name) {
 			return true
 		}
 	}

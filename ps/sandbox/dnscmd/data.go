@@ -104,8 +104,8 @@ var dataRows = []dataRow{
 		}},
 }
 
-// plainRow returns a row whose properties are fields of the record. fields are pairs PROPERTY=FIELD; the suffix
-// ":s" means that the property is a time span and the field its seconds.
+// plainRow returns a row whose properties are fields of the record. fields are pairs PROPERTY=FIELD; the
+// suffix ":s" means that the property is a time span and the field its seconds.
 func plainRow(kind uint16, param, class, fields string) dataRow {
 	each := func(rr dns.RR, f func(property string, field reflect.Value, span bool)) {
 		for pair := range strings.FieldsSeq(fields) {

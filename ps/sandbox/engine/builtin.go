@@ -14,16 +14,15 @@ type body struct {
 	takesInput bool // takes pipeline input: make returns an *inputStage
 }
 
-var bodies map[string]body
+var (
+	bodies   map[string]body
+	builtins func() map[string]*command // the built-in commands by lower-case name; the map is shared
+)
 
-// bodies is set in init, because some bodies run script text, which looks up commands in the map. Otherwise
+// Both are set in init, because some bodies run script text, which looks up commands in the map. Otherwise
 // there would be an initialization cycle.
 func init() {
-	bodies = builtinBodies()
-}
-
-func builtinBodies() map[string]body {
-	return map[string]body{
+	bodies = map[string]body{
 		"ConvertFrom-Json":    {make: once(convertFromJSON)},
 		"ConvertTo-Json":      {make: once(convertToJSON)},
 		"Export-ModuleMember": {make: once(exportModuleMember)},
@@ -36,22 +35,13 @@ func builtinBodies() map[string]body {
 		"Set-Item":            {make: once(setItem)},
 		"Write-Output":        {make: once(writeOutput)},
 	}
-}
-
-var (
-	builtinOnce sync.Once
-	builtinMap  map[string]*command
-)
-
-// builtins returns the built-in commands by lower-case name. The map is shared.
-func builtins() map[string]*command {
-	builtinOnce.Do(func() {
-		builtinMap = map[string]*command{}
+	builtins = sync.OnceValue(func() map[string]*command {
+		all := map[string]*command{}
 		for _, declared := range cmdlets.Builtins() {
-			builtinMap[lower(declared.Name)] = builtin(declared)
+			all[lower(declared.Name)] = builtin(declared)
 		}
+		return all
 	})
-	return builtinMap
 }
 
 // builtin compiles a declaration. If it does not parse or has no body, the table has a

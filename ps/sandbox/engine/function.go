@@ -417,12 +417,9 @@ func (st *blockStage) bindInputIn(v any, byName, coerce bool, flags uint64) (any
 // takesInput reports whether a parameter accepts objects of a pipeline, or their properties
 // if byName is set, in one of the sets.
 func takesInput(p *param, byName bool, flags uint64) bool {
-	for _, s := range p.sets {
-		if s.of(flags) && (byName && s.byName || !byName && s.byValue) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.sets, func(s inSet) bool {
+		return s.of(flags) && (byName && s.byName || !byName && s.byValue)
+	})
 }
 
 // propertyFor returns the property of an object with the name, or an alias, of a parameter.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"adgateway/ps/sandbox/engine/dotnet"
@@ -34,12 +35,7 @@ func (a *validateSet) check(v any) *dotnet.Exception {
 }
 
 func (a *validateSet) has(text string) bool {
-	for _, value := range a.values {
-		if strings.EqualFold(text, value) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.values, func(value string) bool { return strings.EqualFold(text, value) })
 }
 
 // validateSet compiles the attribute.

@@ -234,10 +234,10 @@ func (s *Server) RemoveDelegation(zoneName, child, nameServer string) ([]Delegat
 	}
 	st.calls++
 	for _, d := range gone {
-		s.takeOne(z, d.NameServer)
+		takeOne(s, z, d.NameServer)
 		for _, address := range d.Addresses {
 			if key := fold(address.Name); key == n.key || strings.HasSuffix(key, "."+n.key) {
-				s.takeOne(z, address)
+				takeOne(s, z, address)
 			}
 		}
 	}
@@ -245,12 +245,12 @@ func (s *Server) RemoveDelegation(zoneName, child, nameServer string) ([]Delegat
 	return gone, nil
 }
 
-func (s *Server) takeOne(z *zone, r Record) {
+func takeOne(s *Server, z *zone, r Record) {
 	s.take(z, z.nodes[fold(r.Name)], func(old Record) bool { return old.RR == r.RR })
 }
 
-// take removes the matching records of a node, as part of the current call, and returns them. A nil node has no
-// records. Store.mu is held.
+// take removes the matching records of a node, as part of the current call, and returns them. A nil node has
+// no records. Store.mu is held.
 func (s *Server) take(z *zone, n *node, match func(Record) bool) (gone []Record) {
 	for i := 0; n != nil && i < len(n.records); i++ {
 		if r := n.records[i]; match(r) {

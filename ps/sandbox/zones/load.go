@@ -229,12 +229,7 @@ func (r *reader) checkKeys(st *Store, z *zone) {
 }
 
 func (st *Store) hasDirectory() bool {
-	for _, sv := range st.servers {
-		if sv.DomainController {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(st.servers, func(sv *server) bool { return sv.DomainController })
 }
 
 // fill adds valid records to the zone.
@@ -330,12 +325,7 @@ func (r *reader) accept(z *zone, rel string, rr dns.RR, line int, lines map[dns.
 // emptyTarget reports whether the parser accepted a record without data, a form that only
 // dynamic updates use.
 func emptyTarget(rr dns.RR) bool {
-	for _, name := range targets(rr) {
-		if *name == "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(targets(rr), func(name *string) bool { return *name == "" })
 }
 
 // checkDelegations reports records that are hidden by a delegation.

@@ -118,7 +118,7 @@ func (s *Server) AddRecord(n NewRecord) (Record, error) {
 		return Record{}, s.fail(OpCreateRecord, code, z.Name, n.Name)
 	}
 	st.calls++
-	s.displace(z, rel, r.Type())
+	displace(s, z, rel, r.Type())
 	r = z.put(r)
 	z.bump()
 	st.noteMore(s, "add record", z, nil, &r)
@@ -134,7 +134,7 @@ func (z *zone) hasStatic(rel string) bool {
 
 // displace removes the records of a name that a new record of a type replaces: an older
 // CNAME (facts NA22), and an empty text (facts NA12).
-func (s *Server) displace(z *zone, rel string, rrtype uint16) {
+func displace(s *Server, z *zone, rel string, rrtype uint16) {
 	s.take(z, z.nodes[fold(rel)], func(old Record) bool {
 		text, isText := old.RR.(*dns.TXT)
 		empty := isText && strings.Join(text.Txt, "") == ""
@@ -169,13 +169,13 @@ func (s *Server) SetRecord(old Record, now dns.RR) (Record, error) {
 	z.bump()
 	st.note(s, "change record", z, &before, &after)
 	if !st.keepPtr {
-		s.dropPointers(before)
+		dropPointers(s, before)
 	}
 	return after, nil
 }
 
 // dropPointers removes the PTR records of an address that lead to its name.
-func (s *Server) dropPointers(r Record) {
+func dropPointers(s *Server, r Record) {
 	reverse := ""
 	switch rr := r.RR.(type) {
 	case *dns.A:

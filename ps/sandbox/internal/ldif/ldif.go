@@ -457,12 +457,9 @@ func merge(vals []value) []Attribute {
 }
 
 func isAny(line string, prefixes []string) bool {
-	for _, p := range prefixes {
-		if len(line) >= len(p) && strings.EqualFold(line[:len(p)], p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prefixes, func(p string) bool {
+		return len(line) >= len(p) && strings.EqualFold(line[:len(p)], p)
+	})
 }
 
 func cut(s string) string {
