@@ -53,7 +53,7 @@ func (t *Text) String() string { return t.text }
 // Domain returns the domain of a text such as DOMAIN\name, or "" if the text names no domain.
 func (t *Text) Domain() string { return t.domain }
 
-// Whole returns the text as one that names no domain.
+// Whole returns the text as if it named no domain.
 func (t *Text) Whole() *Text {
 	return &Text{text: t.text, account: t.text, spellings: respelled(t.text)}
 }

@@ -18,7 +18,7 @@ function Test-GatewaySystemZone {
     [bool]$Zone.IsAutoCreated -or (Test-GatewaySystemName -ZoneName ([string]$Zone.ZoneName))
 }
 
-# All zones of the server.
+# Returns all zones of the server.
 function Get-GatewayServerZone {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $ComputerName)
@@ -643,7 +643,7 @@ function Get-GatewayOtherDelegation {
     Get-GatewayDelegation -ZoneName $ZoneName -ChildName $other -ComputerName $ComputerName
 }
 
-# Ends the request if another delegation than that of ChildName was removed. The removed one is then restored.
+# Ends the request if the removed delegation is not the one of ChildName. The removed delegation is then restored.
 function Assert-GatewayDelegationKept {
     [CmdletBinding()]
     param(
