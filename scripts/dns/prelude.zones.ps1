@@ -596,8 +596,8 @@ function Resolve-GatewayChild {
     $child
 }
 
-# Returns the delegations of a zone, with ChildName those of exactly that name, relative to the zone. For a name
-# that is not delegated, nothing is returned.
+# Returns the delegations of a zone. With ChildName, a name relative to the zone, it returns only the delegations of
+# exactly that name, or nothing if the name is not delegated.
 function Get-GatewayDelegation {
     [CmdletBinding()]
     param(
@@ -628,8 +628,8 @@ function Get-GatewayDelegation {
     }
 }
 
-# Returns the delegation that a server could mistake for that of a name which ends with the name of the zone, or
-# nothing for other names.
+# If a relative name ends with the name of its zone, a server could take it for a full name. Returns the delegation
+# that the server would then use. For other names, nothing is returned.
 function Get-GatewayOtherDelegation {
     [CmdletBinding()]
     param(
