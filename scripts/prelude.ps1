@@ -366,7 +366,8 @@ function Set-GatewayStep {
     $script:GatewayArg = $Arg
 }
 
-# The names of an object of the directory that are not part of its distinguished name: account, UPN, SID and name.
+# Returns the names of an object of the directory that are not part of its distinguished name: account, UPN, SID and
+# name.
 function Get-GatewayKnownName {
     [CmdletBinding()]
     param([AllowNull()] [object] $Of)

@@ -36,7 +36,8 @@ import (
 
 const product = "adgateway"
 
-// program is an executable of a release. It has a zip for each system, and may have an MSI for each Windows.
+// program is an executable of a release. It has a zip for each target, and may have an MSI for each Windows
+// target.
 type program struct {
 	Name        string    // name of its folder in cmd, and of its service if it has an installer
 	Description string    // in the version information of Windows

@@ -103,7 +103,7 @@ func stringsOf(source []byte) []string {
 	}
 }
 
-// withNamedMethods changes the source of text/template so that it finds only methods with some names.
+// withNamedMethods changes the source of text/template so that it finds only methods with the given names.
 func withNamedMethods(source []byte, names []string) ([]byte, error) {
 	if n := bytes.Count(source, []byte(lookup)); n != 1 {
 		return nil, fmt.Errorf("text/template of %s has %d lines %q instead of 1: adapt cmd/release/methods.go",

@@ -14,12 +14,12 @@ import (
 // Event is the type of a line.
 type Event string
 
-// Events. All after counted are about the log itself.
+// Events. Those after EventCounted concern the log itself.
 const (
 	EventIntent  Event = "intent"  // a call is about to run
 	EventOutcome Event = "outcome" // the result of a call; without an intent if it announced no change
 	EventRefused Event = "refused" // a call that was rejected before it ran
-	EventCounted Event = "counted" // a number of calls without effect of one caller
+	EventCounted Event = "counted" // several calls of one caller that had no effect
 
 	EventOpen    Event = "open"    // the log was opened; earlier intents without an outcome were interrupted
 	EventClose   Event = "close"   // the log was closed cleanly

@@ -24,7 +24,7 @@ type Collecting struct {
 	Above int  // size in bytes from which To takes the records while the script runs
 	// Begun is called before To takes the first records. If it returns an error, the run ends.
 	Begun func() error
-	// Amend adds information that only the gateway has to a batch of records. It may be nil.
+	// Amend adds to a batch of records what only the gateway knows. It may be nil.
 	Amend func(batch json.RawMessage) json.RawMessage
 }
 

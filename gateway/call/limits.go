@@ -69,8 +69,8 @@ func checkNames(p *identity.Principal, b *ops.Bound) error {
 	return nil
 }
 
-// explain completes the error of a run that the caller's limits have caused. left is what the run could spend
-// of the caller's hourly limits; nil if it does not count.
+// explain completes an error of a run if the caller's limits have caused it. left is the amount of the
+// caller's hourly limits that the run could spend. It is nil if the run does not count.
 func (t Table) explain(a Accepted, bulk int, left *quota.Spending, f *problem.Error) {
 	switch {
 	case f.Code == schema.Limit:

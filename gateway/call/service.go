@@ -111,8 +111,7 @@ type Reveals struct {
 type Service struct {
 	Options
 	Local Local // the rows without a script
-	// Amend has the functions that add information that only the gateway has to a batch of records,
-	// by shape.
+	// Amend holds, by shape, the functions that add to a batch of records what only the gateway knows.
 	Amend  map[*schema.Shape]func(ctx context.Context, batch json.RawMessage) json.RawMessage
 	Writer *write.Writer
 	Keys   *idempotency.Keys // nil if none are kept

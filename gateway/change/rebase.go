@@ -95,8 +95,8 @@ func Rebased(planned, found, left []Object) []Object {
 	return planned
 }
 
-// rebased returns the planned changes of an object after others, of which the latest is the first. announced
-// are the changes that are still needed.
+// rebased returns the planned changes of an object as they are after other changes of it. latest contains
+// these changes, starting with the latest one. announced are the changes that are still needed.
 func rebased(planned, announced, latest []Change) []Change {
 	planned = slices.Clone(planned)
 	for _, l := range slices.Backward(latest) {

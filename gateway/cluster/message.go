@@ -37,7 +37,7 @@ type Beat struct {
 	Term      uint64      `json:"term"` // highest term that the gateway knows
 	Leads     bool        `json:"leads,omitempty"`
 	Resigned  uint64      `json:"resigned,omitempty"`  // last term that it led and has given up
-	Successor string      `json:"successor,omitempty"` // should lead next; empty for the first that can
+	Successor string      `json:"successor,omitempty"` // gateway that should lead next; empty means any that can
 	Position  store.Point `json:"position"`
 	Reads     int         `json:"reads"`            // newest format that it reads
 	Writes    int         `json:"writes,omitempty"` // format that it writes as the leader

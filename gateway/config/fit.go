@@ -230,7 +230,7 @@ func (s *Settings) ResolvePaths(from map[string]Origin, folder string) {
 	}
 }
 
-// resolve joins the folder with a path, with each of a list, or with those in each record of a list.
+// resolve joins the folder with a path, with each path of a list, or with the paths in each record of a list.
 func resolve(v reflect.Value, isPath bool, folder string) {
 	switch {
 	case v.Kind() == reflect.Slice:

@@ -63,8 +63,8 @@ func (e *Expr) Links() bool {
 	return asks(e.root)
 }
 
-// slow returns the first field of a filter that has no necessary condition with an index. It
-// returns "" if there is such a condition (facts S12).
+// slow returns "" if an index limits what a filter can match, which requires an indexed condition that every
+// match fulfills (facts S12). Otherwise it returns the first field of the filter.
 func slow(n *node) string {
 	first := ""
 	var visit func(n *node, top bool) bool

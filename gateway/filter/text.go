@@ -53,7 +53,7 @@ func (t *Text) String() string { return t.text }
 // Domain returns the domain of a text such as DOMAIN\name, or "" if the text names no domain.
 func (t *Text) Domain() string { return t.domain }
 
-// Whole returns the text as one that names no domain.
+// Whole returns the text as if it named no domain.
 func (t *Text) Whole() *Text {
 	return &Text{text: t.text, account: t.text, spellings: respelled(t.text)}
 }
@@ -113,8 +113,8 @@ func elided(text string) string {
 	return strings.Join(words, " ")
 }
 
-// Clause returns an LDAP filter for the objects of a class that have an attribute that people
-// search by and that begins with the text. It covers more attributes than ANR does, and does not
+// Clause returns an LDAP filter for the objects of a class in which an attribute that people
+// search by begins with the text. It covers more attributes than ANR does, and does not
 // depend on the forest's dSHeuristics (facts S2, S5, S6).
 func (t *Text) Clause(class *Class) string {
 	any := join('|', compare("anr", "=", t.text))

@@ -21,7 +21,7 @@ import (
 // decoded if their terms are not known yet. It is safe for concurrent use.
 type index struct {
 	due  chan struct{} // receives when many changes are not covered
-	used atomic.Bool   // saved changes have to be added
+	used atomic.Bool   // whether saved changes are added; set by begin
 
 	mu       sync.RWMutex
 	blocks   []*block // oldest first, adjacent; a block is never modified

@@ -260,7 +260,7 @@ func (s *Service) termsOf(c *changes.Record) terms {
 	who := c.Who()
 	sums := []uint32{sumOf(callerTerm, who.Name), sumOf(callerTerm, who.Identity().ID)}
 	if p, known := s.pastOf(c); known { // other changes are never found
-		names := p.names() // mostly each name twice, because a change keeps most names
+		names := p.names() // most names occur twice, because most changes keep the name
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {
 			if name == "" {

@@ -15,7 +15,7 @@ type Budget struct {
 	by   map[ID]int64
 }
 
-// NewBudget returns a budget of which nothing is taken.
+// NewBudget returns a budget of the given size. No caller holds any of it yet.
 func NewBudget(most int64) *Budget { return &Budget{most: most, by: map[ID]int64{}} }
 
 // Most returns the total size of the budget.

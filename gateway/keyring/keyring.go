@@ -118,7 +118,7 @@ func create(ctx context.Context, db store.Store, w Wrapper, sums []byte) error {
 	_, err = db.Apply(ctx, store.Change{Kind: kind, Key: key, Value: value})
 	switch found, unread := db.Get(ctx, kind, key); {
 	case unread == nil && bytes.Equal(found.Value, value):
-		return nil // even if the answer was lost (facts J11)
+		return nil // the ring was stored, although the answer may have been lost (facts J11)
 	case errors.Is(err, store.ErrConflict):
 		return ErrThere
 	}

@@ -12,7 +12,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Gateway is a gateway that shares a ring, with its newest version.
+// Gateway is a gateway that shares a ring. Version is the newest version that the gateway has.
 type Gateway struct {
 	Name    string
 	Version uint32

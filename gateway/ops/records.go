@@ -190,7 +190,7 @@ const (
 	serverDoc     = "Name server; without a dot, a name in the zone."
 )
 
-// sameServer returns the name server that a change was about.
+// sameServer returns the parameters of a call for the name server that a change concerned.
 func sameServer(d Done) Given {
 	return Given{zoneParam: d.Texts[zoneParam], serverParam: d.Texts[serverParam]}
 }

@@ -31,7 +31,7 @@ func fill(text string, value func(name string) string) string {
 	}
 }
 
-// SubjectOf names the target of a request: "user 'jdoe'". [A part] of the subject is
+// SubjectOf names the target of a request: "user 'jdoe'". A part of Subject in square brackets is
 // left out if its parameter is absent.
 func (op *Operation) SubjectOf(b *Bound) string {
 	subject := op.Subject

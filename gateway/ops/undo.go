@@ -316,7 +316,8 @@ var undoOfUser = func() Undo {
 	return undo
 }()
 
-// passwordStamp changes with the password; 0 means that it must be changed.
+// passwordStamp is an attribute that changes with the password. 0 means that the user
+// must change the password at the next logon.
 const passwordStamp = "pwdLastSet"
 
 // The row of the Recycle Bin, and its parameters.

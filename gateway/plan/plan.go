@@ -131,8 +131,8 @@ func (p *Plans) operation(id string) *ops.Operation {
 	return p.table[i]
 }
 
-// Shown returns a plan in its current state, reduced to the values that a caller that may know about the plan
-// may see. A plan of another caller is only shown to a caller that may read its objects.
+// Shown returns a plan in its current state, reduced to the values that a caller may see. If the caller
+// neither made the plan nor may read its objects, Shown fails as if there were no such plan.
 func (p *Plans) Shown(of *Plan, to *identity.Principal) (shown change.Plan, err error) {
 	reads := p.reads(to, of)
 	if !reads && !of.madeBy(to) {

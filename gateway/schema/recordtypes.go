@@ -68,7 +68,7 @@ type RecordType struct {
 	Alone   bool // whether its name can have only this one record, so that a new record replaces it (facts NA22)
 	Brief   bool // whether its records lack ttl, fqdn and members for single fields
 	Address bool // whether a PTR record can accompany it, and it can be found without its zone
-	Apart   bool // mixed lists lack the members of its own records
+	Apart   bool // whether lists of several types omit the members of its own records
 	Tree    bool // no name below its owner may have records
 	Reverse bool // whether its owner is an address's reverse name and its target is a full name
 

@@ -25,7 +25,7 @@ const marked = "adgw\x00key"
 // versions holds the versions of a key.
 type versions struct {
 	ring  atomic.Pointer[ring] // nil if there are none
-	seals atomic.Uint64        // values sealed since the current version is current
+	seals atomic.Uint64        // values sealed with the current version
 	learn atomic.Pointer[func()]
 }
 

@@ -20,7 +20,7 @@ import (
 type write struct {
 	changes []Change
 	sweeps  bool      // whether the changes remove expired values, unless these were set again meanwhile
-	touches bool      // there are no changes
+	touches bool      // whether it is a call of Touch, which has no changes
 	patient bool      // whether it waits for another call, see [Patient]; guarded by File.mu while it is waiting
 	updates *updating // decides the changes; nil if they are given
 

@@ -82,9 +82,9 @@ type unledKey struct{}
 // unled marks a call that the leading gateway has not answered.
 type unled struct{ refusal error }
 
-// Unled returns the request of a call that the leading gateway should have answered but did not.
-// The refusal is its answer. If it is nil, the call is answered from this gateway's own data, which
-// may lack the latest changes.
+// Unled marks a request that the leading gateway should have answered but did not. The call is answered with
+// refusal. If refusal is nil, the call is answered from this gateway's own data, which may lack the latest
+// changes.
 func Unled(r *http.Request, refusal error) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), unledKey{}, unled{refusal}))
 }

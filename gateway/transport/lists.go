@@ -38,7 +38,7 @@ func formOf(op *ops.Operation, client http.Header) (string, error) {
 		return ops.MediaJSON, nil
 	}
 	// CSV and NDJSON are offered with their parameters, so that a client that requests CSV without a header row
-	// gets none with one.
+	// never gets one.
 	var offers []string
 	for _, form := range forms {
 		if form != ops.MediaJSON {

@@ -104,7 +104,8 @@ func (e *eventStream) Comment(text string) error {
 	return e.flush()
 }
 
-// flush sends what is not yet sent. Events that are sent together take one system call and one limit of time.
+// flush sends what is not yet sent. Events that are sent together share one system call and one time
+// limit.
 func (e *eventStream) flush() error {
 	if len(e.text) == 0 {
 		return nil

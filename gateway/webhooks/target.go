@@ -288,7 +288,7 @@ func (t *target) delivered(ctx context.Context, m *message) {
 }
 
 // keep stores the position. If that fails, messages are sent again after a restart. If another gateway has
-// written the position, it keeps that one.
+// written the position, keep leaves that position unchanged, and the target reads it again before it sends.
 func (t *target) keep(ctx context.Context) {
 	err := t.write(ctx)
 	if t.mine = !errors.Is(err, store.ErrConflict); !t.mine {

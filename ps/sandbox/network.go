@@ -26,9 +26,9 @@ func WithCaller(ctx context.Context, caller string) context.Context {
 // processKey is the context key of the function of WithProcess.
 type processKey struct{}
 
-// WithProcess says that the caller of commands is a process that can end or be suspended at any time. alive
-// waits while it is suspended, and reports whether it still runs. Every command calls alive before it reaches
-// a controller, so that an ended process writes nothing more.
+// WithProcess returns a context for commands whose caller is a process that can end or be suspended at any
+// time. alive waits while the process is suspended, and reports whether it still runs. Every command calls
+// alive before it reaches a controller, so that an ended process writes nothing more.
 func WithProcess(ctx context.Context, alive func() bool) context.Context {
 	return context.WithValue(ctx, processKey{}, alive)
 }

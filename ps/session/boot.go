@@ -21,7 +21,7 @@ var (
 	moduleName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9.]*$`)
 )
 
-// opens and closes are what surrounds a text in base64 in an expression for its script block.
+// opens and closes surround a base64 text, to form an expression that creates a script block from it.
 const (
 	opens  = `([scriptblock]::Create([Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('`
 	closes = `')))); `

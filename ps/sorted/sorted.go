@@ -1,5 +1,5 @@
-// Package sorted sorts the records of a list by their keys. It keeps most of a long list in a file, and of a
-// page only the records that belong to it.
+// Package sorted sorts the records of a list by their keys. It keeps most of a long list in a file. For a
+// page, it keeps only the records of that page.
 package sorted
 
 import (

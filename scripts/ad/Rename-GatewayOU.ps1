@@ -18,7 +18,7 @@ $oldName = [string]$ou.Name
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
 Assert-GatewayNameFree -Name $OUNewName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Arg 'OUNewName' @limits
 
-# Guard: its extent.
+# Guard against too many affected objects.
 Set-GatewayStep -Label 'count subtree' -Arg 'OUPath'
 $below = @(Get-GatewayObject -Class 'any' -Filter '(objectClass=*)' -Base $dn -Server $Server).Length - 1
 if ($below -ge $ImpactLimit) {

@@ -48,7 +48,7 @@ function Find-GatewayOU {
     $ou
 }
 
-# The distinguished name of the parent that a request gives for an OU.
+# Returns the distinguished name of the parent that a request gives for an OU.
 function Find-GatewayOUPlace {
     [CmdletBinding()]
     param(
@@ -84,7 +84,7 @@ function Find-GatewayNewOU {
     $null
 }
 
-# The current record of an OU.
+# Returns the current record of an OU.
 function Get-GatewayOURecord {
     [CmdletBinding()]
     param(

@@ -44,7 +44,7 @@ function Get-GatewayRdnEscaped {
     $escaped -replace ' $', '\ '
 }
 
-# The distinguished name that a deleted object gets under a name below a container.
+# Returns the distinguished name that a deleted object gets under a name below a container.
 function Get-GatewayRestoredDn {
     [CmdletBinding()]
     param(

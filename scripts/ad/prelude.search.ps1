@@ -3,7 +3,7 @@
 
 #region Filters
 
-# The filter of an octet string, given in hexadecimal digits.
+# Returns octets, given in hexadecimal digits, in the form for an LDAP filter.
 function Get-GatewayOctetsEscaped {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Hex)
@@ -18,7 +18,7 @@ function Get-GatewayThreeOctets {
     $digits.Substring(4, 2) + $digits.Substring(2, 2) + $digits.Substring(0, 2)
 }
 
-# The whole part of a quotient.
+# Returns the whole part of a quotient.
 function Get-GatewayQuotient {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [long] $Number, [Parameter(Mandatory)] [long] $By)
@@ -166,8 +166,9 @@ function Test-GatewayOwnDomain {
     $Name.Equals($domain.netBios, $same) -or $Name.Equals($domain.dns, $same)
 }
 
-# The filter of a list: what the gateway made of a text and of a filter, and the groups that the caller is
-# limited to. The gateway escapes the values (RFC 4515), so that they stay values.
+# Returns the LDAP filter of a list. It joins the filter that the gateway made of the searched text, the one that
+# it made of the request's filter and, with GroupsOnly, the groups that the caller is limited to. The gateway
+# escapes the values (RFC 4515), so that they stay values.
 function Resolve-GatewayFilter {
     [CmdletBinding()]
     param(
@@ -246,7 +247,7 @@ function Get-GatewaySearchPlace {
 
 #region Checks that a filter cannot express
 
-# The properties that the checks need.
+# Returns the properties that the checks need.
 function Get-GatewayCheckProperty {
     [CmdletBinding()]
     param([AllowNull()] [AllowEmptyCollection()] [string[]] $Check)

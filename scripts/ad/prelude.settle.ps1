@@ -20,7 +20,7 @@ function Get-GatewayNameList {
     $sorted -join ','
 }
 
-# The state of an object read with the properties of its class.
+# Returns the state of an object that was read with the properties of its class.
 function ConvertTo-GatewayState {
     [CmdletBinding()]
     param(

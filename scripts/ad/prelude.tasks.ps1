@@ -46,7 +46,7 @@ function Assert-GatewayOrdinaryComputer {
     }
 }
 
-# The scope of a group as records show it.
+# Returns the scope of a group as records show it.
 function Get-GatewayScopeName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Scope)

@@ -390,7 +390,7 @@ function Set-GatewayUserText {
     Set-ADUser @set
 }
 
-# The distinguished name of a user's manager, given by username, distinguished name or GUID.
+# Returns the distinguished name of a user's manager, given by username, distinguished name or GUID.
 function Find-GatewayManager {
     [CmdletBinding()]
     param(

@@ -86,8 +86,8 @@ function Assert-GatewayRemovable {
     if ($GatewayRecordTypes[$Item.type].reverse) { Assert-GatewayReverseTarget -Data $Item.data @guard }
 }
 
-# Returns whether a full name is one of the names of a limit, or below one. The name of a challenge belongs to the
-# name that it is for.
+# Returns whether a full name is one of the names of a limit, or below one. The name of a challenge counts as the
+# name that the challenge is for.
 function Test-GatewayAllowedName {
     [CmdletBinding()]
     param(

@@ -49,7 +49,7 @@ function Get-GatewayFullName {
 }
 
 # Returns the fields of values in the form in which the server shows them. Targets are completed with the zone, and
-# addresses are written as by .NET. Data may contain several values, one after another.
+# addresses are in the form in which .NET writes them. Data may contain several values, one after another.
 function Get-GatewayRecordData {
     [CmdletBinding()]
     param(
@@ -184,7 +184,7 @@ function Get-GatewayWiredField {
     $fields
 }
 
-# The octets of fields in hexadecimal.
+# Returns the octets of fields in hexadecimal.
 function ConvertTo-GatewayWire {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string[]] $Data, [Parameter(Mandatory)] [string[]] $Wire)

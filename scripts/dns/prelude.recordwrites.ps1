@@ -187,7 +187,7 @@ function Stop-GatewayOtherName {
     Stop-Gateway -Code 'unprocessable' -Arg $Arg -Message "The server took the name '$full.' for '$other.', so that the change was taken back."
 }
 
-# Refuses a value that a server has written at another name than the one that was guarded.
+# Refuses a value that a server has written at a name other than the guarded one.
 function Assert-GatewayWritten {
     [CmdletBinding()]
     param(

@@ -18,7 +18,7 @@ function Test-GatewaySystemZone {
     [bool]$Zone.IsAutoCreated -or (Test-GatewaySystemName -ZoneName ([string]$Zone.ZoneName))
 }
 
-# All zones of the server.
+# Returns all zones of the server.
 function Get-GatewayServerZone {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $ComputerName)
@@ -596,8 +596,8 @@ function Resolve-GatewayChild {
     $child
 }
 
-# Returns the delegations of a zone, with ChildName those of exactly that name, relative to the zone. For a name
-# that is not delegated, nothing is returned.
+# Returns the delegations of a zone. With ChildName, a name relative to the zone, it returns only the delegations of
+# exactly that name, or nothing if the name is not delegated.
 function Get-GatewayDelegation {
     [CmdletBinding()]
     param(
@@ -628,8 +628,8 @@ function Get-GatewayDelegation {
     }
 }
 
-# Returns the delegation that a server could mistake for that of a name which ends with the name of the zone, or
-# nothing for other names.
+# If a relative name ends with the name of its zone, a server could take it for a full name. Returns the delegation
+# that the server would then use. For other names, nothing is returned.
 function Get-GatewayOtherDelegation {
     [CmdletBinding()]
     param(
@@ -643,7 +643,7 @@ function Get-GatewayOtherDelegation {
     Get-GatewayDelegation -ZoneName $ZoneName -ChildName $other -ComputerName $ComputerName
 }
 
-# Ends the request if another delegation than that of ChildName was removed. The removed one is then restored.
+# Ends the request if the removed delegation is not the one of ChildName. The removed delegation is then restored.
 function Assert-GatewayDelegationKept {
     [CmdletBinding()]
     param(

@@ -1,7 +1,7 @@
 # Functions shared by the scripts of the doctor. They are loaded after the preludes of a lane.
 
-# The parts of an error that do not depend on the language of Windows: id, category, code, type, and the name of the
-# fault if the web service reported it without a number (facts D14).
+# Returns the parts of an error that do not depend on the language of Windows: id, category, code, type, and the name
+# of the fault if the web service reported it without a number (facts D14).
 function Get-GatewayErrorText {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record)

@@ -183,7 +183,7 @@ func (g *Gateway) Start(
 // CloseOpen tries again to close the changes that are still open, as a gateway does every second.
 func (g *Gateway) CloseOpen() { CloseOpen(g.Server) }
 
-// CloseOpen is [Gateway.CloseOpen] of any server.
+// CloseOpen is [Gateway.CloseOpen] for any server.
 func CloseOpen(s *gateway.Server) {
 	now, cancel := context.WithCancel(context.Background())
 	cancel() // the last attempt runs after the cancellation

@@ -60,7 +60,7 @@ var NoncePattern = regexp.MustCompile(`nonce[0-9]{6}`)
 // Next returns a value that was not returned before.
 func (n *Nonces) Next() string { return fmt.Sprintf("nonce%06d", n.last.Add(1)) }
 
-// Only checks that body contains no other nonce than the given one.
+// Only checks that body contains no nonce other than the given one.
 func (*Nonces) Only(t *testing.T, nonce string, body []byte) {
 	t.Helper()
 	for _, found := range NoncePattern.FindAllString(string(body), -1) {

@@ -138,8 +138,7 @@ type Write func(e Event, text string)
 // all (the limit of ReportEvent is 31,839).
 const MaxText = 31_000
 
-// field is the name of the field with the name of the event in a log entry. It is for packages that do not
-// depend on the event log.
+// field is the field of a log entry that names an event. Packages that do not depend on the event log set it.
 const field = "event"
 
 // Logged writes an entry of the service's log to the event log if the field "event" names an event in [List].

@@ -15,8 +15,8 @@ import (
 	"adgateway/ps/servers"
 )
 
-// choice returns the record of which servers the gateways of the cluster have agreed to use, or nil if this
-// gateway is in no cluster.
+// choice returns the record of the servers that the gateways of the cluster have agreed to use, or nil if
+// this gateway is in no cluster.
 func (s *kept) choice(log func(string, map[string]any)) servers.Shared {
 	if s.cluster().Member() == nil {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"adgateway/gateway/privileged"
 )
 
-// guarded returns a function that returns the groups that grant rights at this gateway and the names that
-// lead clients to it, without those in the policy. Both can change while the gateway runs.
+// guarded returns a function for the groups that grant rights at this gateway, and for the names by which
+// clients find it. Objects in the policy are not included. The results can change while the gateway runs.
 func guarded(o Options, c *certificate, k *kept) func() privileged.Set {
 	fixed := privileged.Set{privileged.Gateway: privileged.Names(append(o.Hosts, o.Settings.HTTP.Listen)...)}
 	if o.People != nil {

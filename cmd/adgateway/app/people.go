@@ -30,7 +30,7 @@ type account struct {
 	SamUsername, SID string
 	Enabled          bool
 	AccountExpires   *time.Time
-	LockedOut        bool // read only by byName
+	LockedOut        bool // always false unless byName read the account
 }
 
 const accountFields = "samUsername,sid,enabled,accountExpires"

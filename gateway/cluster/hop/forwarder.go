@@ -20,7 +20,7 @@ type Options struct {
 	Leader  Leader
 
 	// TLS returns the settings for a connection to a gateway. They present this gateway's certificate, and
-	// accept no other server than the named gateway.
+	// accept no server other than the named gateway.
 	TLS func(gateway string) *tls.Config
 
 	// Waiting is the number of calls that may wait for a leader at the same time.

@@ -51,7 +51,7 @@ type Options struct {
 	// LocalMachine\My. The node presents it to gateways and other nodes. Without it the node only
 	// listens on loopback addresses.
 	Certificate string
-	Key         string // PEM file; empty with a thumbprint
+	Key         string // PEM file; empty if Certificate is a thumbprint
 	CA          string // PEM file with the authorities that signed the others' certificates
 
 	// Members are the gateways that may connect, each with its own subjects. If there are none, any client may

@@ -28,7 +28,7 @@ type Memory struct {
 	mu       sync.Mutex
 	messages [][]byte // the first has the sequence 1; nil if no longer kept
 	oldest   int      // index of the first message that is kept
-	pending  bool     // a message is counted that cannot be read yet
+	pending  bool     // whether one message is counted but cannot be read yet
 	behind   [][]byte // messages that were inserted after the pending one
 	stored   chan struct{}
 }

@@ -33,7 +33,7 @@ const samples = 2
 // ownColumns are the columns of a list that are not parameters.
 var ownColumns = []string{"operation", "id", "ifmatch", "after"}
 
-// ReadSheet reads a list. It takes a list that is not valid UTF-8 for Latin-1, which spreadsheets write.
+// ReadSheet reads a list. A list that is not valid UTF-8 is read as Latin-1, which spreadsheets write.
 func ReadSheet(list []byte) Sheet {
 	if !utf8.Valid(list) {
 		list = fromLatin(list)

@@ -14,7 +14,7 @@ import (
 // Listing describes a list, with its operation and the layout of its page.
 type Listing struct {
 	Path      string     // path of the page; its texts have the key "page." followed by Path
-	Within    frame.Link // object whose part the list is, such as a zone
+	Within    frame.Link // object that the list belongs to, such as a zone
 	Section   string     // section of the menu; empty means Path
 	Icon      string
 	Scope     identity.Scope

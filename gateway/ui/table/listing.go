@@ -168,7 +168,7 @@ type ListPage struct {
 	ways
 	Warnings []frame.Warning
 	Title    texts.Text
-	Within   frame.Link // object whose part the list is
+	Within   frame.Link // object that the list belongs to
 	Above    any        // content above the list; may be nil
 	savedViews
 	New string // address of the form that creates an object; empty if there is none

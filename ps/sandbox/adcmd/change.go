@@ -35,7 +35,7 @@ func (ch *changes) add(op directory.ChangeOp, attr string, values ...any) {
 	ch.list = append(ch.list, directory.Change{Op: op, Name: attr, Values: values})
 }
 
-// attrParams maps parameters to attributes if the documentation names no valid one.
+// attrParams maps parameters to attributes where the documentation names no valid attribute.
 var attrParams = map[string]string{
 	"UserPrincipalName": "userPrincipalName",
 	"Manager":           "manager",

@@ -99,8 +99,8 @@ func addPrimaryZone(c *call) error {
 		func(string) (zones.Zone, error) { return c.server.CreateZone(n) })
 }
 
-// setPrimaryZone is the body of Set-DnsServerPrimaryZone, whose parameter sets exclude
-// each other (facts NC1).
+// setPrimaryZone is the body of Set-DnsServerPrimaryZone. The parameter sets allow only one kind of change in
+// a call: settings, file or replication scope (facts NC1).
 func setPrimaryZone(c *call) error {
 	return c.setZone("DnsServerPrimaryZone", func(name string) (zones.Zone, error) {
 		return c.server.SetZone(name, zones.ZoneChange{

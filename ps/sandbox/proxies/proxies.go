@@ -20,10 +20,11 @@
 // # How values are shaped
 //
 // Objects of the directory have types with the names and the inheritance of the module's types; their
-// properties are note properties. Identities convert from text, GUID and SID. A CIM instance has its type
-// names, but is of a separate type, because the system may have a type of that name; so are parameters that
-// take one. Enumerations have the module's names and numbers. A SID is a SecurityIdentifier where the system
-// has that type, and otherwise a stand-in with Value.
+// properties are note properties. Identities convert from text, GUID and SID. A CIM instance has the type
+// names of a real one, but its .NET type is a separate one, because the system may already have a type of
+// that name. Parameters for CIM instances have this separate type, too. Enumerations have the module's names
+// and numbers. A SID is a SecurityIdentifier where the system has that type, and otherwise a stand-in with
+// Value.
 //
 // The functions differ from the cmdlets in three ways. Error ids end in the name of the function where ids of
 // the directory module end in the name of a class. Objects are emitted only when the command has ended. A

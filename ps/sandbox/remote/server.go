@@ -61,7 +61,7 @@ func newModuleSet(modules []*engine.Module, culture string) *moduleSet {
 type Server struct {
 	listener net.Listener
 	modules  *moduleSet // for the keys of Issue; nil in a Domain
-	// first serves a connection that starts with another frame than hello and session. If it is nil, such a
+	// first serves a connection that starts with a frame other than hello and session. If it is nil, such a
 	// connection is closed.
 	first func(ctx context.Context, end context.CancelFunc, w *wire, f *frame)
 

@@ -118,7 +118,7 @@ type NewZone struct {
 	Update    Update // default: UpdateSecure in the directory, UpdateNone in a file
 }
 
-// ZoneChange describes a change to the settings of a primary zone. Nil or empty fields are unchanged.
+// ZoneChange describes a change to the settings of a primary zone. Nil or empty fields change nothing.
 type ZoneChange struct {
 	Update Update
 	Scope  Scope // not ScopeNone
@@ -137,7 +137,7 @@ type NewForwarder struct {
 	UseRecursion bool
 }
 
-// ForwarderChange describes a change to a conditional forwarder. Nil or empty fields are unchanged.
+// ForwarderChange describes a change to a conditional forwarder. Nil or empty fields change nothing.
 type ForwarderChange struct {
 	Scope        Scope  // not ScopeNone
 	Partition    string // of ScopeCustom

@@ -12,7 +12,7 @@ import (
 	"adgateway/gateway/authn"
 )
 
-// with returns the code of a command that uses the accounts at the location.
+// with returns the function of a command that uses the accounts at the location.
 func (l *storeLocation) with(
 	do func(c *cobra.Command, store accountStore, args []string) error,
 ) func(*cobra.Command, []string) error {

@@ -82,7 +82,7 @@ func (f *jobFlags) client() (*jobclient.Client, error) {
 	return jobclient.NewClient(address, token)
 }
 
-// calling returns the code of a command that calls the gateway.
+// calling returns the function of a command that calls the gateway; do gets the client.
 func (f *jobFlags) calling(
 	do func(c *cobra.Command, client *jobclient.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
