@@ -25,17 +25,21 @@ const (
 	oldNumbers  = oldNumber + `(?:(?:, ?|/| and | to |-)` + oldNumber + `)*`
 )
 
-// citations contains the forms in which a text cites facts. The last two are used in tables of tests and
-// probes, where otherwise every row would repeat the word "facts".
+// column matches the second column of a table in a file of rows.
+var column = regexp.MustCompile(`(?m)^[^|\n]+ \| ((?:` + factNumber + `|#[0-9]+)(?: (?:` + factNumber + `|#[0-9]+))*) \|`)
+
+// citations contains the forms in which a text cites facts. Those of single files are used in tables, where
+// otherwise every row would repeat the word "facts".
 var citations = []struct {
 	pattern *regexp.Regexp
 	prefix  string
 	file    *regexp.Regexp // nil means all files
 }{
-	{regexp.MustCompile(`\b[Ff]acts (` + factNumbers + `)`), "", nil},
+	{regexp.MustCompile(`\b[Ff]acts? (` + factNumbers + `)`), "", nil},
 	{regexp.MustCompile(`\b[Ff]acts-5\.1 (` + oldNumbers + `)`), "5.1 ", nil},
 	{regexp.MustCompile(`\((` + factNumbers + `)\)`), "", regexp.MustCompile(`^ps/sandbox/.*\.go$`)},
 	{regexp.MustCompile(`"(` + factNumber + `|#[0-9]+)"`), "", regexp.MustCompile(`^cmd/adgateway/internal/doctor/live/.*\.go$`)},
+	{column, "", regexp.MustCompile(`^cmd/adgateway/internal/doctor/live/probes\.txt$|^gateway/call/meanings\.txt$`)},
 }
 
 // strays match text in the form of a citation. If one remains after the citations in

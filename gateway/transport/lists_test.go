@@ -18,7 +18,7 @@ func TestRecordsAsRowsAndLines(t *testing.T) {
 		`{"a":"x\u00fc\"","b":[1, 2],"c":{"d":null}}`, `,{"b":null,"a":-1.5},{"c":"\n"}`, "", `,{"a":{"b":` + "\n" + `[]},"c":true}`,
 	}
 	for form, want := range map[string]string{
-		ops.MediaCSV: "a,b,c\r\n\"xü\"\"\",\"[1, 2]\",\"{\"\"d\"\":null}\"\r\n'-1.5,,\r\n,,\"\r\n\"\r\n" +
+		ops.MediaCSV: "a,b,c\r\n\"xü\"\"\",\"[1, 2]\",\"{\"\"d\"\":null}\"\r\n'-1.5,,\r\n,,\"'\r\n\"\r\n" +
 			"\"{\"\"b\"\":\r\n[]}\",,true\r\n",
 		ops.MediaNDJSON: `{"a":"x\u00fc\"","b":[1,2],"c":{"d":null}}` + "\n" + `{"b":null,"a":-1.5}` + "\n" +
 			`{"c":"\n"}` + "\n" + `{"a":{"b":[]},"c":true}` + "\n",
